@@ -1,0 +1,175 @@
+// Every option of `convert` as CLI11 sees it: name, group, help text, where its text goes.
+#include "app/option_table.h"
+
+#include <string_view>
+#include <utility>
+
+#include "lib/support/text.h"
+
+namespace oe::app {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+// Groups of the help text; the short help shows the first.
+constexpr const char* kBasic = "Options";
+constexpr const char* kNames = "Names";
+constexpr const char* kModel = "What is converted";
+constexpr const char* kGraph = "The graph";
+constexpr const char* kFile = "The file";
+constexpr const char* kVerify = "Verification";
+constexpr const char* kReport = "What is printed";
+
+// CLI11's own text, wrapped to 100 columns, with optional values as people write them.
+std::string tidy(const std::string& text) {
+  constexpr size_t width = 100, indent = 34;
+  std::string out;
+  bool blank = false;
+  for (std::string line : split(text, '\n')) {
+    for (const auto& [from, to] : {std::pair{"--verify{ort}          ", "--verify[=ort|off]     "},
+                                   std::pair{"--external-data{always}", "--external-data[=WHEN]"},
+                                   std::pair{"--print-ir             ", "--print-ir[=WHEN:STAGE]"}})
+      if (const size_t at = line.find(from); at != std::string::npos)
+        line.replace(at, std::string_view(from).size(), to);
+    line.erase(line.find_last_not_of(' ') + 1);
+    if (line.empty() && blank) continue;
+    blank = line.empty();
+    while (line.size() > width) {
+      const size_t space = line.rfind(' ', width);
+      out += line.substr(0, space) + "\n";
+      line = std::string(indent, ' ') + line.substr(space + 1);
+    }
+    out += line + "\n";
+  }
+  while (out.ends_with("\n\n")) out.pop_back();
+  return out;
+}
+
+}  // namespace
+
+void add_options(CLI::App& app, Raw& r) {
+  const auto text = [&](const char* group, const char* name, std::string& to, const char* what,
+                        const char* value) {
+    app.add_option(name, to, what)->type_name(value)->group(group);
+  };
+  const auto list = [&](const char* group, const char* name, Strings& to, const char* what,
+                        const char* value) {
+    // One value an occurrence, taken as it is: [1,3] is a shape, not CLI11's list syntax.
+    app.add_option(name, to, what)->type_name(value)->group(group)->allow_extra_args(false);
+  };
+  const auto flag = [&](const char* group, const char* name, bool& to, const char* what) {
+    app.add_flag(name, to, what)->group(group);
+  };
+  // Their value only ever follows '='.
+  const auto optional = [&](const char* group, const char* name, std::string& to,
+                            const char* what) { app.add_flag(name, to, what)->group(group); };
+  app.add_option("MODEL", r.model, "TorchScript file, made by torch.jit.save")->type_name("");
+
+  text(kBasic, "-o,--output", r.o.output,
+       "the ONNX file (default: MODEL's name with .onnx, in the "
+       "working folder; - is standard output)",
+       "PATH");
+  flag(kBasic, "--force", r.o.force, "overwrite an existing file");
+  text(kBasic, "--opset", r.opset, "ONNX opset, 7 to 28 (default 18)", "N");
+  list(
+      kBasic, "--input", r.inputs,
+      "an example input: [NAME:]SHAPE[@TYPE][=VALUE] or NAME=VALUE, "
+      "as in x:batch=2x3x224x224@f32 (named axes are dynamic); repeat for each input; traced files "
+      "know theirs",
+      "SPEC");
+  text(kBasic, "--inputs", r.inputs_file, "example inputs: what torch.save((x, y), FILE) wrote",
+       "FILE");
+  app.add_flag("--dynamic-axes", r.dynamic_axes,
+               "dynamic axes: x:0=batch,2=height y:0, or JSON, "
+               "or @FILE; without a value every axis that runs at another size")
+      ->group(kBasic)
+      ->type_name("[SPEC]");
+  flag(kBasic, "--dynamic-batch", r.o.dynamic_batch,
+       "axis 0 of every input is dynamic, as 'batch'");
+  optional(kBasic, "--verify{ort}", r.verify,
+           "compare with LibTorch in ONNX Runtime, on several "
+           "inputs and sizes");
+  flag(kBasic, "-v,--verbose", r.verbose, "print the ONNX graph");
+  flag(kBasic, "-q,--quiet", r.quiet, "print nothing but errors");
+  flag(kBasic, "-h,--help", r.help, "this text");
+  flag(kBasic, "--help-all", r.help_all, "every option");
+  flag(kBasic, "--version", r.version, "the version");
+
+  list(kNames, "--input-names", r.input_names,
+       "new names of the inputs, in order; more go on into "
+       "the parameters",
+       "A,B");
+  list(kNames, "--output-names", r.output_names, "new names of the outputs, in order", "Y,Z");
+  list(kNames, "--rename", r.renames, "rename one value; repeatable", "OLD=NEW");
+
+  text(kModel, "--method", r.method, "the method to convert (default forward)", "NAME");
+  text(kModel, "--mode", r.mode,
+       "control flow on data or dynamic sizes: auto and script keep it, "
+       "trace takes the example's branch (default auto)",
+       "MODE");
+  text(kModel, "--training", r.training, "eval, preserve or train (default eval)", "MODE");
+  text(kModel, "--state", r.state,
+       "attributes the method writes: discard, or outputs (default "
+       "discard)",
+       "WHAT");
+  list(kModel, "--custom-op-lib", r.op_libs, "shared library that registers operators; repeatable",
+       "LIB");
+  text(kModel, "--seed", r.seed, "seed of random example inputs (default 0)", "N");
+  text(kModel, "--device", r.device, "where the example runs: cpu (default cpu)", "DEVICE");
+  text(kModel, "--threads", r.threads, "threads of LibTorch and ONNX Runtime (default: theirs)",
+       "N");
+
+  text(kGraph, "--target", r.target,
+       "ort avoids types that ONNX Runtime's CPU kernels lack, onnx "
+       "follows the specification alone (default ort)",
+       "TARGET");
+  flag(kGraph, "--strict", r.o.strict, "assumptions and warnings are errors");
+  flag(kGraph, "--no-constant-folding", r.no_folding, "leave constant subgraphs as they are");
+  text(kGraph, "--fold-limit", r.fold_limit, "largest folded result (default 1MiB)", "SIZE");
+  text(kGraph, "--checker", r.checker, "the ONNX checker: full, basic or off (default full)",
+       "HOW");
+
+  text(kFile, "--ir-version", r.ir_version, "IR version (default: the oldest the opset allows)",
+       "N");
+  optional(kFile, "--external-data{always}", r.external,
+           "weights in a file of their own: =auto "
+           "(above 2 GiB, the default), =always, =never");
+  text(kFile, "--external-data-file", r.external_file,
+       "its name, beside the model (default: the "
+       "model's name with .data)",
+       "NAME");
+  text(kFile, "--external-data-threshold", r.threshold,
+       "smaller tensors stay in the model (default "
+       "1KiB)",
+       "SIZE");
+  text(kFile, "--external-data-align", r.align, "alignment of each tensor (default 4KiB)", "SIZE");
+  flag(kFile, "--keep-doc-strings", r.keep_doc, "source locations in the nodes");
+  flag(kFile, "--strip-doc-strings", r.strip_doc, "none (default)");
+  flag(kFile, "--dry-run", r.o.dry_run, "do everything, write nothing");
+
+  text(kVerify, "--verify-runs", r.verify_runs, "seeds for each size (default 3)", "N");
+  list(kVerify, "--atol", r.atol, "absolute tolerance (default: by element type)", "[OUTPUT:]X");
+  list(kVerify, "--rtol", r.rtol, "relative tolerance (default: by element type)", "[OUTPUT:]X");
+  text(kVerify, "--ort-lib", r.ort_lib, "ONNX Runtime's library (default: searched for)", "PATH");
+
+  app.add_flag("--print-ir", r.print_ir,
+               "the program after a stage: =after:capture, =before:lower, "
+               "... (stages capture lower optimize legalize)")
+      ->group(kReport);
+  flag(kReport, "--time", r.o.time, "seconds spent in each stage");
+  flag(kReport, "--json", r.o.json, "the result as one JSON document on standard output");
+  text(kReport, "--color", r.color, "auto, always or never (default auto)", "WHEN");
+}
+
+std::string help(CLI::App& app, bool all) {
+  for (CLI::Option* o : app.get_options())
+    if (!all && o->get_group() != kBasic && o->nonpositional()) o->group("");
+  app.get_formatter()->column_width(34);
+  app.footer(all ? ""
+                 : "--help-all lists every option. Exit codes: 0 converted, 2 usage, 3 MODEL "
+                   "is unreadable or no\nTorchScript, 5 unsupported operators, 6 verification "
+                   "failed, 7 the output cannot be written.");
+  return tidy(app.help());
+}
+
+}  // namespace oe::app

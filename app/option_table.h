@@ -1,0 +1,29 @@
+// Every option of `convert` as CLI11 sees it: name, group, help text, where its text goes.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "lib/options.h"
+
+namespace oe::app {
+
+// Texts as they stand on the command line; meaning is given to them after all of them are read.
+struct Raw {
+  Options o;
+  std::string model, opset, ir_version, inputs_file, seed, mode, method, training, state, device,
+      threads, target, checker, verify, verify_runs, ort_lib, fold_limit, external, external_file,
+      threshold, align, color;
+  std::vector<std::string> inputs, dynamic_axes, input_names, output_names, renames, op_libs, atol,
+      rtol, print_ir;
+  bool no_folding = false, keep_doc = false, strip_doc = false, verbose = false, quiet = false;
+  bool help = false, help_all = false, version = false;
+};
+
+void add_options(CLI::App& app, Raw& r);
+
+// The help text: the most used options, or all of them.
+std::string help(CLI::App& app, bool all);
+
+}  // namespace oe::app

@@ -1,0 +1,251 @@
+// The command line of `onnx-export convert`, shared by the supervisor and the worker.
+#include "app/options.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <set>
+
+#include "app/option_table.h"
+#include "app/version.h"
+#include "lib/option_text.h"
+#include "lib/support/diagnostics.h"
+#include "lib/support/text.h"
+
+namespace oe::app {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+[[noreturn]] void usage(const std::string& message, const std::string& hint = {}) {
+  throw Failure(ExitCode::Usage, "OE0001", message, hint);
+}
+
+Strings long_names(const CLI::App& app) {
+  Strings names;
+  for (const CLI::Option* o : app.get_options())
+    for (const std::string& n : o->get_lnames()) names.push_back("--" + n);
+  return names;
+}
+
+bool looks_like_axes(const std::string& s) {
+  return s.starts_with('{') || s.starts_with('@') ||
+         (s.find(':') != std::string::npos && !s.starts_with('-') && !s.ends_with(".pt"));
+}
+
+// Joins "--dynamic-axes SPEC" with '=', because its value may be left out; refuses -opset, which
+// would read as -o pset.
+Strings prepared(const Strings& arguments, const Strings& known) {
+  Strings out;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& a = arguments[i];
+    if (a == "--") {
+      out.insert(out.end(), arguments.begin() + static_cast<std::ptrdiff_t>(i), arguments.end());
+      return out;
+    }
+    if (a.size() > 2 && a[0] == '-' && a[1] != '-') {
+      const std::string twice = "-" + a.substr(0, a.find('='));
+      if (std::find(known.begin(), known.end(), twice) != known.end())
+        usage("unknown option '" + a + "'", "did you mean '" + twice + "'?");
+    }
+    if (a == "--dynamic-axes") {
+      const bool value = i + 1 < arguments.size() && looks_like_axes(arguments[i + 1]);
+      out.push_back(a + "=" + (value ? arguments[++i] : "every"));
+      continue;
+    }
+    if (a == "--print-ir") {
+      out.push_back(a + "=after:legalize");
+      continue;
+    }
+    out.push_back(a);
+  }
+  return out;
+}
+
+void refuse_extras(const CLI::App& app) {
+  for (const std::string& extra : app.remaining()) {
+    if (extra.starts_with("-") && extra.size() > 1) {
+      const std::string name = extra.substr(0, extra.find('='));
+      std::string hint = did_you_mean(name, long_names(app));
+      usage("unknown option '" + name + "'",
+            hint.empty() ? "onnx-export --help-all lists them" : hint);
+    }
+    if (extra != "--")
+      usage("unexpected argument '" + extra + "'",
+            "one MODEL is converted at a "
+            "time; a value with blanks needs quotes");
+  }
+}
+
+// The index of `text` in `choices`; the first choice when it is empty.
+size_t choose(const char* option, const std::string& text, const Strings& choices) {
+  if (text.empty()) return 0;
+  for (size_t i = 0; i < choices.size(); ++i)
+    if (choices[i] == text) return i;
+  std::string hint = did_you_mean(text, choices);
+  usage(std::string(option) + ": unknown value '" + text + "'",
+        hint.empty() ? "it is one of " + join(choices, ", ") : hint);
+}
+
+template <class T>
+void number(const char* option, const std::string& text, T& to, T low, T high) {
+  if (text.empty()) return;
+  T v{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
+  if (error != std::errc() || end != text.data() + text.size())
+    usage(std::string(option) + ": '" + text + "' is no whole number");
+  if (v < low || v > high)
+    usage(std::string(option) + ": " + text + " is not supported",
+          "it goes from " + std::to_string(low) + " to " + std::to_string(high));
+  to = v;
+}
+
+Strings names(const char* option, const Strings& texts) {
+  Strings out;
+  for (const std::string& text : texts)
+    for (const std::string& name : split(text, ',')) {
+      if (name.empty()) usage(std::string(option) + ": a name is empty in '" + text + "'");
+      out.push_back(name);
+    }
+  return out;
+}
+
+void tolerances(const char* option, const Strings& texts,
+                std::vector<std::pair<std::string, double>>& to) {
+  for (const std::string& text : texts) {
+    const size_t colon = text.rfind(':');
+    const std::string value = colon == std::string::npos ? text : text.substr(colon + 1);
+    char* end = nullptr;
+    const double v = std::strtod(value.c_str(), &end);
+    if (value.empty() || *end != '\0' || !(v >= 0))
+      usage(std::string(option) + ": '" + value + "' is no tolerance");
+    to.emplace_back(colon == std::string::npos ? "" : text.substr(0, colon), v);
+  }
+}
+
+void print_points(const Strings& texts, Strings& to) {
+  static const Strings stages = {"capture", "lower", "optimize", "legalize"};
+  for (const std::string& text : texts) {
+    const size_t colon = text.find(':');
+    const std::string when = colon == std::string::npos ? "after" : text.substr(0, colon);
+    const std::string stage = colon == std::string::npos ? text : text.substr(colon + 1);
+    choose("--print-ir", when, {"after", "before"});
+    choose("--print-ir", stage, stages);
+    if (when == "before" && stage == "capture")
+      usage("--print-ir: there is nothing to print before capture");
+    to.push_back(when + ":" + stage);
+  }
+}
+
+void file_options(const Raw& r, Options& o) {
+  o.write.external = static_cast<onnx::WriteOptions::External>(
+      choose("--external-data", r.external, {"auto", "always", "never"}));
+  o.write.external_file = r.external_file;
+  if (r.external_file.find('/') != std::string::npos || r.external_file == "." ||
+      r.external_file == "..")
+    usage("--external-data-file: '" + r.external_file + "' is no plain file name",
+          "it lies beside the model");
+  if (!r.threshold.empty())
+    o.write.threshold = parse_size(r.threshold, "--external-data-threshold");
+  if (!r.align.empty()) o.write.align = parse_size(r.align, "--external-data-align");
+  if (o.write.align < 1) usage("--external-data-align: 0 is no alignment");
+  if (r.keep_doc && r.strip_doc)
+    usage("--keep-doc-strings and --strip-doc-strings contradict each other");
+  o.write.doc_strings = r.keep_doc;
+  if (o.output.empty())
+    o.output = std::filesystem::path(o.model).filename().replace_extension(".onnx").string();
+  if (o.output == "-" && o.write.external == onnx::WriteOptions::External::Always)
+    usage("-o -: a file of external data cannot go to standard output");
+  if (o.write.external_file.empty())
+    o.write.external_file = std::filesystem::path(o.output).filename().string() + ".data";
+  if (o.write.external_file == std::filesystem::path(o.output).filename())
+    usage("--external-data-file: has the model's own name");
+}
+
+// Gives the texts their meaning.
+Options interpret(Raw& r) {
+  Options o = r.o;
+  if (r.model.empty()) usage("no MODEL given", "onnx-export --help shows how to call it");
+  o.model = r.model;
+  number("--opset", r.opset, o.opset, kOldestOpset, kNewestOpset);
+  if (!r.ir_version.empty()) {
+    o.ir_version = 0;
+    number("--ir-version", r.ir_version, *o.ir_version, int64_t{3}, int64_t{14});
+  }
+  for (const std::string& s : r.inputs) o.inputs.push_back(parse_input_spec(s));
+  o.inputs_file = r.inputs_file;
+  number("--seed", r.seed, o.seed, uint64_t{0}, uint64_t{INT64_MAX});
+  for (const std::string& s : r.dynamic_axes) {
+    if (s == "every" || s == "true")
+      o.dynamic_axes.every_axis = true;
+    else
+      parse_dynamic_axes(s, o.dynamic_axes);
+  }
+  o.input_names = names("--input-names", r.input_names);
+  o.output_names = names("--output-names", r.output_names);
+  for (const std::string& s : r.renames) {
+    const size_t equals = s.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == s.size())
+      usage("--rename: '" + s + "' is not OLD=NEW");
+    o.renames.emplace_back(s.substr(0, equals), s.substr(equals + 1));
+  }
+  file_options(r, o);
+  o.constant_folding = !r.no_folding;
+  if (!r.fold_limit.empty()) o.fold_limit = parse_size(r.fold_limit, "--fold-limit");
+  o.ort_target = choose("--target", r.target, {"ort", "onnx"}) == 0;
+  o.mode = static_cast<CaptureMode>(choose("--mode", r.mode, {"auto", "script", "trace"}));
+  o.training =
+      static_cast<Training>(choose("--training", r.training, {"eval", "preserve", "train"}));
+  o.state = static_cast<State>(choose("--state", r.state, {"discard", "outputs"}));
+  if (!r.method.empty()) o.method = r.method;
+  o.custom_op_libs = r.op_libs;
+  choose("--device", r.device, {"cpu"});
+  number("--threads", r.threads, o.threads, 1, 4096);
+  o.checker = static_cast<Checker>(choose("--checker", r.checker, {"full", "basic", "off"}));
+  o.verify = !r.verify.empty() && choose("--verify", r.verify, {"ort", "off"}) == 0;
+  number("--verify-runs", r.verify_runs, o.verify_runs, 1, 1000000);
+  tolerances("--atol", r.atol, o.atol);
+  tolerances("--rtol", r.rtol, o.rtol);
+  o.ort_lib = r.ort_lib;
+  if (r.verbose && r.quiet) usage("-v and -q contradict each other");
+  o.verbosity = r.verbose ? 1 : r.quiet ? -1 : 0;
+  print_points(r.print_ir, o.print_ir);
+  return o;
+}
+
+}  // namespace
+
+CommandLine parse_command_line(const Strings& arguments) {
+  CLI::App app(
+      "Converts a TorchScript file (.pt) into an ONNX file that computes the same numbers.",
+      "onnx-export");
+  Raw r;
+  app.set_help_flag();
+  app.allow_extras();
+  app.option_defaults()->take_last();
+  add_options(app, r);
+  for (const char* repeated : {"--input", "--dynamic-axes", "--input-names", "--output-names",
+                               "--rename", "--custom-op-lib", "--atol", "--rtol", "--print-ir"})
+    app.get_option(repeated)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  Strings rest = prepared(arguments, long_names(app));
+  if (!rest.empty() && rest[0] == "convert") rest.erase(rest.begin());
+  std::reverse(rest.begin(), rest.end());  // CLI11 takes them from the end
+  CommandLine c;
+  try {
+    app.parse(rest);
+  } catch (const CLI::ParseError& e) {
+    usage(e.what());
+  }
+  if (r.version) c.text = std::string("onnx-export ") + kVersion + "\n";
+  if (r.help || r.help_all) c.text = help(app, r.help_all);
+  if (!c.text.empty()) return c;
+  refuse_extras(app);
+  c.color = static_cast<Color>(choose("--color", r.color, {"auto", "always", "never"}));
+  c.options = interpret(r);
+  return c;
+}
+
+}  // namespace oe::app

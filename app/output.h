@@ -1,0 +1,37 @@
+// Where the result goes: checks before any work, private temporary files, the atomic commit.
+#pragma once
+
+#include <filesystem>
+
+#include "lib/options.h"
+
+namespace oe::app {
+
+// Temporary files in a private folder inside the output's own, under their final names, because the
+// model names its data. Whatever happens, they are gone when this is.
+class Output {
+ public:
+  // Throws Failure(Unwritable) when `o.output` cannot become the result: its folder is missing or
+  // read-only, it is a directory, a symbolic link, the input itself, or exists without --force.
+  explicit Output(const Options& o);
+  ~Output();
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+
+  const std::filesystem::path& model_tmp() const { return model_tmp_; }
+  const std::filesystem::path& data_tmp() const { return data_tmp_; }
+
+  // Flushes and renames: the data first, the model last, so that a model is never seen without its
+  // data. `external`: whether data_tmp was written. Throws Failure(Unwritable) with errno's text.
+  void commit(bool external);
+  void discard() noexcept;  // removes the private folder
+
+ private:
+  void check_target(const std::filesystem::path& target, const char* what) const;
+  void copy_to_stdout() const;
+
+  const Options& o_;
+  std::filesystem::path target_, data_target_, private_folder_, model_tmp_, data_tmp_;
+};
+
+}  // namespace oe::app

@@ -1,0 +1,179 @@
+// The result of a conversion: as JSON between worker and supervisor (and for --json), and as text.
+#include "app/report.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "lib/support/text.h"
+
+namespace oe::app {
+namespace {
+
+using nlohmann::ordered_json;
+using Strings = std::vector<std::string>;
+
+constexpr const char* kSeverities[] = {"error", "warning", "note"};
+
+ordered_json origin_json(const OriginPtr& o) {
+  if (!o) return nullptr;
+  return {{"operator", o->op},
+          {"module", o->module_path},
+          {"file", o->file},
+          {"line", o->line},
+          {"text", o->text}};
+}
+
+OriginPtr origin_from(const ordered_json& j) {
+  if (!j.is_object()) return nullptr;
+  return std::make_shared<const Origin>(
+      Origin{j.at("operator"), j.at("module"), j.at("file"), j.at("line"), j.at("text")});
+}
+
+ordered_json diagnostics_json(const Diagnostics& d) {
+  ordered_json list = ordered_json::array();
+  for (const Diagnostic& e : d.all())
+    list.push_back({{"severity", kSeverities[static_cast<size_t>(e.severity)]},
+                    {"code", e.code},
+                    {"operator", e.op},
+                    {"message", e.message},
+                    {"hint", e.hint},
+                    {"needs_opset", e.needs_opset},
+                    {"place", origin_json(e.origin)}});
+  return list;
+}
+
+void diagnostics_from(const ordered_json& list, Diagnostics& d) {
+  for (const ordered_json& j : list) {
+    const auto* severity = std::find(std::begin(kSeverities), std::end(kSeverities),
+                                     j.at("severity").get<std::string>());
+    d.report({j.at("code"), static_cast<Severity>(severity - kSeverities), j.at("operator"),
+              j.at("message"), j.at("hint"), origin_from(j.at("place")), j.at("needs_opset")});
+  }
+}
+
+ordered_json report_json(const Report& r) {
+  const Outcome& o = r.outcome;
+  ordered_json j = {{"exit_code", static_cast<int>(r.exit_code())},
+                    {"opset", o.opset},
+                    {"ir_version", o.ir_version},
+                    {"nodes", o.nodes},
+                    {"parameter_bytes", o.parameter_bytes},
+                    {"model_bytes", o.written.model_bytes},
+                    {"data_bytes", o.written.data_bytes},
+                    {"external_data", o.written.external},
+                    {"inputs", o.inputs},
+                    {"outputs", o.outputs},
+                    {"assumptions", o.assumptions},
+                    {"verification", o.verification},
+                    {"diagnostics", diagnostics_json(r.diagnostics)}};
+  j["seconds"] = ordered_json::object();
+  for (const StageTime& t : o.times) j["seconds"][t.stage] = t.seconds;
+  j["failure"] = nullptr;
+  if (r.stop)
+    j["failure"] = {{"code", r.stop->code},
+                    {"message", r.stop->message},
+                    {"hint", r.stop->hint},
+                    {"place", origin_json(r.stop->origin)}};
+  return j;
+}
+
+// Bytes of a model's own file names and source lines may be no UTF-8.
+std::string dump(const ordered_json& j, int indent) {
+  return j.dump(indent, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+std::string ports(const char* one, const Strings& list) {
+  if (list.empty()) return {};
+  constexpr size_t shown = 4;
+  const Strings head(list.begin(),
+                     list.begin() + static_cast<std::ptrdiff_t>(std::min(shown, list.size())));
+  std::string text = std::string(", ") + one + (list.size() > 1 ? "s " : " ") + join(head, " ");
+  if (list.size() > shown) text += " and " + std::to_string(list.size() - shown) + " more";
+  return text;
+}
+
+}  // namespace
+
+std::string to_json(const Report& r) { return dump(report_json(r), -1); }
+
+std::optional<Report> from_json(const std::string& s) {
+  const ordered_json j = ordered_json::parse(s, nullptr, /*allow_exceptions=*/false);
+  if (!j.is_object()) return std::nullopt;
+  try {
+    Report r;
+    Outcome& o = r.outcome;
+    o.exit_code = static_cast<ExitCode>(j.at("exit_code").get<int>());
+    o.opset = j.at("opset");
+    o.ir_version = j.at("ir_version");
+    o.nodes = j.at("nodes");
+    o.parameter_bytes = j.at("parameter_bytes");
+    o.written = {j.at("external_data"), j.at("model_bytes"), j.at("data_bytes")};
+    o.inputs = j.at("inputs").get<Strings>();
+    o.outputs = j.at("outputs").get<Strings>();
+    o.assumptions = j.at("assumptions").get<Strings>();
+    o.verification = j.at("verification");
+    diagnostics_from(j.at("diagnostics"), r.diagnostics);
+    for (const auto& [stage, seconds] : j.at("seconds").items())
+      o.times.push_back({stage, seconds.get<double>()});
+    if (const ordered_json& f = j.at("failure"); f.is_object())
+      r.stop = {o.exit_code, f.at("code"), f.at("message"), f.at("hint"),
+                origin_from(f.at("place"))};
+    return r;
+  } catch (const ordered_json::exception&) {
+    return std::nullopt;
+  }
+}
+
+std::string json_document(const Report& r, const Options& o) {
+  const bool written = r.exit_code() == ExitCode::Ok || r.exit_code() == ExitCode::NotFullyVerified;
+  ordered_json j = {{"model", o.model}};
+  j["output"] = nullptr;
+  j["external_data_file"] = nullptr;
+  if (written && !o.dry_run) {
+    j["output"] = o.output;
+    if (r.outcome.written.external) j["external_data_file"] = o.write.external_file;
+  }
+  j.update(report_json(r));
+  return dump(j, 2) + "\n";
+}
+
+std::string stop_text(const Stop& s) {
+  std::string text = "error: " + s.message;
+  if (!s.code.empty()) text += "  [" + s.code + "]";
+  text += "\n";
+  if (s.origin && s.origin->line > 0)
+    text += "      " + (s.origin->module_path.empty() ? "" : s.origin->module_path + "    ") +
+            s.origin->file + ":" + std::to_string(s.origin->line) + "    " + s.origin->text + "\n";
+  if (!s.hint.empty()) text += "hint: " + s.hint + "\n";
+  return text;
+}
+
+std::string summary(const Report& r, const Options& o) {
+  const Outcome& out = r.outcome;
+  std::string text = (o.dry_run ? "(not written) " : "") + o.output + ": opset " +
+                     std::to_string(out.opset) + ", " + plural(out.nodes, "node") + ", " +
+                     human_bytes(out.written.model_bytes + out.written.data_bytes);
+  if (out.written.external) text += " (weights in " + o.write.external_file + ")";
+  text += ports("input", out.inputs) + ports("output", out.outputs);
+  if (!out.verification.empty()) text += ", " + out.verification;
+  return text;
+}
+
+std::string time_table(const Outcome& o) {
+  std::string text;
+  double total = 0;
+  const auto row = [&](const std::string& stage, double seconds) {
+    char line[64];
+    std::snprintf(line, sizeof line, "%-10s %8.3f s\n", stage.c_str(), seconds);
+    text += line;
+  };
+  for (const StageTime& t : o.times) {
+    row(t.stage, t.seconds);
+    total += t.seconds;
+  }
+  row("total", total);
+  return text;
+}
+
+}  // namespace oe::app

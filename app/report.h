@@ -1,0 +1,38 @@
+// The result of a conversion: as JSON between worker and supervisor (and for --json), and as text.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "lib/pipeline.h"
+
+namespace oe::app {
+
+// What a Failure said; it ended the run at once.
+struct Stop {
+  ExitCode exit_code = ExitCode::Internal;
+  std::string code, message, hint;
+  OriginPtr origin;
+};
+
+struct Report {
+  Outcome outcome;
+  Diagnostics diagnostics;
+  std::optional<Stop> stop;
+
+  ExitCode exit_code() const { return stop ? stop->exit_code : outcome.exit_code; }
+};
+
+std::string to_json(const Report& r);                   // one line
+std::optional<Report> from_json(const std::string& s);  // nullopt when it is no such document
+
+// The --json document: the report with the paths, indented.
+std::string json_document(const Report& r, const Options& o);
+
+// "error: ..." with place and hint.
+std::string stop_text(const Stop& s);
+// "model.onnx: opset 18, 124 nodes, 44.7 MB, input x float[batch,3], output y float[batch,5]"
+std::string summary(const Report& r, const Options& o);
+std::string time_table(const Outcome& o);
+
+}  // namespace oe::app

@@ -1,0 +1,31 @@
+// Runs the worker and waits for its report, for its death, or for a signal to ourselves.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace oe::app {
+
+// The worker writes lines to this file descriptor: "stage NAME" as each begins, its report last.
+constexpr int kReportFd = 3;
+
+struct WorkerResult {
+  std::string report;          // the last line; empty when the worker did not get that far
+  std::string stage;           // the last one it began
+  int exit_status = 0;         // when it exited
+  int signal = 0;              // when a signal ended it
+  int our_signal = 0;          // when one ended us: the worker is dead, the caller cleans up
+  bool out_of_memory = false;  // the kernel killed a process for memory meanwhile
+};
+
+// Keeps SIGINT, SIGTERM and SIGHUP waiting from now on: run_worker() looks for them, and files are
+// never left half-way. Those that the caller's environment ignores stay ignored.
+void hold_ending_signals();
+
+// Throws Failure(Internal) when the worker cannot be started.
+WorkerResult run_worker(const std::filesystem::path& program,
+                        const std::vector<std::string>& arguments);
+
+}  // namespace oe::app

@@ -1,0 +1,74 @@
+// onnx-export-worker: converts in a process of its own, so that a crash in LibTorch is a message.
+//
+//   onnx-export-worker MODEL_TMP DATA_TMP ARGUMENTS...   (started by onnx-export only)
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <iostream>
+#include <new>
+
+#include "app/options.h"
+#include "app/report.h"
+#include "app/spawn.h"
+#include "lib/pipeline.h"
+#include "lib/torch/runtime.h"
+
+namespace oe::app {
+namespace {
+
+void send(std::string line) {
+  line += '\n';
+  for (size_t done = 0; done < line.size();) {
+    const ssize_t n = write(kReportFd, line.data() + done, line.size() - done);
+    if (n < 0 && errno != EINTR) return;  // the supervisor is gone; so are we, soon
+    if (n > 0) done += static_cast<size_t>(n);
+  }
+}
+
+Report convert_to_report(const std::vector<std::string>& arguments, const std::string& model_tmp,
+                         const std::string& data_tmp) {
+  Report r;
+  const auto stop = [&](ExitCode exit_code, const char* code, const std::string& message,
+                        const std::string& hint = {}) {
+    r.stop = {exit_code, code, message, hint, nullptr};
+  };
+  try {
+    const Options o = parse_command_line(arguments).options;
+    r.outcome.opset = o.opset;
+    // Standard output belongs to the model, or to the JSON document.
+    std::ostream& out = o.output == "-" || o.json ? std::cerr : std::cout;
+    r.outcome = convert(o, model_tmp, data_tmp, r.diagnostics, out,
+                        [](std::string_view stage) { send("stage " + std::string(stage)); });
+  } catch (const Failure& f) {
+    r.stop = {f.exit_code, f.diagnostic_code, f.what(), f.hint, f.origin};
+  } catch (const std::bad_alloc&) {
+    stop(ExitCode::Limit, "OE0801", "out of memory");
+  } catch (const std::exception& e) {
+    const std::string message = torch_io::message_of(e);
+    if (torch_io::is_out_of_memory(e.what()))
+      stop(ExitCode::Limit, "OE0801", "out of memory: " + message);
+    else
+      stop(ExitCode::Internal, "OE0003", message,
+           "this is a bug in onnx-export, please report it with the model");
+  }
+  return r;
+}
+
+}  // namespace
+}  // namespace oe::app
+
+int main(int argc, char** argv) {
+  // Nothing is to outlive the supervisor, which cleans up.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (argc < 4) {
+    std::cerr << "onnx-export-worker is started by onnx-export\n";
+    return 2;
+  }
+  const oe::app::Report r = oe::app::convert_to_report({argv + 3, argv + argc}, argv[1], argv[2]);
+  oe::app::send(oe::app::to_json(r));
+  // The files are complete. Tearing LibTorch down takes longer than it is worth.
+  std::cout.flush();
+  _exit(static_cast<int>(r.exit_code()));
+}

@@ -1,0 +1,31 @@
+# LibTorch for linking, without find_package(Torch), which stops where no CUDA toolkit is installed.
+# Looked for in LIBTORCH_ROOT (variable or environment), in the environment made by scripts/setup,
+# in the Python package's folder (found without importing it), and in the system's folders.
+#
+#   LibTorch::torch   c10 and torch_cpu with their headers (SYSTEM)
+
+set(_hints ${LIBTORCH_ROOT} $ENV{LIBTORCH_ROOT})
+file(GLOB _venv ${CMAKE_SOURCE_DIR}/.deps/venv/lib/python3*/site-packages/torch)
+list(APPEND _hints ${_venv})
+if(NOT _hints)
+  execute_process(
+    COMMAND python3 -c "import importlib.util as u; s = u.find_spec('torch'); print(s.submodule_search_locations[0] if s else '')"
+    OUTPUT_VARIABLE _python_torch OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  list(APPEND _hints ${_python_torch})
+endif()
+
+find_path(LibTorch_INCLUDE_DIR torch/csrc/jit/api/module.h HINTS ${_hints} PATH_SUFFIXES include)
+find_library(LibTorch_C10 c10 HINTS ${_hints} PATH_SUFFIXES lib)
+find_library(LibTorch_CPU torch_cpu HINTS ${_hints} PATH_SUFFIXES lib)
+
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(LibTorch REQUIRED_VARS LibTorch_CPU LibTorch_C10 LibTorch_INCLUDE_DIR)
+
+if(LibTorch_FOUND AND NOT TARGET LibTorch::torch)
+  get_filename_component(LibTorch_LIB_DIR ${LibTorch_CPU} DIRECTORY)
+  add_library(LibTorch::torch INTERFACE IMPORTED)
+  target_include_directories(LibTorch::torch SYSTEM INTERFACE ${LibTorch_INCLUDE_DIR}
+    ${LibTorch_INCLUDE_DIR}/torch/csrc/api/include)
+  target_link_libraries(LibTorch::torch INTERFACE ${LibTorch_CPU} ${LibTorch_C10})
+  target_link_options(LibTorch::torch INTERFACE -Wl,-rpath,${LibTorch_LIB_DIR})
+endif()

@@ -1,0 +1,267 @@
+// Stage: runs the method in the chosen worlds and turns inputs and outputs into ports.
+#include "lib/capture/capture.h"
+
+#include <ATen/core/grad_mode.h>
+#include <c10/core/InferenceMode.h>
+
+#include <algorithm>
+
+#include "lib/capture/executor.h"
+#include "lib/capture/prune.h"
+#include "lib/capture/worlds.h"
+
+namespace oe::capture {
+namespace {
+
+using K = Sym::Kind;
+
+// Rebuilds the method's arguments with symbolic leaves, in the order of torch_io::leaf_values().
+class InputBuilder {
+ public:
+  InputBuilder(Executor& ex, const torch_io::ExampleInputs& e,
+               const std::vector<std::vector<c10::IValue>>& leaves,
+               const std::map<std::string, int>& axis_ids)
+      : ex_(ex), e_(e), leaves_(leaves), axis_ids_(axis_ids) {}
+
+  std::vector<Sym> build() {
+    std::vector<Sym> args;
+    for (size_t i = 0; i < e_.arguments.size(); ++i) {
+      const bool symbolic = next_ < e_.leaves.size() && e_.leaves[next_].argument == i;
+      args.push_back(symbolic ? build(e_.arguments[i])
+                              : ex_.wrap_constant(e_.arguments[i], "argument"));
+    }
+    return args;
+  }
+
+ private:
+  Sym build(const c10::IValue& v) {
+    if (v.isTensor() || v.isInt() || v.isDouble() || v.isBool()) return leaf(next_++);
+    if (v.isTuple()) {
+      std::vector<Sym> items;
+      for (const c10::IValue& x : v.toTupleRef().elements()) items.push_back(build(x));
+      return Sym::of_tuple(std::move(items), v.type());
+    }
+    Sym s;
+    if (v.isList()) {
+      s.kind = K::List;
+      s.list = std::make_shared<ListCell>();
+      s.list->element = v.toList().elementType();
+      for (const c10::IValue& x : v.toListRef()) s.list->items.push_back(build(x));
+      return s;
+    }
+    if (v.isGenericDict()) {
+      s.kind = K::Dict;
+      s.dict = std::make_shared<DictCell>();
+      s.dict->key = v.toGenericDict().keyType();
+      s.dict->value = v.toGenericDict().valueType();
+      for (const auto& x : v.toGenericDict())
+        s.dict->items.emplace_back(ex_.wrap_constant(x.key(), ""), build(x.value()));
+      return s;
+    }
+    return ex_.wrap_constant(v, "argument");
+  }
+
+  Sym leaf(size_t i) {
+    const auto& l = e_.leaves[i];
+    PerWorld c = PerWorld::sized(leaves_.size());
+    for (size_t w = 0; w < leaves_.size(); ++w) c.set(w, leaves_[w][i]);
+    program::Program& p = ex_.recorder().program();
+    if (l.value.isTensor()) {
+      std::vector<Axis> axes(static_cast<size_t>(l.value.toTensor().dim()));
+      for (size_t a = 0; a < l.axis_names.size(); ++a)
+        if (!l.axis_names[a].empty()) axes[a] = {Taint::Shape, axis_ids_.at(l.axis_names[a])};
+      TensorValuePtr t = ex_.input_tensor(nullptr, std::move(c), std::move(axes));
+      t->recorded = p.new_value(ex_.recorder().type_of(*t), l.name);
+      p.inputs.push_back({l.name, {t->recorded}});
+      return ex_.fresh_tensor(t);
+    }
+    program::Value* v = p.new_value(l.value.isInt()      ? program::Type::integer()
+                                    : l.value.isDouble() ? program::Type::floating()
+                                                         : program::Type::boolean(),
+                                    l.name);
+    p.inputs.push_back({l.name, {v}});
+    return ex_.input_number(v, std::move(c));
+  }
+
+  Executor& ex_;
+  const torch_io::ExampleInputs& e_;
+  const std::vector<std::vector<c10::IValue>>& leaves_;
+  const std::map<std::string, int>& axis_ids_;
+  size_t next_ = 0;
+};
+
+// Flattens the result into ports; dict keys and field names become output names.
+class OutputBuilder {
+ public:
+  OutputBuilder(Executor& ex, Captured& out, Diagnostics& d) : ex_(ex), out_(out), d_(d) {}
+
+  void add(const Sym& s, const std::string& name) {
+    switch (s.kind) {
+      case K::Tuple: {
+        auto type = s.type ? s.type->cast<c10::TupleType>() : nullptr;
+        for (size_t i = 0; i < s.tuple->size(); ++i) {
+          std::string field = std::to_string(i);
+          if (type && type->schema()) field = type->schema()->arguments()[i].name();
+          const bool named = type && type->schema();
+          add((*s.tuple)[i], join(name, field, named));
+        }
+        return;
+      }
+      case K::List:
+        for (size_t i = 0; i < s.list->items.size(); ++i)
+          add(s.list->items[i], join(name, std::to_string(i), false));
+        return;
+      case K::Dict:
+        for (const auto& [k, v] : s.dict->items) {
+          const c10::IValue& key = k.c.at(0);
+          add(v, join(name, key.isString() ? key.toStringRef() : std::to_string(key.toInt()),
+                      key.isString()));
+        }
+        return;
+      case K::None:
+        d_.report({"OE2201", Severity::Note, "", "output " + label(name) + " is None and left out",
+                   "", nullptr, 0});
+        return;
+      case K::Tensor:
+      case K::Int:
+      case K::Float:
+      case K::Bool:
+        out_.program.outputs.push_back({label(name), ex_.to_arg(s)});
+        out_.outputs.push_back(ex_.to_ivalue(s, 0));
+        return;
+      default:
+        throw Failure(ExitCode::Unsupported, "OE4040",
+                      "output " + label(name) + " is neither a tensor nor a number",
+                      "return tensors, numbers, and tuples, lists or dicts of them");
+    }
+  }
+
+ private:
+  static std::string label(const std::string& name) { return name.empty() ? "output" : name; }
+  static std::string join(const std::string& outer, const std::string& inner, bool named) {
+    if (!outer.empty()) return outer + "." + inner;
+    return named ? inner : "output_" + inner;
+  }
+  Executor& ex_;
+  Captured& out_;
+  Diagnostics& d_;
+};
+
+void add_state_outputs(Executor& ex, const Options& o, Captured& out, Diagnostics& d) {
+  const auto written = ex.written_state();
+  if (written.empty()) return;
+  if (o.state == State::Outputs) {
+    for (const auto& [name, value] : ex.written_tensors()) {
+      out.program.outputs.push_back({name, ex.to_arg(value)});
+      out.outputs.push_back(ex.to_ivalue(value, 0));
+    }
+    return;
+  }
+  std::string names;
+  for (const std::string& n : written) names += (names.empty() ? "" : ", ") + n;
+  d.report({"OE2202", Severity::Note, "", "the model writes its own state in forward (" + names +
+                                              "); each call of the ONNX file starts from the saved state",
+            "--state=outputs returns the new state as extra outputs", nullptr, 0});
+}
+
+struct Attempt {
+  Captured captured;
+  std::unordered_map<size_t, std::string> dead;
+  Diagnostics diagnostics;
+};
+
+Attempt run(const torch_io::Loaded& m, const torch_io::ExampleInputs& inputs, const Options& o,
+            const std::vector<DynamicAxis>& axes, const std::vector<std::vector<int64_t>>& sizes) {
+  Attempt a;
+  std::vector<std::vector<c10::IValue>> leaves;
+  for (const auto& s : sizes) {
+    a.captured.worlds.push_back(shapes_at(inputs, axes, s));
+    const uint64_t seed = inputs.seed + (leaves.empty() ? 0 : 1000 + leaves.size());
+    leaves.push_back(torch_io::leaf_values(
+        inputs, torch_io::resized_inputs(inputs, a.captured.worlds.back(), seed)));
+  }
+  Executor ex(a.captured.program, sizes.size(), o.mode, a.diagnostics);
+  std::map<std::string, int> ids;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    Symbol s{axes[i].name, ex.recorder().new_axis_id(), {}};
+    for (const auto& w : sizes) s.sizes.push_back(w[i]);
+    ids[s.name] = s.axis_id;
+    ex.recorder().add_symbol(std::move(s));
+  }
+  std::vector<Sym> args = InputBuilder(ex, inputs, leaves, ids).build();
+  Sym self = ex.wrap_constant(m.module._ivalue(), "");
+  Sym result;
+  try {
+    result = ex.run_method(self, m.method, std::move(args));
+  } catch (const Raised& r) {
+    throw Failure(ExitCode::Refused, "OE2102", "the model raises on this input: " + r.message);
+  }
+  OutputBuilder(ex, a.captured, a.diagnostics).add(result, "");
+  add_state_outputs(ex, o, a.captured, a.diagnostics);
+  a.captured.assumptions = ex.assumptions();
+  a.dead = ex.dead_worlds();
+  prune(a.captured.program);
+  return a;
+}
+
+}  // namespace
+
+Captured capture(const torch_io::Loaded& m, const torch_io::ExampleInputs& inputs,
+                 const Options& o, Diagnostics& d) {
+  c10::InferenceMode inference;
+  const std::vector<DynamicAxis> axes = dynamic_axes(inputs);
+  std::vector<std::vector<int64_t>> candidates;
+  size_t most = 0;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    candidates.push_back(other_sizes(axes[i], i));
+    most = std::max(most, candidates.back().size());
+  }
+  std::vector<int64_t> example;
+  for (const DynamicAxis& a : axes) example.push_back(a.example);
+
+  std::vector<size_t> choice(axes.size(), 0);
+  bool try_one = true;
+  for (size_t round = 0;; ++round) {
+    std::vector<std::vector<int64_t>> sizes = {example};
+    std::vector<int64_t> other, one;
+    for (size_t i = 0; i < axes.size(); ++i) {
+      other.push_back(choice[i] < candidates[i].size() ? candidates[i][choice[i]] : example[i]);
+      one.push_back(axes[i].low <= 1 ? 1 : axes[i].low);
+    }
+    if (other != example) sizes.push_back(other);
+    if (try_one && one != example && one != other) sizes.push_back(one);
+    Attempt a = run(m, inputs, o, axes, sizes);
+
+    // An axis is proven when a world with another size than the example's ran to the end.
+    std::vector<size_t> unproven;
+    for (size_t i = 0; i < axes.size(); ++i) {
+      bool proven = false;
+      for (size_t w = 1; w < sizes.size(); ++w)
+        proven = proven || (!a.dead.contains(w) && sizes[w][i] != example[i]);
+      if (!proven) unproven.push_back(i);
+    }
+    const bool larger_died = a.dead.contains(1) && other != example;
+    if ((!larger_died && unproven.empty()) || round + 1 >= std::max<size_t>(most, 1)) {
+      for (size_t i : unproven) {
+        std::string why;
+        for (const auto& [w, message] : a.dead)
+          if (sizes[w][i] != example[i]) why = ": " + message;
+        d.report({"OE2203", Severity::Warning, "",
+                  "axis '" + axes[i].name + "' is declared dynamic, but LibTorch ran at no other "
+                  "size than " + std::to_string(example[i]) + why,
+                  "", nullptr, 0});
+      }
+      for (const Diagnostic& x : a.diagnostics.all()) d.report(x);
+      std::vector<Shapes> alive;
+      for (size_t w = 0; w < a.captured.worlds.size(); ++w)
+        if (!a.dead.contains(w)) alive.push_back(a.captured.worlds[w]);
+      a.captured.worlds = std::move(alive);
+      return std::move(a.captured);
+    }
+    // A world of ones that died once dies again: leave it out and look further.
+    if (sizes.size() > 2 && a.dead.contains(2)) try_one = false;
+    for (size_t i = 0; i < axes.size(); ++i) ++choice[i];
+  }
+}
+
+}  // namespace oe::capture

@@ -1,0 +1,331 @@
+// Lists, dicts, tuples, strings and objects: cells with identity, resolved while running.
+#include <algorithm>
+#include <bit>
+
+#include "lib/capture/executor.h"
+
+namespace oe::capture {
+namespace {
+using K = Sym::Kind;
+}
+
+Sym Executor::make_list(std::vector<Sym> items, c10::TypePtr element) {
+  Sym s;
+  s.kind = K::List;
+  s.list = std::make_shared<ListCell>();
+  s.list->items = std::move(items);
+  s.list->element = std::move(element);
+  return s;
+}
+
+Sym Executor::make_dict(std::vector<std::pair<Sym, Sym>> items, c10::TypePtr key,
+                        c10::TypePtr value) {
+  Sym s;
+  s.kind = K::Dict;
+  s.dict = std::make_shared<DictCell>();
+  s.dict->items = std::move(items);
+  s.dict->key = std::move(key);
+  s.dict->value = std::move(value);
+  return s;
+}
+
+int64_t Executor::known_int(const Sym& s, const char* what) {
+  if (s.is(K::Int) && s.taint == Taint::Constant) return s.c.at(0).toInt();
+  if (s.is(K::Int) && concrete_ >= 0) return to_ivalue(s, static_cast<size_t>(concrete_)).toInt();
+  refuse("OE4030", std::string("a list is used with a computed ") + what,
+         "ONNX has no list whose elements are picked at run time here; use a tensor");
+}
+
+bool Executor::equal_constants(const Sym& a, const Sym& b) {
+  auto plain = [](const Sym& s) {
+    return (s.is_number() || s.is(K::String) || s.is(K::Opaque)) && s.taint == Taint::Constant;
+  };
+  if (a.is(K::None) && b.is(K::None)) return true;
+  if (!plain(a) || !plain(b) || a.kind != b.kind) return false;
+  const c10::IValue &x = a.c.at(0), &y = b.c.at(0);
+  if (x.isDouble() && y.isDouble())  // -0.0 and nan are not interchangeable with 0.0 and nan
+    return std::bit_cast<uint64_t>(x.toDouble()) == std::bit_cast<uint64_t>(y.toDouble());
+  return x == y;
+}
+
+Sym Executor::get_attribute(const Sym& s, const std::string& name) {
+  if (!s.is(K::Object))
+    refuse("OE4031", "attribute '" + name + "' of a value that is no object");
+  auto& attributes = s.object->attributes;
+  auto it = attributes.find(name);
+  if (it != attributes.end()) return it->second;
+  if (auto slot = s.object->type->findAttributeSlot(name); slot && s.object->object) {
+    const std::string path = s.object->path.empty() ? name : s.object->path + "." + name;
+    return attributes[name] = wrap_constant(s.object->object->getSlot(*slot), path);
+  }
+  if (s.object->type->hasConstant(name))
+    return attributes[name] = wrap_constant(s.object->type->getConstant(name), name);
+  refuse("OE4032", "attribute '" + name + "' is read before it is set");
+}
+
+bool Executor::list_call(const OpInfo& op, const std::vector<Sym>& args, std::vector<Sym>& out) {
+  ListCell& list = *args[0].list;
+  auto& items = list.items;
+  const std::string name = op.base.substr(op.base.find("::") + 2);
+  const auto size = static_cast<int64_t>(items.size());
+  auto position = [&](const Sym& index, const char* what = "index") {
+    int64_t i = known_int(index, what);
+    if (i < 0) i += size;
+    if (i < 0 || i >= size) {
+      for (size_t w = 0; w < worlds_; ++w)
+        if (active(w)) world_failed(w, "list index out of range");
+    }
+    return static_cast<size_t>(i);
+  };
+  auto clamped = [&](const Sym& s, int64_t fallback) {
+    if (s.is(K::None)) return fallback;
+    int64_t i = known_int(s, "slice");
+    if (i < 0) i += size;
+    return std::clamp<int64_t>(i, 0, size);
+  };
+  if (name == "len") {
+    out = {Sym::of(size)};
+  } else if (name == "__getitem__") {
+    out = {items[position(args[1])]};
+  } else if (name == "_set_item") {
+    touch(list);
+    items[position(args[1])] = args[2];
+    out = {args[0]};
+  } else if (name == "append") {
+    touch(list);
+    items.push_back(args[1]);
+    out = {args[0]};
+  } else if (name == "extend" || name == "add_") {
+    const std::vector<Sym> more = args[1].list->items;
+    touch(list);
+    items.insert(items.end(), more.begin(), more.end());
+    out = {args[0]};
+  } else if (name == "insert") {
+    int64_t at = known_int(args[1], "index");
+    if (at < 0) at += size;
+    touch(list);
+    items.insert(items.begin() + std::clamp<int64_t>(at, 0, size), args[2]);
+  } else if (name == "pop") {
+    const size_t at = position(args.size() > 1 ? args[1] : Sym::of(int64_t{-1}));
+    out = {items[at]};
+    touch(list);
+    items.erase(items.begin() + static_cast<long>(at));
+  } else if (name == "Delete") {
+    const size_t at = position(args[1]);
+    touch(list);
+    items.erase(items.begin() + static_cast<long>(at));
+  } else if (name == "clear") {
+    touch(list);
+    items.clear();
+  } else if (name == "reverse") {
+    touch(list);
+    std::reverse(items.begin(), items.end());
+  } else if (name == "add") {
+    std::vector<Sym> both = items;
+    both.insert(both.end(), args[1].list->items.begin(), args[1].list->items.end());
+    out = {make_list(std::move(both), list.element)};
+  } else if (name == "mul" || name == "mul_") {
+    const int64_t times = known_int(args[1], "count");
+    std::vector<Sym> all;
+    for (int64_t i = 0; i < times; ++i) all.insert(all.end(), items.begin(), items.end());
+    if (name == "mul_") {
+      touch(list);
+      items = std::move(all);
+      out = {args[0]};
+    } else {
+      out = {make_list(std::move(all), list.element)};
+    }
+  } else if (name == "slice") {
+    const int64_t step = known_int(args[3], "step");
+    std::vector<Sym> part;
+    if (step > 0) {
+      for (int64_t i = clamped(args[1], 0), e = clamped(args[2], size); i < e; i += step)
+        part.push_back(items[static_cast<size_t>(i)]);
+    } else {
+      // Negative steps walk back from the end; None means beyond the edge.
+      auto edge = [&](const Sym& s, int64_t none) {
+        if (s.is(K::None)) return none;
+        int64_t i = known_int(s, "slice");
+        if (i < 0) i += size;
+        return std::clamp<int64_t>(i, -1, size - 1);
+      };
+      for (int64_t i = edge(args[1], size - 1), e = edge(args[2], -1); i > e; i += step)
+        part.push_back(items[static_cast<size_t>(i)]);
+    }
+    out = {make_list(std::move(part), list.element)};
+  } else if (name == "copy" || name == "list") {
+    out = {make_list(items, list.element)};
+  } else {
+    return false;
+  }
+  return true;
+}
+
+bool Executor::dict_call(const OpInfo& op, const std::vector<Sym>& args, std::vector<Sym>& out) {
+  DictCell& dict = *args[0].dict;
+  auto& items = dict.items;
+  const std::string name = op.base.substr(op.base.find("::") + 2);
+  auto find = [&](const Sym& key) {
+    if (taint_of(key) != Taint::Constant && concrete_ < 0)
+      refuse("OE4033", "a dict is used with a key that depends on the input");
+    return std::find_if(items.begin(), items.end(),
+                        [&](const auto& e) { return equal_constants(e.first, key); });
+  };
+  auto missing = [&] {
+    for (size_t w = 0; w < worlds_; ++w)
+      if (active(w)) world_failed(w, "KeyError in a dict");
+  };
+  auto put = [&](const Sym& key, const Sym& value) {
+    auto it = find(key);
+    touch(dict);
+    if (it == items.end())
+      items.emplace_back(key, value);
+    else
+      it->second = value;
+  };
+  if (name == "len") {
+    out = {Sym::of(static_cast<int64_t>(items.size()))};
+  } else if (name == "__getitem__") {
+    auto it = find(args[1]);
+    if (it == items.end()) missing();
+    out = {it->second};
+  } else if (name == "__contains__") {
+    out = {Sym::of(find(args[1]) != items.end())};
+  } else if (name == "get") {
+    auto it = find(args[1]);
+    out = {it != items.end() ? it->second : args.size() > 2 ? args[2] : Sym::none()};
+  } else if (name == "_set_item") {
+    put(args[1], args[2]);
+  } else if (name == "setdefault") {
+    auto it = find(args[1]);
+    if (it != items.end()) {
+      out = {it->second};
+    } else {
+      put(args[1], args[2]);
+      out = {args[2]};
+    }
+  } else if (name == "pop") {
+    auto it = find(args[1]);
+    if (it == items.end() && args.size() < 3) missing();
+    out = {it == items.end() ? args[2] : it->second};
+    if (it != items.end()) {
+      touch(dict);
+      items.erase(find(args[1]));
+    }
+  } else if (name == "popitem") {
+    if (items.empty()) missing();
+    touch(dict);
+    out = {Sym::of_tuple({items.back().first, items.back().second},
+                         c10::TupleType::create({dict.key, dict.value}))};
+    items.pop_back();
+  } else if (name == "Delete") {
+    auto it = find(args[1]);
+    if (it == items.end()) missing();
+    touch(dict);
+    items.erase(find(args[1]));
+  } else if (name == "clear") {
+    touch(dict);
+    items.clear();
+  } else if (name == "update") {
+    const auto more = args[1].dict->items;
+    for (const auto& [k, v] : more) put(k, v);
+  } else if (name == "copy" || name == "dict") {
+    out = {make_dict(items, dict.key, dict.value)};
+  } else if (name == "keys" || name == "values" || name == "items") {
+    std::vector<Sym> list;
+    auto pair = c10::TupleType::create({dict.key, dict.value});
+    for (const auto& [k, v] : items)
+      list.push_back(name == "keys" ? k : name == "values" ? v : Sym::of_tuple({k, v}, pair));
+    out = {make_list(std::move(list), name == "keys"     ? dict.key
+                                      : name == "values" ? dict.value
+                                                         : c10::TypePtr(pair))};
+  } else {
+    return false;
+  }
+  return true;
+}
+
+bool Executor::container_call(const OpInfo& op, const std::vector<Sym>& args, JitNode* n,
+                              std::vector<Sym>& out) {
+  const std::string& b = op.base;
+  if (b == "aten::__is__" || b == "aten::__isnot__") {
+    auto identity = [](const Sym& s) -> const void* {
+      return s.tensor   ? static_cast<const void*>(s.tensor.get())
+             : s.list   ? static_cast<const void*>(s.list.get())
+             : s.dict   ? static_cast<const void*>(s.dict.get())
+             : s.object ? static_cast<const void*>(s.object.get())
+                        : nullptr;
+    };
+    const bool same = (args[0].is(K::None) || args[1].is(K::None))
+                          ? args[0].is(K::None) && args[1].is(K::None)
+                      : identity(args[0]) ? identity(args[0]) == identity(args[1])
+                                          : equal_constants(args[0], args[1]);
+    out = {Sym::of(same == (b == "aten::__is__"))};
+    return true;
+  }
+  if (b == "prim::TupleIndex") {
+    int64_t i = known_int(args[1], "index");
+    const auto size = static_cast<int64_t>(args[0].tuple->size());
+    out = {args[0].tuple->at(static_cast<size_t>(i < 0 ? i + size : i))};
+    return true;
+  }
+  if (b == "prim::data" || b == "aten::data") {
+    out = {args[0]};
+    return true;
+  }
+  if (b == "aten::dict" && (args.empty() || args[0].is(K::List))) {
+    auto type = n->output()->type()->expect<c10::DictType>();
+    Sym d = make_dict({}, type->getKeyType(), type->getValueType());
+    if (!args.empty())
+      for (const Sym& e : args[0].list->items) d.dict->items.emplace_back((*e.tuple)[0], (*e.tuple)[1]);
+    out = {d};
+    return true;
+  }
+  if (args.empty()) return false;
+  // [x] * n and n * [x]
+  if (b == "aten::mul" && args.size() > 1 && args[1].is(K::List) && args[0].is(K::Int))
+    return list_call(op, {args[1], args[0]}, out);
+  if (args[0].is(K::Dict)) {
+    if (dict_call(op, args, out)) return true;
+    refuse("OE4034", "dict operation " + b + " is not supported");
+  }
+  if (!args[0].is(K::List)) return false;
+  if (list_call(op, args, out)) return true;
+  const Taint t = [&] {
+    Taint all = Taint::Constant;
+    for (const Sym& a : args) all = join(all, taint_of(a));
+    return all;
+  }();
+  // Lists of sizes are compared and searched element by element, in the graph.
+  if ((b == "aten::eq" || b == "aten::ne") && args[1].is(K::List) && t != Taint::Constant &&
+      args[0].list->element->kind() == c10::TypeKind::IntType) {
+    const auto &x = args[0].list->items, &y = args[1].list->items;
+    Sym all = Sym::of(x.size() == y.size());
+    for (size_t i = 0; x.size() == y.size() && i < x.size(); ++i) {
+      if (x[i].is(K::Int) && x[i].axis_id && x[i].axis_id == y[i].axis_id) continue;
+      Sym same = apply1("aten::eq.int", {x[i], y[i]});
+      all = all.is_constant_number() && all.c.at(0).toBool()
+                ? same
+                : apply1("aten::__and__.bool", {all, same});
+    }
+    out = {b == "aten::eq" ? all : apply1("aten::__not__", {all})};
+    return true;
+  }
+  // A constant list that LibTorch's own operator changes in place (sort, remove, ...).
+  if (op.schema->is_mutable() && t == Taint::Constant) {
+    torch::jit::Stack stack;
+    for (const Sym& a : args) stack.push_back(to_ivalue(a, 0));
+    const c10::IValue list = stack[0];
+    op.op->getOperation()(stack);
+    touch(*args[0].list);
+    args[0].list->items.clear();
+    for (const c10::IValue& v : list.toListRef())
+      args[0].list->items.push_back(wrap_constant(v, ""));
+    for (size_t i = 0; i < op.schema->returns().size(); ++i)
+      out.push_back(wrap_constant(stack.at(i), ""));
+    return true;
+  }
+  return false;
+}
+
+}  // namespace oe::capture

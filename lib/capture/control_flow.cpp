@@ -1,0 +1,347 @@
+// If and Loop: taken as they are when the condition is constant, else kept in the program.
+#include <algorithm>
+#include <limits>
+#include <memory>
+
+#include "lib/capture/executor.h"
+#include "lib/capture/join.h"
+
+namespace oe::capture {
+
+using K = Sym::Kind;
+
+bool Executor::must_keep(const Sym& cond, size_t& taken) {
+  if (cond.taint == Taint::Constant) {
+    taken = cond.c.at(0).toBool() ? 0 : 1;
+  } else if (concrete_ >= 0) {
+    taken = concrete_bool(cond, static_cast<size_t>(concrete_)) ? 0 : 1;
+  } else if (mode_ == CaptureMode::Trace) {
+    taken = concrete_bool(cond, first_active()) ? 0 : 1;
+    assume(std::string("the condition is ") + (taken ? "false" : "true") + ", as it was traced");
+  } else {
+    return true;
+  }
+  return false;
+}
+
+void Executor::assume(const std::string& what) {
+  std::string where;
+  if (OriginPtr o = here(); o && o->line)
+    where = o->file + ":" + std::to_string(o->line) + "  " + o->text + ": ";
+  const std::string text = where + what;
+  if (std::find(assumptions_.begin(), assumptions_.end(), text) == assumptions_.end())
+    assumptions_.push_back(text);
+}
+
+void Executor::run_loop(JitNode* n, Frame& f) {
+  Sym trip = get(n->input(0), f), cond = get(n->input(1), f);
+  std::vector<Sym> carried;
+  for (size_t i = 2; i < n->inputs().size(); ++i) carried.push_back(get(n->input(i), f));
+  auto resolve = [&](const Sym& s) -> std::optional<c10::IValue> {
+    if (s.taint == Taint::Constant) return s.c.at(0);
+    if (concrete_ >= 0) return to_ivalue(s, static_cast<size_t>(concrete_));
+    if (mode_ == CaptureMode::Trace) {
+      c10::IValue v = to_ivalue(s, first_active());
+      assume(s.is(K::Bool) ? "the loop goes on as it did when traced"
+                           : "the loop runs " + std::to_string(v.toInt()) + " times, as traced");
+      return v;
+    }
+    return std::nullopt;
+  };
+  for (int64_t i = 0;; ++i) {
+    auto limit = resolve(trip), go = resolve(cond);
+    if (limit && i >= limit->toInt()) break;
+    if (go && !go->toBool()) break;
+    if (!limit || !go) return kept_loop(n, f, i, trip, cond, carried);
+    std::vector<Sym> params = {Sym::of(i)};
+    params.insert(params.end(), carried.begin(), carried.end());
+    std::vector<Sym> out = run_block(n->blocks()[0], params, f);
+    cond = out[0];
+    carried.assign(out.begin() + 1, out.end());
+  }
+  set(n, f, std::move(carried));
+}
+
+// --- kept
+
+namespace {
+
+// What a branch or body left behind.
+struct Outcome {
+  std::unique_ptr<program::Block> block = std::make_unique<program::Block>();
+  std::vector<Frozen> results;
+  std::vector<std::pair<std::shared_ptr<Cell>, Frozen>> changed;
+  std::string failure;  // why it could not be run in any world; empty when it was
+  bool raised = false;
+
+  const Frozen* content(const Cell* c) const {
+    for (const auto& [cell, frozen] : changed)
+      if (cell.get() == c) return &frozen;
+    return nullptr;
+  }
+};
+
+// A handle's cached content is not state.
+bool stateful(const Cell& c) { return !dynamic_cast<const TensorHandle*>(&c); }
+
+bool ends_in_raise(const torch::jit::Block* b) {
+  for (const torch::jit::Node* n : b->nodes())
+    if (n->kind() == c10::prim::RaiseException) return true;
+  return false;
+}
+
+}  // namespace
+
+void Executor::in_scope(program::Block* block, const std::function<void()>& f) {
+  const size_t depth = stack_.size();
+  open_scope();
+  if (block) recorder_.enter(block);
+  auto leave = [&] {
+    if (block) recorder_.leave();
+    close_scope();
+  };
+  try {
+    f();
+  } catch (...) {
+    leave();
+    stack_.resize(depth);
+    throw;
+  }
+  leave();
+}
+
+std::vector<Sym> Executor::run_branch(JitNode* n, size_t k, const Frame& f, const Sym& cond,
+                                      bool tail) {
+  Frame inner = f;
+  // Inside the branch the condition is known, whatever variable holds it.
+  for (auto& [name, value] : inner.values)
+    if (value.is(K::Bool) && value.recorded && value.recorded == cond.recorded)
+      value = Sym::of(k == 0);
+  std::vector<Sym> out = run_block(n->blocks()[k], {}, inner);
+  if (!tail) return out;
+  set(n, inner, std::move(out));
+  return run_nodes(n->owningBlock(), n->next(), inner);
+}
+
+std::optional<std::vector<Sym>> Executor::kept_if(JitNode* n, Frame& f, const Sym& cond,
+                                                  bool tail) {
+  const uint64_t start = Cell::next_serial();
+  std::vector<int> branch(worlds_, -1);
+  uint64_t mask[2] = {0, 0};
+  for (size_t w = 0; w < worlds_; ++w)
+    if (active(w) && cond.c.has(w)) {
+      branch[w] = concrete_bool(cond, w) ? 0 : 1;
+      mask[branch[w]] |= uint64_t{1} << w;
+    }
+
+  Outcome out[2];
+  for (size_t k = 0; k < 2; ++k) {
+    if (!(real_ & mask[k]) && ends_in_raise(n->blocks()[k])) {
+      out[k].raised = true;
+      out[k].failure = "it raises";
+      continue;
+    }
+    try {
+      in_scope(out[k].block.get(), [&] {
+        in_worlds(active_, real_ & mask[k], [&] {
+          for (const Sym& s : run_branch(n, k, f, cond, tail)) out[k].results.push_back(freeze(s));
+          for (const auto& c : changed_cells())
+            if (stateful(*c)) out[k].changed.emplace_back(c, freeze_cell(*c));
+        });
+      });
+    } catch (const Raised& r) {
+      if (real_ & mask[k] & 1) throw;
+      for (size_t w = 1; w < worlds_; ++w)
+        if (real_ & mask[k] & (uint64_t{1} << w)) world_failed(w, "the model raises: " + r.message);
+      out[k].raised = true;
+      out[k].failure = "it raises: " + r.message;
+    } catch (const Unreachable& u) {
+      out[k].failure = "it could be run with no example: " + u.message;
+    }
+  }
+  if (!out[0].failure.empty() && !out[1].failure.empty()) {
+    if (out[0].raised && out[1].raised) throw Raised{out[0].failure};
+    throw Unreachable{out[0].failure + "; " + out[1].failure};
+  }
+  for (size_t k = 0; k < 2; ++k)
+    if (!out[k].failure.empty()) {
+      assume(std::string("the condition is taken to be ") + (k == 0 ? "false" : "true") +
+             "; in the other branch " + out[k].failure);
+      return run_branch(n, 1 - k, f, cond, tail);
+    }
+
+  auto owned = std::make_unique<program::Node>();
+  program::Node* node = owned.get();
+  node->op = "prim::If";
+  node->args = {to_arg(cond)};
+  node->origin = here();
+  for (Outcome& o : out) node->blocks.push_back(std::move(o.block));
+  Joiner joiner{*this, node, cond, branch, start};
+  std::vector<Sym> results;
+  std::vector<std::pair<std::shared_ptr<Cell>, Sym>> contents;
+  try {
+    for (size_t i = 0; i < out[0].results.size(); ++i)
+      results.push_back(joiner.merge(out[0].results[i], out[1].results[i]));
+    for (size_t k = 0; k < 2; ++k)
+      for (const auto& [cell, frozen] : out[k].changed) {
+        if (k == 1 && out[0].content(cell.get())) continue;  // joined already
+        const Frozen* other = out[1 - k].content(cell.get());
+        const Frozen before = other ? *other : freeze_cell(*cell);
+        contents.emplace_back(cell, k == 0 ? joiner.merge(frozen, before)
+                                           : joiner.merge(before, frozen));
+      }
+  } catch (const JoinFailure&) {
+    if (tail) throw;
+    return std::nullopt;
+  }
+  recorder_.append(std::move(owned));
+  for (const auto& [cell, content] : contents) set_cell(*cell, content);
+  return results;
+}
+
+void Executor::kept_loop(JitNode* n, Frame& f, int64_t first, Sym trip, Sym cond,
+                         std::vector<Sym> carried) {
+  torch::jit::Block* body = n->blocks()[0];
+  if (first > 0 && !(trip.taint == Taint::Constant &&
+                     trip.c.at(0).toInt() == std::numeric_limits<int64_t>::max()))
+    trip = apply1("aten::sub.int", {trip, Sym::of(first)});
+
+  uint64_t runs = 0;  // worlds with at least one iteration
+  for (size_t w = 0; w < worlds_; ++w)
+    if (active(w) && concrete_bool(cond, w) && to_ivalue(trip, w).toInt() > 0)
+      runs |= uint64_t{1} << w;
+
+  std::vector<Slot> locals(carried.size());
+  for (size_t i = 0; i < carried.size(); ++i) locals[i].init = freeze(carried[i]);
+  std::vector<std::pair<std::shared_ptr<Cell>, Slot>> cells;
+  Frozen go_on;
+  std::unique_ptr<program::Block> block;
+  program::Args returns;
+
+  // Iterate until no slot has to be wider: then the recorded body holds for every iteration.
+  for (bool changed = true; changed;) {
+    changed = false;
+    block = std::make_unique<program::Block>();
+    returns.clear();
+    try {
+      in_scope(block.get(), [&] {
+        in_worlds(active_, real_ & runs, [&] {
+          Sym index = Sym::of(first);
+          index.taint = Taint::Data;
+          index.recorded = recorder_.program().new_value(program::Type::integer(), "i");
+          block->params.push_back(index.recorded);
+          if (first > 0) {
+            index.c = PerWorld::constant(int64_t{0});
+            index = apply1("aten::add.int", {index, Sym::of(first)});
+          }
+          std::vector<Sym> params = {index};
+          for (Slot& s : locals) params.push_back(s.enter(*this, block.get()));
+          for (auto& [cell, slot] : cells)
+            if (slot.kind != Slot::Kind::Same) set_cell(*cell, slot.enter(*this, block.get()));
+          std::vector<Sym> results = run_block(body, params, f);
+          std::vector<Frozen> ends;
+          for (const Sym& s : results) ends.push_back(freeze(s));
+          std::vector<std::pair<std::shared_ptr<Cell>, Frozen>> contents;
+          for (const auto& c : changed_cells())
+            if (stateful(*c)) contents.emplace_back(c, freeze_cell(*c));
+
+          go_on = ends[0];
+          returns.push_back(to_arg(ends[0].sym));
+          for (size_t i = 0; i < locals.size(); ++i) {
+            changed |= locals[i].widen(*this, ends[i + 1]);
+            if (!changed) locals[i].returned(*this, ends[i + 1], returns);
+          }
+          for (auto& [cell, content] : contents) {
+            auto known = std::find_if(cells.begin(), cells.end(),
+                                      [&](const auto& e) { return e.first == cell; });
+            if (known == cells.end()) {
+              Slot slot;
+              slot.init.content_only = true;
+              slot.init.sym.kind = Sym::Kind::Uninitialized;  // read below, outside this scope
+              cells.emplace_back(cell, slot);
+              changed = true;
+            }
+          }
+          if (!changed)
+            for (auto& [cell, slot] : cells)
+              for (auto& [c, content] : contents)
+                if (c == cell) {
+                  changed |= slot.widen(*this, content);
+                  if (!changed) slot.returned(*this, content, returns);
+                }
+        });
+      });
+    } catch (const Unreachable& u) {
+      refuse("OE4056", "the body of a loop could be run with no example: " + u.message,
+             "give an example for which the loop runs at least once");
+    }
+    for (auto& [cell, slot] : cells)
+      if (slot.kind == Slot::Kind::Same && slot.init.sym.is(K::Uninitialized))
+        slot.init = freeze_cell(*cell);
+  }
+  block->returns = std::move(returns);
+
+  // The values after the loop: every world runs it to its end, unrecorded.
+  std::vector<std::vector<Frozen>> ends(worlds_);
+  std::vector<std::vector<std::pair<std::shared_ptr<Cell>, Frozen>>> cell_ends(worlds_);
+  for (size_t w = 0; w < worlds_; ++w) {
+    if (!active(w)) continue;
+    const uint64_t bit = uint64_t{1} << w;
+    const int outer = concrete_;
+    concrete_ = static_cast<int>(w);
+    recorder_.pause();
+    try {
+      in_scope(nullptr, [&] {
+        in_worlds(bit, real_ & bit, [&] {
+          std::vector<Sym> now = carried;
+          Sym go = cond;
+          const int64_t count = to_ivalue(trip, w).toInt();
+          for (int64_t i = 0; i < count && concrete_bool(go, w); ++i) {
+            std::vector<Sym> params = {Sym::of(first + i)};
+            params.insert(params.end(), now.begin(), now.end());
+            std::vector<Sym> out = run_block(body, params, f);
+            go = out[0];
+            now.assign(out.begin() + 1, out.end());
+          }
+          for (const Sym& s : now) ends[w].push_back(freeze(s));
+          for (const auto& c : changed_cells())
+            if (stateful(*c)) cell_ends[w].emplace_back(c, freeze_cell(*c));
+        });
+      });
+    } catch (const Unreachable&) {
+      ends[w].clear();
+    } catch (...) {
+      recorder_.resume();
+      concrete_ = outer;
+      throw;
+    }
+    recorder_.resume();
+    concrete_ = outer;
+  }
+
+  program::Args args = {to_arg(trip), to_arg(cond)};
+  for (const Slot& s : locals) s.initial(*this, args);
+  for (const auto& [cell, s] : cells) s.initial(*this, args);
+  program::Node* node = recorder_.record("prim::Loop", std::move(args), here());
+  node->blocks.push_back(std::move(block));
+  std::vector<Sym> results;
+  for (size_t i = 0; i < locals.size(); ++i) {
+    std::vector<const Frozen*> finals;
+    for (size_t w = 0; w < worlds_; ++w) finals.push_back(ends[w].empty() ? nullptr : &ends[w][i]);
+    results.push_back(locals[i].leave(*this, node, finals));
+  }
+  for (auto& [cell, slot] : cells) {
+    if (slot.kind == Slot::Kind::Same) continue;
+    std::vector<const Frozen*> finals;
+    for (size_t w = 0; w < worlds_; ++w) {
+      const Frozen* found = nullptr;
+      for (const auto& [c, content] : cell_ends[w])
+        if (c == cell) found = &content;
+      finals.push_back(found ? found : &slot.init);  // no iteration: as it was
+    }
+    set_cell(*cell, slot.leave(*this, node, finals));
+  }
+  set(n, f, std::move(results));
+}
+
+}  // namespace oe::capture

@@ -1,0 +1,229 @@
+// The symbolic executor: interprets TorchScript in several worlds at once and records the program.
+//
+// One class, several files, each one idea:
+//   interpreter.cpp   functions, blocks, nodes that are no operators
+//   calls.cpp         operators: run in every world, type, record or fold
+//   axes.cpp          which axes of a result are static
+//   views.cpp         reading and writing through views; in-place and out= operators
+//   containers.cpp    lists, dicts, tuples, strings, objects
+//   join.cpp          values of two branches, or of a loop's start and end, made one
+//   control_flow.cpp  If and Loop: taken, unrolled or kept
+#pragma once
+
+#include <torch/csrc/jit/api/function_impl.h>
+#include <torch/csrc/jit/api/module.h>
+#include <torch/csrc/jit/ir/ir.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "lib/capture/operators.h"
+#include "lib/capture/recorder.h"
+#include "lib/capture/sym.h"
+#include "lib/options.h"
+#include "lib/support/diagnostics.h"
+
+namespace oe::capture {
+
+// The model's own `raise`, met while running.
+struct Raised {
+  std::string message;
+};
+// No active world can go on: what follows cannot be typed.
+struct Unreachable {
+  std::string message;
+};
+
+// Two values that no one program value can stand for. Reported to the user unless what follows can
+// be executed inside both branches.
+struct JoinFailure : Failure {
+  using Failure::Failure;
+};
+
+// A value with everything it refers to read at one moment (see join.cpp).
+struct Frozen;
+struct Slot;
+
+class Executor {
+ public:
+  Executor(program::Program& p, size_t worlds, CaptureMode mode, Diagnostics& d);
+
+  // Runs a method; `args` without self.
+  Sym run_method(const Sym& self, const std::string& method, std::vector<Sym> args);
+
+  // --- making values
+  Sym wrap_constant(const c10::IValue& v, const std::string& name);
+  Sym fresh_tensor(TensorValuePtr v);
+  TensorValuePtr input_tensor(program::Value* recorded, PerWorld c, std::vector<Axis> axes);
+  Sym input_number(program::Value* recorded, PerWorld c);
+  // The content of a tensor now.
+  TensorValuePtr read(const std::shared_ptr<TensorHandle>& h);
+  c10::IValue to_ivalue(const Sym& s, size_t world);
+  program::Arg to_arg(const Sym& s);
+
+  Recorder& recorder() { return recorder_; }
+  const std::vector<std::string>& assumptions() const { return assumptions_; }
+  // Worlds the model refused, with the reason; world 0 is never among them.
+  const std::unordered_map<size_t, std::string>& dead_worlds() const { return dead_; }
+  // Buffers and attributes of the model that the run has written.
+  std::vector<std::string> written_state() const;
+  // The tensors among them with their state_dict names.
+  std::vector<std::pair<std::string, Sym>> written_tensors();
+
+ private:
+  using JitNode = torch::jit::Node;
+  using JitBlock = torch::jit::Block;
+  using JitValue = torch::jit::Value;
+
+  struct Frame {
+    std::unordered_map<const JitValue*, Sym> values;
+    std::string path;  // of the module whose method runs
+  };
+
+  // --- interpreter.cpp
+  Sym run_function(torch::jit::Function& f, std::vector<Sym> args, const std::string& path);
+  std::vector<Sym> run_block(JitBlock* b, const std::vector<Sym>& params, Frame& f);
+  void run_node(JitNode* n, Frame& f);
+  const Sym& get(const JitValue* v, Frame& f) const;
+  std::vector<Sym> inputs_of(JitNode* n, Frame& f) const;
+  void set(JitNode* n, Frame& f, std::vector<Sym> outputs);
+  const std::vector<const JitValue*>& dead_after(const JitNode* n);
+  void analyse_lifetimes(JitBlock* b);
+  OriginPtr here();
+  Sym constant_node(JitNode* n, Frame& f);
+  void call_method(JitNode* n, Frame& f);
+  void call_function(JitNode* n, Frame& f);
+  Sym is_instance(JitNode* n, const Sym& v);
+  bool has_type(const Sym& v, const c10::TypePtr& t);
+
+  // --- calls.cpp
+  // A call of an operator as TorchScript makes it: effects included.
+  std::vector<Sym> call_operator(const OpInfo& op, const std::vector<Sym>& args, JitNode* n);
+  // A functional operator: runs in every active world, types and records (or folds) the results,
+  // which are fresh. `list_length`: length a list result must have, -1 when open.
+  std::vector<Sym> apply(const OpInfo& op, const std::vector<Sym>& args, int list_length = -1);
+  Sym apply1(const std::string& op, const std::vector<Sym>& args) {
+    return apply(op_named(op), args).at(0);
+  }
+  Sym make_output(const OpInfo& op, const std::vector<Sym>& args, PerWorld c, Taint taint,
+                  size_t index, program::Node* n, bool folded, const c10::TypePtr& type);
+  Taint content_taint(const OpInfo& op, const std::vector<Sym>& args);
+  Taint taint_of(const Sym& s);
+  bool is_random(const OpInfo& op, const std::vector<Sym>& args) const;
+  bool too_large_to_fold(const PerWorld& out, const std::vector<Sym>& args);
+  Sym size_of(const Sym& tensor, int64_t axis);
+  Sym sizes_of(const Sym& tensor);
+  Sym numel_of(const Sym& tensor);
+  void world_failed(size_t w, const std::string& message);
+  bool active(size_t w) const { return w < 64 && (active_ >> w & 1); }
+  size_t first_active() const;
+
+  // --- axes.cpp
+  std::vector<Axis> infer_axes(const OpInfo& op, const std::vector<Sym>& args, const PerWorld& c,
+                               size_t index);
+  Axis fresh_axis(Taint t) { return {t, recorder_.new_axis_id()}; }
+
+  // --- views.cpp
+  void write(const std::shared_ptr<TensorHandle>& h, TensorValuePtr v);
+  TensorValuePtr write_back(const TensorHandle& h, const TensorValuePtr& parent,
+                            const TensorValuePtr& v);
+  TensorValuePtr conform(const Sym& v, const TensorValuePtr& target);
+  std::vector<Sym> call_in_place(const OpInfo& op, const std::vector<Sym>& args);
+  std::vector<Sym> call_out(const OpInfo& op, const std::vector<Sym>& args);
+  void alias_outputs(const OpInfo& op, const std::vector<Sym>& args, std::vector<Sym>& outputs);
+  void restride(TensorValue& v, const TensorValue& like);
+
+  // --- containers.cpp
+  // True when the node was a container operation; its outputs are in `out`.
+  bool container_call(const OpInfo& op, const std::vector<Sym>& args, JitNode* n,
+                      std::vector<Sym>& out);
+  bool list_call(const OpInfo& op, const std::vector<Sym>& args, std::vector<Sym>& out);
+  bool dict_call(const OpInfo& op, const std::vector<Sym>& args, std::vector<Sym>& out);
+  Sym make_list(std::vector<Sym> items, c10::TypePtr element);
+  Sym make_dict(std::vector<std::pair<Sym, Sym>> items, c10::TypePtr key, c10::TypePtr value);
+  Sym get_attribute(const Sym& object, const std::string& name);
+  int64_t known_int(const Sym& s, const char* what);
+  bool equal_constants(const Sym& a, const Sym& b);
+  std::vector<std::string> attribute_path(const Sym& object) const;
+
+  // --- scopes: state changes that can be taken back
+  struct Scope {
+    uint64_t start = 0;  // serial of the first cell made inside
+    std::vector<std::pair<std::shared_ptr<Cell>, std::shared_ptr<Cell>>> saved;  // live, content
+    std::unordered_set<const Cell*> touched;
+  };
+  void touch(Cell& c);
+  void open_scope();
+  // Takes every change back and returns the cells the scope found and changed, in order.
+  std::vector<std::shared_ptr<Cell>> changed_cells() const;
+  void close_scope();
+  // Runs `f` in the worlds of `active`, of which `real` really come here.
+  void in_worlds(uint64_t active, uint64_t real, const std::function<void()>& f);
+
+  // Runs `f` with its own scope, recording into `block` (null: where it recorded before).
+  void in_scope(program::Block* block, const std::function<void()>& f);
+
+  // --- join.cpp
+  Frozen freeze(const Sym& s);
+  Frozen freeze_cell(Cell& c);
+  void set_cell(Cell& c, const Sym& content);
+  friend struct Joiner;
+  friend struct Slot;
+  friend bool identical(Executor&, const Frozen&, const Frozen&);
+  friend bool same_structure(Executor&, const Frozen&, const Frozen&);
+  friend Sym rebuild(Executor&, const Frozen&, std::vector<Sym>);
+  friend std::shared_ptr<TensorValue> join_types(Executor&, const TensorValue&, const TensorValue&,
+                                                 Taint);
+
+  // --- control_flow.cpp
+  // Whether the If has to be kept; else `taken` is the branch to take.
+  bool must_keep(const Sym& cond, size_t& taken);
+  // The branches of `n`, each followed by the nodes after it when `tail` is set, as an If. Results
+  // are the node's outputs, or the block's. Nothing when the branches' values cannot be joined.
+  std::optional<std::vector<Sym>> kept_if(JitNode* n, Frame& f, const Sym& cond, bool tail);
+  std::vector<Sym> run_branch(JitNode* n, size_t k, const Frame& f, const Sym& cond, bool tail);
+  std::vector<Sym> run_nodes(JitBlock* b, JitNode* first, Frame& f);
+  void run_loop(JitNode* n, Frame& f);
+  void kept_loop(JitNode* n, Frame& f, int64_t first, Sym trip, Sym cond, std::vector<Sym> carried);
+  bool concrete_bool(const Sym& s, size_t w) { return to_ivalue(s, w).toBool(); }
+  // Names something the file takes for granted, with the source line; --strict refuses it.
+  void assume(const std::string& what);
+
+  [[noreturn]] void cannot_join(const std::string& code, const std::string& message,
+                                const std::string& hint);
+  [[noreturn]] void refuse(const std::string& code, const std::string& message,
+                           const std::string& hint = {});
+
+  Recorder recorder_;
+  size_t worlds_;
+  CaptureMode mode_;
+  Diagnostics& diagnostics_;
+  uint64_t active_, real_;
+  int concrete_ = -1;  // >= 0: every condition is taken as in this world, nothing is recorded
+  uint64_t next_version_ = 1;
+  std::vector<Scope> scopes_;
+  std::vector<std::string> assumptions_;
+  std::unordered_map<size_t, std::string> dead_;
+  std::vector<std::pair<JitNode*, std::string>> stack_;  // running node and its module path
+
+  std::unordered_map<const JitNode*, std::vector<const JitValue*>> dead_after_;
+  std::unordered_set<const JitBlock*> analysed_;
+  std::unordered_map<const JitNode*, Sym> constants_;
+  std::unordered_map<const void*, Sym> wrapped_;  // identity of objects and constant tensors
+  struct ModelStorage {
+    std::string name;
+    std::shared_ptr<StorageCell> cell;
+    uint64_t version;  // before the run
+  };
+  std::vector<ModelStorage> model_storages_;
+  std::unordered_map<const void*, std::vector<std::shared_ptr<StorageCell>>> by_memory_;
+  std::vector<c10::IValue> kept_alive_;  // constants whose address is their identity in wrapped_
+  std::vector<std::shared_ptr<ObjectCell>> model_objects_;
+  std::unordered_set<std::string> written_attributes_;
+};
+
+}  // namespace oe::capture

@@ -1,0 +1,80 @@
+// Values of two branches, or of a loop's start and end, made one.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/capture/executor.h"
+
+namespace oe::capture {
+
+// A value with everything it refers to, read at one moment: what is left of it after its scope.
+struct Frozen {
+  Sym sym;                    // identity
+  TensorValuePtr tensor;      // content of a tensor
+  std::vector<Frozen> items;  // of a tuple, list, dict (values) or object (attributes)
+  std::vector<Sym> keys;      // of a dict
+  std::vector<std::string> names;  // of an object
+  bool content_only = false;  // content of a cell: identity does not count
+};
+
+// Nothing tells the two apart, so nothing has to be carried.
+bool identical(Executor& ex, const Frozen& a, const Frozen& b);
+
+// Same kind, same length, same keys.
+bool same_structure(Executor& ex, const Frozen& a, const Frozen& b);
+
+// Type of a tensor that is `a` or `b`: axes that differ become dynamic, ranks that differ unknown.
+// Reports a difference in element type as a Failure through `refuse`.
+TensorValuePtr join_types(Executor& ex, const TensorValue& a, const TensorValue& b, Taint taint);
+
+// A value of the right type for a place where TorchScript left the variable unset.
+program::Arg placeholder(Executor& ex, const Frozen& like);
+
+// Merges the results of a kept If. Leaves that differ become outputs of `node`.
+struct Joiner {
+  Executor& ex;
+  program::Node* node;
+  const Sym& cond;
+  std::vector<int> branch;  // per world: 0, 1, or -1 where unknown
+  uint64_t scope_start;     // serial of the first cell made inside the branches
+
+  Sym merge(const Frozen& a, const Frozen& b);
+
+ private:
+  Sym leaf(const Frozen& a, const Frozen& b);
+  PerWorld pick(const PerWorld& a, const PerWorld& b) const;
+};
+
+// One piece of a loop's state: unchanged, carried, or a container with carried pieces.
+struct Slot {
+  enum class Kind { Same, Leaf, Items };
+  Kind kind = Kind::Same;
+  Frozen init;
+  TensorValuePtr type;      // of a carried tensor: taint, axes, ranked; its example is init's
+  Sym::Kind number = Sym::Kind::Int;  // of a carried number
+  std::set<int> own_axes;   // ids of axes that differ between iterations
+  std::vector<Slot> items;  // of Items
+
+  // Takes the value at the end of the body into account; true when the slot had to become wider.
+  bool widen(Executor& ex, const Frozen& end);
+  // The value at the start of an iteration; carried leaves become block parameters.
+  Sym enter(Executor& ex, program::Block* body);
+  void initial(Executor& ex, program::Args& args) const;
+  void returned(Executor& ex, const Frozen& end, program::Args& returns) const;
+  // The value after the loop: carried leaves become outputs of `node`; `finals[w]` is what world w
+  // ended with (null where it did not run).
+  Sym leave(Executor& ex, program::Node* node, const std::vector<const Frozen*>& finals) const;
+
+ private:
+  bool widen_tensor(Executor& ex, const TensorValue& end);
+  std::vector<const Frozen*> nth(const std::vector<const Frozen*>& finals, size_t i) const;
+};
+
+// Rebuilds a tuple, list, dict or object around other items.
+Sym rebuild(Executor& ex, const Frozen& like, std::vector<Sym> items);
+
+}  // namespace oe::capture

@@ -1,0 +1,154 @@
+// Types, constants and origins of the recorded program.
+#include "lib/capture/recorder.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty_like.h>
+
+#include "lib/support/diagnostics.h"
+
+namespace oe::capture {
+
+DType to_dtype(c10::ScalarType t) {
+  switch (t) {
+    case c10::ScalarType::Byte:
+      return DType::UInt8;
+    case c10::ScalarType::Char:
+      return DType::Int8;
+    case c10::ScalarType::Short:
+      return DType::Int16;
+    case c10::ScalarType::Int:
+      return DType::Int32;
+    case c10::ScalarType::Long:
+      return DType::Int64;
+    case c10::ScalarType::Half:
+      return DType::Float16;
+    case c10::ScalarType::Float:
+      return DType::Float;
+    case c10::ScalarType::Double:
+      return DType::Double;
+    case c10::ScalarType::ComplexFloat:
+      return DType::Complex64;
+    case c10::ScalarType::ComplexDouble:
+      return DType::Complex128;
+    case c10::ScalarType::Bool:
+      return DType::Bool;
+    case c10::ScalarType::BFloat16:
+      return DType::BFloat16;
+    case c10::ScalarType::UInt16:
+      return DType::UInt16;
+    case c10::ScalarType::UInt32:
+      return DType::UInt32;
+    case c10::ScalarType::UInt64:
+      return DType::UInt64;
+    default:
+      return DType::Undefined;
+  }
+}
+
+program::Node* Recorder::record(std::string op, program::Args args, OriginPtr origin) {
+  auto n = std::make_unique<program::Node>();
+  n->op = std::move(op);
+  n->args = std::move(args);
+  n->origin = std::move(origin);
+  blocks_.back()->nodes.push_back(std::move(n));
+  return blocks_.back()->nodes.back().get();
+}
+
+program::Value* Recorder::add_output(program::Node* n, program::Type type, std::string name) {
+  program::Value* v = program_.new_value(std::move(type), std::move(name));
+  v->producer = n;
+  n->outputs.push_back(v);
+  return v;
+}
+
+program::Value* Recorder::value(const TensorValuePtr& t) {
+  if (t->recorded || !on()) return t->recorded;
+  if (t->taint != Taint::Constant)
+    throw Failure(ExitCode::Internal, "OE1001", "a computed tensor was never recorded");
+  at::Tensor dense = t->c.at(0).toTensor();
+  if (dense.is_sparse() || dense.is_quantized() || dense.is_mkldnn())
+    throw Failure(ExitCode::Unsupported, "OE4002",
+                  "a constant tensor with layout or type " + std::string(dense.toString()) +
+                      " cannot be written");
+  dense = dense.resolve_conj().resolve_neg().to(at::kCPU).contiguous();
+  const DType dtype = to_dtype(dense.scalar_type());
+  if (dtype == DType::Undefined || is_complex(dtype))
+    throw Failure(ExitCode::Unsupported, "OE4003",
+                  "a constant of type " + std::string(c10::toString(dense.scalar_type())) +
+                      " cannot be written to ONNX");
+  auto owner = std::make_shared<at::Tensor>(dense);
+  program::Value* v = program_.new_value(type_of(*t), t->name);
+  v->constant = std::make_shared<const Tensor>(dtype, dense.sizes().vec(),
+                                               dense.const_data_ptr(), std::move(owner));
+  t->recorded = v;
+  return v;
+}
+
+program::Value* Recorder::size_of(int axis_id) const {
+  for (auto it = sizes_.rbegin(); it != sizes_.rend(); ++it)
+    if (auto found = it->find(axis_id); found != it->end()) return found->second;
+  return nullptr;
+}
+
+std::string Recorder::symbol_name(const TensorValue& t, size_t axis) const {
+  for (const Symbol& s : symbols_)
+    if (s.axis_id == t.axes[axis].id) return s.name;
+  // The size equals a symbol's in every world: a name for the reader, never a reason to fold.
+  for (const Symbol& s : symbols_) {
+    bool same = true, any = false;
+    for (size_t w = 0; w < s.sizes.size() && same; ++w)
+      if (t.c.has(w)) {
+        any = true;
+        same = t.c.at(w).toTensor().size(static_cast<int64_t>(axis)) == s.sizes[w];
+      }
+    if (same && any && s.sizes.size() > 1) return s.name;
+  }
+  return {};
+}
+
+program::Type Recorder::type_of(const TensorValue& t) const {
+  size_t w = 0;
+  while (!t.c.has(w)) ++w;
+  const at::Tensor& example = t.c.at(w).toTensor();
+  const DType dtype = to_dtype(example.scalar_type());
+  if (!t.ranked) return program::Type::tensor(dtype, std::nullopt);
+  std::vector<Dim> dims;
+  for (size_t i = 0; i < t.axes.size(); ++i) {
+    if (t.axes[i].is_static()) {
+      dims.push_back(Dim::of(example.size(static_cast<int64_t>(i))));
+      continue;
+    }
+    std::string name = symbol_name(t, i);
+    dims.push_back(name.empty() ? Dim::unknown() : Dim::named(std::move(name)));
+  }
+  return program::Type::tensor(dtype, std::move(dims));
+}
+
+OriginPtr Recorder::origin(const torch::jit::Node* n, const std::string& module_path) {
+  const torch::jit::SourceRange range = n->sourceRange();
+  const auto key = std::make_pair(static_cast<const void*>(range.source().get()),
+                                  std::make_pair(range.start(), module_path));
+  OriginPtr& cached = origins_[key];
+  if (cached && cached->op == n->kind().toQualString()) return cached;
+  auto o = std::make_shared<Origin>();
+  o->op = n->kind().toQualString();
+  o->module_path = module_path;
+  torch::jit::SourceRange author = range;
+  if (auto generated = range.findSourceRangeThatGenerated()) author = *generated;
+  if (auto where = author.file_line_col()) {
+    o->file = std::get<0>(*where);
+    o->line = static_cast<int>(std::get<1>(*where));
+  }
+  if (author.source()) {
+    const auto& source = *author.source();
+    std::string line = source.get_line(source.lineno_for_offset(author.start())).str();
+    const char* blank = " \t\r\n";
+    const auto first = line.find_first_not_of(blank);
+    if (first != std::string::npos)
+      o->text = line.substr(first, line.find_last_not_of(blank) - first + 1);
+  }
+  cached = o;
+  return o;
+}
+
+}  // namespace oe::capture

@@ -1,0 +1,71 @@
+// Builds the functional program while the executor runs: blocks, constants, types, origins.
+#pragma once
+
+#include <torch/csrc/jit/ir/ir.h>
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "lib/capture/sym.h"
+#include "lib/support/origin.h"
+
+namespace oe::capture {
+
+DType to_dtype(c10::ScalarType t);
+
+// A dynamic axis the caller declared: its name and its size in every world.
+struct Symbol {
+  std::string name;
+  int axis_id = 0;
+  std::vector<int64_t> sizes;
+};
+
+class Recorder {
+ public:
+  explicit Recorder(program::Program& p) : program_(p) { blocks_.push_back(&p.body); }
+
+  bool on() const { return off_ == 0; }
+  void pause() { ++off_; }
+  void resume() { --off_; }
+  void enter(program::Block* b) {
+    blocks_.push_back(b);
+    sizes_.emplace_back();
+  }
+  void leave() {
+    blocks_.pop_back();
+    sizes_.pop_back();
+  }
+
+  program::Node* record(std::string op, program::Args args, OriginPtr origin);
+  void append(std::unique_ptr<program::Node> n) { blocks_.back()->nodes.push_back(std::move(n)); }
+  program::Value* add_output(program::Node* n, program::Type type, std::string name = {});
+
+  // A tensor as an argument; constants become program constants on first use.
+  program::Value* value(const TensorValuePtr& t);
+  // The recorded size of the axes with this id, if one is visible from the current block.
+  program::Value* size_of(int axis_id) const;
+  void remember_size(int axis_id, program::Value* v) { sizes_.back()[axis_id] = v; }
+
+  program::Type type_of(const TensorValue& t) const;
+
+  void add_symbol(Symbol s) { symbols_.push_back(std::move(s)); }
+  int new_axis_id() { return next_axis_id_++; }
+  program::Program& program() { return program_; }
+
+  OriginPtr origin(const torch::jit::Node* n, const std::string& module_path);
+
+ private:
+  std::string symbol_name(const TensorValue& t, size_t axis) const;
+
+  program::Program& program_;
+  std::vector<program::Block*> blocks_;
+  std::vector<std::unordered_map<int, program::Value*>> sizes_{1};
+  std::vector<Symbol> symbols_;
+  int next_axis_id_ = 1;
+  int off_ = 0;
+  std::map<std::pair<const void*, std::pair<size_t, std::string>>, OriginPtr> origins_;
+};
+
+}  // namespace oe::capture

@@ -1,0 +1,228 @@
+// Abstract values of the symbolic executor: what is recorded, and one concrete value per world.
+#pragma once
+
+#include <ATen/core/ivalue.h>
+#include <ATen/core/jit_type.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/program/program.h"
+
+namespace oe::capture {
+
+// What a value may change with. Constant: nothing (folded). Shape: the sizes of dynamic axes.
+// Data: elements of inputs, and sizes born from data.
+enum class Taint : uint8_t { Constant, Shape, Data };
+inline Taint join(Taint a, Taint b) { return a > b ? a : b; }
+
+// One concrete value per world; a constant is stored once for all of them. A world without a value
+// (its run failed inside a branch it does not take) holds None.
+class PerWorld {
+ public:
+  PerWorld() = default;
+  static PerWorld constant(c10::IValue v) {
+    PerWorld p;
+    p.values_.push_back(std::move(v));
+    p.shared_ = true;
+    return p;
+  }
+  static PerWorld sized(size_t worlds) {
+    PerWorld p;
+    p.values_.resize(worlds);
+    return p;
+  }
+  bool shared() const { return shared_; }
+  bool has(size_t w) const {
+    return shared_ || (w < values_.size() && !values_[w].isNone());
+  }
+  const c10::IValue& at(size_t w) const { return shared_ ? values_[0] : values_.at(w); }
+  void set(size_t w, c10::IValue v) { values_.at(w) = std::move(v); }
+
+ private:
+  std::vector<c10::IValue> values_;
+  bool shared_ = false;
+};
+
+// One axis of a tensor. Two axes with the same non-zero id have the same size in every run, by
+// construction and not because the worlds agree. id 0: static.
+struct Axis {
+  Taint taint = Taint::Constant;
+  int id = 0;
+  bool is_static() const { return taint == Taint::Constant; }
+};
+
+struct Sym;
+
+// The immutable content of a tensor at one moment.
+struct TensorValue {
+  Taint taint = Taint::Constant;  // of the elements
+  bool ranked = true;             // false: the rank is not the same in every run
+  std::vector<Axis> axes;         // when ranked
+  PerWorld c;                     // at::Tensor, never written to
+  program::Value* recorded = nullptr;  // null for a constant that nothing recorded has used yet
+  std::string name;                    // state_dict name of a parameter, or derived from it
+  std::shared_ptr<const Sym> number;   // set when this is NumToTensor(number)
+};
+using TensorValuePtr = std::shared_ptr<TensorValue>;
+
+// Anything with identity and state. State::touch() keeps the content a scope began with.
+struct Cell : std::enable_shared_from_this<Cell> {
+  // Order of creation: tells the cells a scope found from those it made.
+  uint64_t serial = next_serial()++;
+  static uint64_t& next_serial() {
+    static uint64_t n = 1;
+    return n;
+  }
+  virtual ~Cell() = default;
+  virtual std::shared_ptr<Cell> copy() const = 0;
+  virtual void restore(const Cell& saved) = 0;
+};
+
+// A storage: every view of it reads its base and writes back into it.
+struct StorageCell : Cell {
+  TensorValuePtr base;
+  uint64_t version = 0;  // never reused, so that a cached read is never mistaken
+  // Set when this tensor may or may not be the other storage (a branch chose): writing is refused.
+  std::vector<std::weak_ptr<StorageCell>> entangled;
+
+  std::shared_ptr<Cell> copy() const override { return std::make_shared<StorageCell>(*this); }
+  void restore(const Cell& s) override { *this = static_cast<const StorageCell&>(s); }
+};
+
+struct TensorHandle;
+// How a view was made from its parent: the operator and its arguments after the tensor.
+struct ViewStep {
+  std::string op;         // functional name with overload; "" for an exact alias
+  std::vector<Sym> args;  // without the tensor itself
+  int output = -1;        // of an operator that returns several views (split, unbind): which one
+};
+
+// A TorchScript tensor: a storage seen through a chain of view steps.
+struct TensorHandle : Cell {
+  std::shared_ptr<StorageCell> storage;
+  std::shared_ptr<TensorHandle> parent;  // null: the whole storage
+  std::shared_ptr<const ViewStep> step;
+  TensorValuePtr cached;  // content at `cached_version`
+  uint64_t cached_version = 0;
+
+  std::shared_ptr<Cell> copy() const override { return std::make_shared<TensorHandle>(*this); }
+  void restore(const Cell& s) override { *this = static_cast<const TensorHandle&>(s); }
+};
+
+struct ListCell;
+struct DictCell;
+struct ObjectCell;
+
+struct Sym {
+  enum class Kind {
+    Uninitialized,
+    None,
+    Tensor,
+    Int,
+    Float,
+    Bool,
+    String,
+    List,
+    Dict,
+    Tuple,
+    Object,
+    Opaque,  // device, generator, function, enum, custom class, complex number: constants only
+  };
+  Kind kind = Kind::Uninitialized;
+  Taint taint = Taint::Constant;       // of a number, string or opaque value
+  PerWorld c;                          // of a number, string or opaque value
+  program::Value* recorded = nullptr;  // of a number that is no constant
+  int axis_id = 0;                     // of an Int: it is exactly the size of axes with this id
+
+  std::shared_ptr<TensorHandle> tensor;
+  std::shared_ptr<ListCell> list;
+  std::shared_ptr<DictCell> dict;
+  std::shared_ptr<ObjectCell> object;
+  std::shared_ptr<const std::vector<Sym>> tuple;
+  c10::TypePtr type;  // of Tuple (names its fields)
+
+  bool is(Kind k) const { return kind == k; }
+  bool is_number() const { return kind == Kind::Int || kind == Kind::Float || kind == Kind::Bool; }
+  bool is_constant_number() const { return is_number() && taint == Taint::Constant; }
+  static Sym none() {
+    Sym s;
+    s.kind = Kind::None;
+    return s;
+  }
+  static Sym of(int64_t v);
+  static Sym of(double v);
+  static Sym of(bool v);
+  static Sym of(std::string v);
+  static Sym opaque(c10::IValue v);
+  static Sym of_tuple(std::vector<Sym> elements, c10::TypePtr type);
+};
+
+struct ListCell : Cell {
+  std::vector<Sym> items;
+  c10::TypePtr element;
+
+  std::shared_ptr<Cell> copy() const override { return std::make_shared<ListCell>(*this); }
+  void restore(const Cell& s) override { *this = static_cast<const ListCell&>(s); }
+};
+
+struct DictCell : Cell {
+  std::vector<std::pair<Sym, Sym>> items;  // insertion order; keys are constants
+  c10::TypePtr key, value;
+
+  std::shared_ptr<Cell> copy() const override { return std::make_shared<DictCell>(*this); }
+  void restore(const Cell& s) override { *this = static_cast<const DictCell&>(s); }
+};
+
+struct ObjectCell : Cell {
+  c10::ClassTypePtr type;
+  std::string path;                            // of a module: "layer1.0"; empty at the top
+  c10::intrusive_ptr<c10::ivalue::Object> object;  // attributes not yet asked for; may be null
+  std::map<std::string, Sym> attributes;
+
+  std::shared_ptr<Cell> copy() const override { return std::make_shared<ObjectCell>(*this); }
+  void restore(const Cell& s) override { *this = static_cast<const ObjectCell&>(s); }
+};
+
+inline Sym Sym::of(int64_t v) {
+  Sym s;
+  s.kind = Kind::Int;
+  s.c = PerWorld::constant(v);
+  return s;
+}
+inline Sym Sym::of(double v) {
+  Sym s;
+  s.kind = Kind::Float;
+  s.c = PerWorld::constant(v);
+  return s;
+}
+inline Sym Sym::of(bool v) {
+  Sym s;
+  s.kind = Kind::Bool;
+  s.c = PerWorld::constant(v);
+  return s;
+}
+inline Sym Sym::of(std::string v) {
+  Sym s;
+  s.kind = Kind::String;
+  s.c = PerWorld::constant(std::move(v));
+  return s;
+}
+inline Sym Sym::opaque(c10::IValue v) {
+  Sym s;
+  s.kind = Kind::Opaque;
+  s.c = PerWorld::constant(std::move(v));
+  return s;
+}
+inline Sym Sym::of_tuple(std::vector<Sym> elements, c10::TypePtr type) {
+  Sym s;
+  s.kind = Kind::Tuple;
+  s.tuple = std::make_shared<const std::vector<Sym>>(std::move(elements));
+  s.type = std::move(type);
+  return s;
+}
+
+}  // namespace oe::capture

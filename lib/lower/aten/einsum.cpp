@@ -1,0 +1,257 @@
+// Einstein summation as transposes, products and sums: the ONNX operator exists only from opset 12.
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "lib/lower/aten/nn_build.h"
+#include "lib/lower/lowering.h"
+
+namespace oe::lower {
+namespace {
+
+using namespace nn;
+
+// Labels are letters; the axes of "..." are numbered from the right as 256, 257, ...
+using Labels = std::vector<int>;
+constexpr int ellipsis = 256;
+
+struct Operand {
+  Value value;
+  Labels labels;
+  std::map<int, Int> size;
+};
+
+struct Equation {
+  std::vector<std::string> inputs;
+  std::string output;
+  bool explicit_output = false;
+};
+
+Equation parse(const std::string& text) {
+  Equation e;
+  std::string s;
+  for (char c : text)
+    if (c != ' ') s.push_back(c);
+  const size_t arrow = s.find("->");
+  e.explicit_output = arrow != std::string::npos;
+  if (e.explicit_output) e.output = s.substr(arrow + 2);
+  std::string left = s.substr(0, arrow), part;
+  for (char c : left) {
+    if (c == ',') {
+      e.inputs.push_back(std::move(part));
+      part.clear();
+    } else {
+      part.push_back(c);
+    }
+  }
+  e.inputs.push_back(std::move(part));
+  return e;
+}
+
+// `axes`: how many axes "..." stands for here.
+Labels labels_of(const std::string& term, int axes) {
+  Labels r;
+  for (size_t i = 0; i < term.size(); ++i) {
+    if (term[i] == '.') {
+      for (int k = axes; k-- > 0;) r.push_back(ellipsis + k);
+      i += 2;
+    } else {
+      r.push_back(term[i]);
+    }
+  }
+  return r;
+}
+
+bool has(const Labels& l, int label) { return std::find(l.begin(), l.end(), label) != l.end(); }
+int64_t position(const Labels& l, int label) {
+  return std::find(l.begin(), l.end(), label) - l.begin();
+}
+
+void drop_axis(Operand& o, int64_t axis) { o.labels.erase(o.labels.begin() + axis); }
+
+// "ii": keeps the diagonal of each repeated label.
+void take_diagonals(Emit& g, Operand& o) {
+  for (size_t i = 0; i < o.labels.size(); ++i) {
+    for (size_t j = i + 1; j < o.labels.size();) {
+      if (o.labels[j] != o.labels[i]) {
+        ++j;
+        continue;
+      }
+      const Int& n = o.size.at(o.labels[i]);
+      Value rows = iota(g, n), mask = nullptr;
+      Ints row_axes, column_axes;
+      for (size_t k = 0; k < o.labels.size(); ++k) {
+        if (k != i) row_axes.push_back(static_cast<int64_t>(k));
+        if (k != j) column_axes.push_back(static_cast<int64_t>(k));
+      }
+      mask = g.node("Equal", {unsqueeze(g, rows, row_axes), unsqueeze(g, rows, column_axes)});
+      Value kept = where(g, mask, o.value, num(g, 0, o.value));
+      o.value = reduce(g, "ReduceSum", kept, {static_cast<int64_t>(j)}, false);
+      drop_axis(o, static_cast<int64_t>(j));
+    }
+  }
+}
+
+void sum_out(Emit& g, Operand& o, const Labels& labels) {
+  Ints axes;
+  for (int l : labels) axes.push_back(position(o.labels, l));
+  if (axes.empty()) return;
+  std::sort(axes.begin(), axes.end());
+  o.value = reduce(g, "ReduceSum", o.value, axes, false);
+  for (size_t i = axes.size(); i-- > 0;) drop_axis(o, axes[i]);
+}
+
+void arrange(Emit& g, Operand& o, const Labels& order) {
+  Ints perm;
+  for (int l : order) perm.push_back(position(o.labels, l));
+  o.value = transpose(g, o.value, perm);
+  o.labels = order;
+}
+
+Labels join(std::initializer_list<const Labels*> parts) {
+  Labels r;
+  for (const Labels* p : parts) r.insert(r.end(), p->begin(), p->end());
+  return r;
+}
+
+// Elementwise product: a label that one side lacks becomes an axis of size 1 there.
+Operand multiply(Emit& g, Operand a, Operand b, const Labels& order) {
+  auto widen = [&](Operand& o) {
+    Labels own;
+    Ints missing;
+    for (size_t i = 0; i < order.size(); ++i) {
+      if (has(o.labels, order[i]))
+        own.push_back(order[i]);
+      else
+        missing.push_back(static_cast<int64_t>(i));
+    }
+    arrange(g, o, own);
+    o.value = unsqueeze(g, o.value, missing);
+  };
+  widen(a);
+  widen(b);
+  return {mul(g, a.value, b.value), order, {}};
+}
+
+// Contracts two operands; labels not in `wanted` are summed.
+Operand contract(Emit& g, Operand a, Operand b, const Labels& wanted) {
+  std::map<int, Int> size = a.size;
+  for (const auto& [l, n] : b.size)
+    if (!size.count(l) || size[l].known == 1) size[l] = n;
+  auto one = [](const Operand& o, int l) { return o.size.at(l).known == 1; };
+  Labels only_a, only_b;
+  for (int l : a.labels) {
+    const bool shared = has(b.labels, l);
+    // Of a broadcast pair the longer side can be summed on its own.
+    if (!has(wanted, l) && (!shared || one(b, l))) only_a.push_back(l);
+  }
+  for (int l : b.labels)
+    if (!has(wanted, l) && (!has(a.labels, l) || (one(a, l) && !one(b, l)))) only_b.push_back(l);
+  Labels shared_a, shared_b;
+  for (int l : only_a)
+    if (has(b.labels, l)) shared_a.push_back(l);
+  for (int l : only_b)
+    if (has(a.labels, l)) shared_b.push_back(l);
+  sum_out(g, a, join({&only_a, &shared_b}));
+  sum_out(g, b, join({&only_b, &shared_a}));
+
+  Labels batch, inner, rows, columns;
+  for (int l : a.labels) {
+    if (!has(b.labels, l))
+      rows.push_back(l);
+    else
+      (has(wanted, l) ? batch : inner).push_back(l);
+  }
+  for (int l : b.labels)
+    if (!has(a.labels, l)) columns.push_back(l);
+  Operand r;
+  if (inner.empty()) {
+    r = multiply(g, a, b, join({&batch, &rows, &columns}));
+  } else {
+    auto fold = [&](Operand& o, const Labels& second, const Labels& third) {
+      arrange(g, o, join({&batch, &second, &third}));
+      if (second.size() == 1 && third.size() == 1) return;
+      Dims shape, tail{known(1), known(1)};
+      for (int l : batch) shape.push_back(o.size.at(l));
+      for (int l : second) tail[0] = mul(g, tail[0], size[l]);
+      for (int l : third) tail[1] = mul(g, tail[1], size[l]);
+      shape.push_back(tail[0]);
+      shape.push_back(tail[1]);
+      o.value = reshape(g, o.value, shape);
+    };
+    fold(a, rows, inner);
+    fold(b, inner, columns);
+    r = {matmul(g, a.value, b.value), join({&batch, &rows, &columns}), {}};
+    if (rows.size() != 1 || columns.size() != 1) {
+      Dims shape;
+      for (int l : r.labels) shape.push_back(size[l]);
+      r.value = reshape(g, r.value, shape);
+    }
+  }
+  r.size = size;
+  return r;
+}
+
+Value einsum(Emit& g, const std::string& equation, const Values& tensors) {
+  Equation e = parse(equation);
+  const DType t = g.result_dtype();
+  // MatMul has no small integers.
+  const DType work = t == DType::UInt8 || t == DType::Int8 || t == DType::Int16 ? DType::Int32 : t;
+  std::vector<Operand> operands;
+  int widest = 0;
+  std::map<int, int> uses;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const std::string& term = e.inputs.at(i);
+    const int64_t rank = g.rank(tensors[i]);
+    const bool dots = term.find('.') != std::string::npos;
+    const int axes = dots ? static_cast<int>(rank - (static_cast<int64_t>(term.size()) - 3)) : 0;
+    widest = std::max(widest, axes);
+    Operand o{g.cast(tensors[i], work), labels_of(term, axes), {}};
+    for (int64_t k = 0; k < rank; ++k) {
+      Int n = dim(g, tensors[i], k);
+      Int& have = o.size[o.labels.at(static_cast<size_t>(k))];
+      if (!have.known) have = n;
+    }
+    for (int l : o.labels) ++uses[l];
+    operands.push_back(std::move(o));
+  }
+  Labels output;
+  if (e.explicit_output) {
+    output = labels_of(e.output, widest);
+  } else {  // the ellipsis, then every label used once, in alphabetical order
+    output = labels_of("...", widest);
+    for (const auto& [l, n] : uses)
+      if (n == 1 && l < ellipsis) output.push_back(l);
+  }
+  for (Operand& o : operands) take_diagonals(g, o);
+  Operand r = operands[0];
+  for (size_t i = 1; i < operands.size(); ++i) {
+    Labels wanted = output;
+    for (size_t k = i + 1; k < operands.size(); ++k) wanted = join({&wanted, &operands[k].labels});
+    r = contract(g, r, operands[i], wanted);
+  }
+  Labels rest;
+  for (int l : r.labels)
+    if (!has(output, l)) rest.push_back(l);
+  sum_out(g, r, rest);
+  // "..." in the output may stand for axes that no operand has here: then it stands for nothing.
+  Labels order;
+  for (int l : output)
+    if (has(r.labels, l)) order.push_back(l);
+  arrange(g, r, order);
+  return g.cast(r.value, t);
+}
+
+constexpr Lowering table[] = {
+    // The contraction order in `path` changes rounding only.
+    op("aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
+       [](Emit& g, std::string equation, Values tensors, Skip) {
+         return einsum(g, equation, tensors);
+       }),
+};
+
+}  // namespace
+
+Table einsum_rows() { return table; }
+
+}  // namespace oe::lower

@@ -1,0 +1,193 @@
+// TorchScript's numbers: arithmetic, comparison and logic of int64, float64 and bool.
+#include "lib/lower/aten/pointwise.h"
+#include "lib/lower/lowering.h"
+
+namespace oe::lower {
+namespace {
+
+// Numbers are 0-d tensors here; capture recorded whether a result is an int or a float.
+template <Value (*F)(Emit&, Value, Value)>
+Value binary(Emit& g, Value a, Value b) {
+  auto [x, y] = arithmetic(g, a, b);
+  return F(g, x, y);
+}
+constexpr auto add = binary<pw::add>;
+constexpr auto sub = binary<pw::sub>;
+constexpr auto mul = binary<pw::mul>;
+constexpr auto divide = binary<pw::div>;
+constexpr auto pw_remainder = binary<pw::remainder>;
+constexpr auto c_fmod = binary<pw::fmod>;
+constexpr auto power = binary<pw::power>;
+constexpr auto lowest = binary<pw::minimum>;
+constexpr auto highest = binary<pw::maximum>;
+
+// Of floats it is floor(a / b), unlike the tensors' exact form.
+Value floor_div(Emit& g, Value a, Value b) {
+  auto [x, y] = arithmetic(g, a, b);
+  if (!is_float(g.dtype(x))) return pw::floor_div(g, x, y);
+  return g.node("Floor", {pw::div(g, x, y)});
+}
+
+Value negate(Emit& g, Value x) { return pw::neg(g, x); }
+Value absolute(Emit& g, Value x) { return pw::abs(g, x); }
+
+// Lists of known length.
+template <Value (*F)(Emit&, Value, Value)>
+Value folded(Emit& g, const Values& list) {
+  Value out = nullptr;
+  for (Value v : list) out = out ? F(g, out, v) : v;
+  return out;
+}
+constexpr auto lowest_of = folded<pw::minimum>;
+constexpr auto highest_of = folded<pw::maximum>;
+Value total(Emit& g, const Values& list) {
+  return list.empty() ? g.integer(0, g.result_dtype()) : folded<pw::add>(g, list);
+}
+Value all_of(Emit& g, const Values& list) {
+  Value out = g.boolean(true);
+  for (Value v : list) out = pw::both(g, out, pw::to_bool(g, v));
+  return out;
+}
+Value any_of(Emit& g, const Values& list) {
+  Value out = g.boolean(false);
+  for (Value v : list) out = pw::either(g, out, pw::to_bool(g, v));
+  return out;
+}
+
+template <FixedString Op>
+constexpr auto compare = [](Emit& g, Value a, Value b) {
+  constexpr bool negated = Op.view() == "NotEqual";
+  constexpr bool ordered = Op.view() != "Equal" && !negated;
+  auto [x, y] = comparison(g, a, b, ordered);
+  return negated ? pw::no(g, pw::equal(g, x, y)) : g.node(Op.view(), {x, y});
+};
+template <FixedString Op>
+constexpr auto logic = [](Emit& g, Value a, Value b) {
+  return g.node(Op.view(), {a, b});
+};
+template <FixedString Op>
+constexpr auto bits = [](Emit& g, Value a, Value b) {
+  return g.node("Bitwise" + std::string(Op.view()), {a, b});
+};
+Value negation(Emit& g, Value x) { return pw::no(g, x); }
+
+// Python's shifts of integers: a * 2^b and floor(a / 2^b).
+Value two_to(Emit& g, Value b) { return g.node("Gather", {pw::powers_of_two(g), b}); }
+Value shift_left(Emit& g, Value a, Value b) { return pw::mul(g, a, two_to(g, b)); }
+Value shift_right(Emit& g, Value a, Value b) { return pw::floor_div(g, a, two_to(g, b)); }
+
+constexpr Lowering table[] = {
+    op<add>("aten::add.int(int a, int b) -> int"),
+    op<add>("aten::add.float(float a, float b) -> float"),
+    op<add>("aten::add.int_float(int a, float b) -> float"),
+    op<add>("aten::add.float_int(float a, int b) -> float"),
+    op<add>("aten::add(Scalar a, Scalar b) -> Scalar"),
+    op<sub>("aten::sub.int(int a, int b) -> int"),
+    op<sub>("aten::sub.float(float a, float b) -> float"),
+    op<sub>("aten::sub.int_float(int a, float b) -> float"),
+    op<sub>("aten::sub.float_int(float a, int b) -> float"),
+    op<sub>("aten::sub(Scalar a, Scalar b) -> Scalar"),
+    op<mul>("aten::mul.int(int a, int b) -> int"),
+    op<mul>("aten::mul.float(float a, float b) -> float"),
+    op<mul>("aten::mul.int_float(int a, float b) -> float"),
+    op<mul>("aten::mul.float_int(float a, int b) -> float"),
+    op<mul>("aten::mul(Scalar a, Scalar b) -> Scalar"),
+    op<divide>("aten::div.int(int a, int b) -> float"),
+    op<divide>("aten::div.float(float a, float b) -> float"),
+    op<divide>("aten::div(Scalar a, Scalar b) -> float"),
+    op<floor_div>("aten::floordiv.int(int a, int b) -> int"),
+    op<floor_div>("aten::floordiv.float(float a, float b) -> float"),
+    op<floor_div>("aten::floordiv.int_float(int a, float b) -> float"),
+    op<floor_div>("aten::floordiv.float_int(float a, int b) -> float"),
+    op<floor_div>("aten::floordiv(Scalar a, Scalar b) -> Scalar"),
+    op<pw_remainder>("aten::remainder.int(int a, int b) -> int"),
+    op<pw_remainder>("aten::remainder.float(float a, float b) -> float"),
+    op<pw_remainder>("aten::remainder.int_float(int a, float b) -> float"),
+    op<pw_remainder>("aten::remainder.float_int(float a, int b) -> float"),
+    op<pw_remainder>("aten::remainder(Scalar a, Scalar b) -> Scalar"),
+    op<c_fmod>("aten::fmod.int(int a, int b) -> float"),
+    op<c_fmod>("aten::fmod.float(float a, float b) -> float"),
+    op<c_fmod>("aten::fmod.int_float(int a, float b) -> float"),
+    op<c_fmod>("aten::fmod.float_int(float a, int b) -> float"),
+    op<c_fmod>("aten::fmod(Scalar a, Scalar b) -> float"),
+    op<power>("aten::pow.int(int a, int b) -> float"),
+    op<power>("aten::pow.float(float a, float b) -> float"),
+    op<power>("aten::pow.int_float(int a, float b) -> float"),
+    op<power>("aten::pow.float_int(float a, int b) -> float"),
+    op<power>("aten::pow.Scalar_Scalar(Scalar a, Scalar b) -> float"),
+    op<lowest>("prim::min.int(int a, int b) -> int"),
+    op<lowest>("prim::min.float(float a, float b) -> float"),
+    op<lowest>("prim::min.int_float(int a, float b) -> float"),
+    op<lowest>("prim::min.float_int(float a, int b) -> float"),
+    op<lowest>("prim::min(Scalar a, Scalar b) -> Scalar"),
+    op<highest>("prim::max.int(int a, int b) -> int"),
+    op<highest>("prim::max.float(float a, float b) -> float"),
+    op<highest>("prim::max.int_float(int a, float b) -> float"),
+    op<highest>("prim::max.float_int(float a, int b) -> float"),
+    op<highest>("prim::max(Scalar a, Scalar b) -> Scalar"),
+    op<lowest_of>("prim::min.self_int(int[] self) -> int"),
+    op<lowest_of>("prim::min.self_float(float[] self) -> float"),
+    op<highest_of>("prim::max.self_int(int[] self) -> int"),
+    op<highest_of>("prim::max.self_float(float[] self) -> float"),
+    op<total>("aten::sum.int(int[] self) -> int"),
+    op<total>("aten::sum.float(float[] self) -> float"),
+    op<all_of>("aten::all.int(int[] self) -> bool"),
+    op<all_of>("aten::all.float(float[] self) -> bool"),
+    op<all_of>("aten::all.bool(bool[] self) -> bool"),
+    op<any_of>("aten::any.int(int[] self) -> bool"),
+    op<any_of>("aten::any.float(float[] self) -> bool"),
+    op<any_of>("aten::any.bool(bool[] self) -> bool"),
+    op<negate>("aten::neg.int(int a) -> int"),
+    op<negate>("aten::neg.float(float a) -> float"),
+    op<negate>("aten::neg.Scalar(Scalar a) -> Scalar"),
+    op<absolute>("prim::abs.int(int a) -> int"),
+    op<absolute>("prim::abs.float(float a) -> float"),
+    op<absolute>("prim::abs.Scalar(Scalar a) -> Scalar"),
+    op("aten::eq.int(int a, int b) -> bool", compare<"Equal">),
+    op("aten::eq.float(float a, float b) -> bool", compare<"Equal">),
+    op("aten::eq.int_float(int a, float b) -> bool", compare<"Equal">),
+    op("aten::eq.float_int(float a, int b) -> bool", compare<"Equal">),
+    op("aten::eq(Scalar a, Scalar b) -> bool", compare<"Equal">),
+    op("aten::eq.bool(bool a, bool b) -> bool", compare<"Equal">),
+    op("aten::ne.int(int a, int b) -> bool", compare<"NotEqual">),
+    op("aten::ne.float(float a, float b) -> bool", compare<"NotEqual">),
+    op("aten::ne.int_float(int a, float b) -> bool", compare<"NotEqual">),
+    op("aten::ne.float_int(float a, int b) -> bool", compare<"NotEqual">),
+    op("aten::ne(Scalar a, Scalar b) -> bool", compare<"NotEqual">),
+    op("aten::ne.bool(bool a, bool b) -> bool", compare<"NotEqual">),
+    op("aten::lt.int(int a, int b) -> bool", compare<"Less">),
+    op("aten::lt.float(float a, float b) -> bool", compare<"Less">),
+    op("aten::lt.int_float(int a, float b) -> bool", compare<"Less">),
+    op("aten::lt.float_int(float a, int b) -> bool", compare<"Less">),
+    op("aten::lt(Scalar a, Scalar b) -> bool", compare<"Less">),
+    op("aten::le.int(int a, int b) -> bool", compare<"LessOrEqual">),
+    op("aten::le.float(float a, float b) -> bool", compare<"LessOrEqual">),
+    op("aten::le.int_float(int a, float b) -> bool", compare<"LessOrEqual">),
+    op("aten::le.float_int(float a, int b) -> bool", compare<"LessOrEqual">),
+    op("aten::le(Scalar a, Scalar b) -> bool", compare<"LessOrEqual">),
+    op("aten::gt.int(int a, int b) -> bool", compare<"Greater">),
+    op("aten::gt.float(float a, float b) -> bool", compare<"Greater">),
+    op("aten::gt.int_float(int a, float b) -> bool", compare<"Greater">),
+    op("aten::gt.float_int(float a, int b) -> bool", compare<"Greater">),
+    op("aten::gt(Scalar a, Scalar b) -> bool", compare<"Greater">),
+    op("aten::ge.int(int a, int b) -> bool", compare<"GreaterOrEqual">),
+    op("aten::ge.float(float a, float b) -> bool", compare<"GreaterOrEqual">),
+    op("aten::ge.int_float(int a, float b) -> bool", compare<"GreaterOrEqual">),
+    op("aten::ge.float_int(float a, int b) -> bool", compare<"GreaterOrEqual">),
+    op("aten::ge(Scalar a, Scalar b) -> bool", compare<"GreaterOrEqual">),
+    op("aten::__and__.bool(bool a, bool b) -> bool", logic<"And">),
+    op("aten::__and__.int(int a, int b) -> int", bits<"And">),
+    op("aten::__or__.bool(bool a, bool b) -> bool", logic<"Or">),
+    op("aten::__or__.int(int a, int b) -> int", bits<"Or">),
+    op("aten::__xor__.bool(bool a, bool b) -> bool", logic<"Xor">),
+    op("aten::__xor__.int(int a, int b) -> int", bits<"Xor">),
+    op<negation>("aten::__not__(bool self) -> bool"),
+    op<shift_left>("aten::__lshift__.int(int a, int b) -> int"),
+    op<shift_right>("aten::__rshift__.int(int a, int b) -> int"),
+};
+
+}  // namespace
+
+Table number_rows() { return table; }
+
+}  // namespace oe::lower

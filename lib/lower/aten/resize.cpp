@@ -1,0 +1,326 @@
+// Interpolation: https://onnx.ai/onnx/operators/onnx__Resize.html.
+//
+// Where PyTorch and Resize round differently, the result is written out instead: nearest as Gather
+// with PyTorch's own indices, the others as products with PyTorch's own weights.
+#include <cmath>
+#include <string>
+
+#include "lib/lower/aten/adaptive_pool.h"
+#include "lib/lower/aten/resize_products.h"
+#include "lib/lower/lowering.h"
+
+namespace oe::lower {
+namespace {
+
+using namespace nn;
+
+using MaybeDims = std::optional<Dims>;
+using MaybeFloats = std::optional<Floats>;
+
+// The last n axes of x, to `size` or by `scales` (an output has floor(in * scale) elements).
+Planes planes(Emit& g, Value x, size_t n, const MaybeDims& size, const MaybeFloats& scales) {
+  Planes r;
+  for (size_t i = 0; i < n; ++i) {
+    Plane p{dim(g, x, g.rank(x) - static_cast<int64_t>(n - i)), {}, std::nullopt};
+    if (size && !size->empty()) {
+      p.out = size->size() == 1 ? (*size)[0] : size->at(i);
+    } else {
+      if (!scales || scales->empty()) throw Unsupported("neither a size nor a scale factor");
+      const double s = scales->size() == 1 ? (*scales)[0] : scales->at(i);
+      p.scale = s;
+      if (p.in.known) {
+        p.out = known(static_cast<int64_t>(static_cast<double>(*p.in.known) * s));
+      } else if (s == std::floor(s)) {
+        p.out = mul(g, p.in, known(static_cast<int64_t>(s)));
+      } else {
+        Value length = g.cast(p.in.computed, DType::Double);
+        p.out = {std::nullopt, g.cast(g.node("Floor", {mul(g, length, g.number(s, DType::Double))}),
+                                      DType::Int64)};
+      }
+    }
+    r.push_back(p);
+  }
+  return r;
+}
+
+Planes with_scales(Planes p, std::initializer_list<std::optional<double>> scales) {
+  size_t i = 0;
+  for (const auto& s : scales) p[i++].scale = s;
+  return p;
+}
+
+// A float32 factor that gives PyTorch's number of elements: Resize multiplies in float32, PyTorch
+// in float64. For a length that is not known it has to hold for every one up to 8192.
+std::optional<float> exact_factor(const Plane& p) {
+  const bool fixed = p.in.known && p.out.known;
+  if (!fixed && !(p.scale && !p.in.known)) return std::nullopt;
+  if (fixed && *p.in.known == 0) return std::nullopt;
+  const double want =
+      p.scale ? *p.scale : static_cast<double>(*p.out.known) / static_cast<double>(*p.in.known);
+  const auto near = static_cast<float>(want);
+  for (float f : {near, std::nextafter(near, 1e9f), std::nextafter(near, 0.0f)}) {
+    auto holds = [f](int64_t in, int64_t out) {
+      return static_cast<int64_t>(std::floor(static_cast<float>(in) * f)) == out &&
+             static_cast<int64_t>(std::floor(static_cast<double>(in) * f)) == out;
+    };
+    bool good = true;
+    if (fixed) {
+      good = holds(*p.in.known, *p.out.known);
+    } else {
+      for (int64_t in = 1; in <= 8192 && good; ++in)
+        good = holds(in, static_cast<int64_t>(static_cast<double>(in) * want));
+    }
+    if (good) return f;
+  }
+  return std::nullopt;
+}
+
+Value resize(Emit& g, Value x, const Planes& p, ir::Attributes attributes) {
+  const int64_t lead = g.rank(x) - static_cast<int64_t>(p.size());
+  std::vector<float> factors(static_cast<size_t>(lead), 1.0f);
+  for (const Plane& plane : p)
+    if (auto f = exact_factor(plane)) factors.push_back(*f);
+  const auto rank = g.rank(x);
+  if (static_cast<int64_t>(factors.size()) == rank) {
+    Value scales = g.tensor(Tensor::of<float>(DType::Float, {rank}, factors));
+    return g.node("Resize", {x, nullptr, scales}, std::move(attributes));
+  }
+  Dims sizes;
+  for (int64_t i = 0; i < lead; ++i) sizes.push_back(dim(g, x, i));
+  for (const Plane& plane : p) sizes.push_back(plane.out);
+  return g.node("Resize", {x, nullptr, nullptr, g.to_vector(sizes)}, std::move(attributes));
+}
+
+// --- nearest
+
+// Does Resize (asymmetric, floor, float32) take the same elements?
+bool resize_agrees(const Plane& p, bool in_double) {
+  const auto factor = exact_factor(p);
+  if (!factor) return false;
+  const float f = *factor;
+  auto same = [&](int64_t in, int64_t out) {
+    const auto torch = nearest_indices(in, out, p.scale, false, in_double);
+    for (int64_t i = 0; i < out; ++i)
+      if (std::min(static_cast<int64_t>(std::floor(static_cast<float>(i) / f)), in - 1) != torch[i])
+        return false;
+    return true;
+  };
+  if (p.in.known && p.out.known) return same(*p.in.known, *p.out.known);
+  if (!p.scale || p.in.known) return false;
+  const int64_t longest = 2048;  // a longer axis only adds elements at its end
+  return same(longest, static_cast<int64_t>(static_cast<double>(longest) * *p.scale));
+}
+
+Value computed_indices(Emit& g, const Plane& p, bool exact, DType t) {
+  Value at = g.cast(iota(g, p.out), t);
+  if (exact) at = add(g, at, g.number(0.5, t));
+  Value in = g.cast(g.to_value(p.in), t);
+  Value s = p.scale ? g.number(1 / *p.scale, t) : div(g, in, g.cast(g.to_value(p.out), t));
+  Value index = g.node("Floor", {mul(g, at, s)});
+  return g.cast(g.node("Min", {index, sub(g, in, g.number(1, t))}), DType::Int64);
+}
+
+Value nearest(Emit& g, Value x, const Planes& p, bool exact) {
+  const bool in_double = g.dtype(x) == DType::Double;
+  const DType t = g.dtype(x);
+  const int64_t first = g.rank(x) - static_cast<int64_t>(p.size());
+  bool agrees = !exact && (t == DType::Float || narrow_float(t));
+  for (const Plane& plane : p) agrees = agrees && resize_agrees(plane, in_double);
+  if (agrees)
+    return resize(g, x, p,
+                  {{"mode", std::string("nearest")},
+                   {"coordinate_transformation_mode", std::string("asymmetric")},
+                   {"nearest_mode", std::string("floor")}});
+  for (size_t i = 0; i < p.size(); ++i) {
+    if (p[i].in.known && p[i].out.known && *p[i].in.known == *p[i].out.known && !p[i].scale)
+      continue;
+    Value index =
+        p[i].in.known && p[i].out.known
+            ? g.i64s(nearest_indices(*p[i].in.known, *p[i].out.known, p[i].scale, exact, in_double))
+            : computed_indices(g, p[i], exact, in_double ? t : DType::Float);
+    x = gather(g, x, index, first + static_cast<int64_t>(i));
+  }
+  return x;
+}
+
+// --- weighted
+
+bool all_known(const Planes& p) {
+  for (const Plane& plane : p)
+    if (!plane.in.known || !plane.out.known) return false;
+  return true;
+}
+
+Value weighted(Emit& g, Value x, const Planes& p, Interpolation kind, bool align_corners) {
+  const DType t = g.dtype(x);
+  if (!is_float(t)) throw Unsupported("interpolation of integers with weights");
+  const bool antialias = kind != Interpolation::Linear && kind != Interpolation::Cubic;
+  bool factors = true;  // a factor of the model's own has to reach Resize as it is
+  for (const Plane& plane : p)
+    factors = factors && (align_corners || !plane.scale || exact_factor(plane));
+  if (all_known(p) && (antialias || t == DType::Double || !factors))
+    return by_weights(g, x, p, kind, align_corners);
+  if (antialias)
+    throw Unsupported("antialiased interpolation between sizes known only at run time");
+  if (!factors) return by_taps(g, x, p, kind, align_corners);
+  ir::Attributes a{{"mode", std::string(kind == Interpolation::Linear ? "linear" : "cubic")},
+                   {"coordinate_transformation_mode",
+                    std::string(align_corners ? "align_corners" : "half_pixel")}};
+  if (kind == Interpolation::Cubic) a.set("cubic_coeff_a", -0.75f);
+  return resize(g, x, p, std::move(a));
+}
+
+// --- torch.nn.functional.interpolate as one operator
+
+// Positions follow the scale factors only where recompute_scale_factor is False: left out, it means
+// True here (torch/csrc/jit/runtime/register_prim_ops_fulljit.cpp), unlike in Python.
+
+Value interpolate(Emit& g, Value x, const MaybeDims& size, const MaybeFloats& scales,
+                  const std::string& mode, bool align_corners, bool use_scales, bool antialias) {
+  const size_t n = static_cast<size_t>(g.rank(x) - 2);
+  Planes p = planes(g, x, n, size, scales);
+  if (!use_scales)
+    for (Plane& plane : p) plane.scale.reset();
+  if (mode == "nearest" || mode == "nearest-exact")
+    return nearest(g, x, p, mode == "nearest-exact");
+  if (mode == "area") {
+    Dims out;
+    for (const Plane& plane : p) out.push_back(plane.out);
+    return adaptive_avg(g, x, out, n);
+  }
+  const bool cubic = mode == "bicubic";
+  Interpolation kind = cubic ? Interpolation::Cubic : Interpolation::Linear;
+  if (antialias) kind = cubic ? Interpolation::CubicAntialias : Interpolation::LinearAntialias;
+  return weighted(g, x, p, kind, align_corners);
+}
+
+template <bool Exact>
+constexpr auto nearest1 = [](Emit& g, Value x, Dims size, std::optional<double> s) {
+  return nearest(g, x, with_scales(planes(g, x, 1, size, {}), {s}), Exact);
+};
+template <bool Exact>
+constexpr auto nearest2 =
+    [](Emit& g, Value x, Dims size, std::optional<double> h, std::optional<double> w) {
+      return nearest(g, x, with_scales(planes(g, x, 2, size, {}), {h, w}), Exact);
+    };
+template <bool Exact>
+constexpr auto nearest3 = [](Emit& g, Value x, Dims size, std::optional<double> d,
+                             std::optional<double> h, std::optional<double> w) {
+  return nearest(g, x, with_scales(planes(g, x, 3, size, {}), {d, h, w}), Exact);
+};
+template <size_t N, bool Exact>
+constexpr auto nearest_vec = [](Emit& g, Value x, MaybeDims size, MaybeFloats scales) {
+  return nearest(g, x, planes(g, x, N, size, scales), Exact);
+};
+constexpr auto linear1 = [](Emit& g, Value x, Dims size, bool corners, std::optional<double> s) {
+  return weighted(g, x, with_scales(planes(g, x, 1, size, {}), {s}), Interpolation::Linear,
+                  corners);
+};
+template <Interpolation K>
+constexpr auto weighted2 = [](Emit& g, Value x, Dims size, bool corners, std::optional<double> h,
+                              std::optional<double> w) {
+  return weighted(g, x, with_scales(planes(g, x, 2, size, {}), {h, w}), K, corners);
+};
+constexpr auto linear3 = [](Emit& g, Value x, Dims size, bool corners, std::optional<double> d,
+                            std::optional<double> h, std::optional<double> w) {
+  return weighted(g, x, with_scales(planes(g, x, 3, size, {}), {d, h, w}), Interpolation::Linear,
+                  corners);
+};
+template <size_t N, Interpolation K>
+constexpr auto weighted_vec =
+    [](Emit& g, Value x, MaybeDims size, bool corners, MaybeFloats scales) {
+      return weighted(g, x, planes(g, x, N, size, scales), K, corners);
+    };
+template <class Size, class Scale>
+constexpr auto functional =
+    [](Emit& g, Value x, std::optional<Size> size, std::optional<Scale> scale, std::string mode,
+       std::optional<bool> corners, std::optional<bool> recompute, bool antialias) {
+      MaybeDims d;
+      MaybeFloats f;
+      if constexpr (std::is_same_v<Size, Int>) {
+        if (size) d = Dims{*size};
+      } else {
+        d = size;
+      }
+      if constexpr (std::is_same_v<Scale, double>) {
+        if (scale) f = Floats{*scale};
+      } else {
+        f = scale;
+      }
+      return interpolate(g, x, d, f, mode, corners.value_or(false), recompute == false, antialias);
+    };
+
+constexpr auto kLinear = Interpolation::Linear;
+constexpr auto kCubic = Interpolation::Cubic;
+constexpr auto kLinearAa = Interpolation::LinearAntialias;
+constexpr auto kCubicAa = Interpolation::CubicAntialias;
+constexpr auto kLanczosAa = Interpolation::LanczosAntialias;
+
+constexpr Lowering table[] = {
+    op("aten::upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor",
+       nearest1<false>),
+    op("aten::upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor",
+       nearest2<false>),
+    op("aten::upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor",
+       nearest3<false>),
+    op("aten::upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
+       nearest_vec<1, false>),
+    op("aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
+       nearest_vec<2, false>),
+    op("aten::upsample_nearest3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
+       nearest_vec<3, false>),
+    op("aten::_upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor",
+       nearest1<true>),
+    op("aten::_upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor",
+       nearest2<true>),
+    op("aten::_upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor",
+       nearest3<true>),
+    op("aten::_upsample_nearest_exact1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
+       nearest_vec<1, true>),
+    op("aten::_upsample_nearest_exact2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
+       nearest_vec<2, true>),
+    op("aten::_upsample_nearest_exact3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
+       nearest_vec<3, true>),
+    op("aten::upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor",
+       linear1),
+    op("aten::upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
+       weighted2<kLinear>),
+    op("aten::upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor",
+       linear3),
+    op("aten::upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
+       weighted2<kCubic>),
+    op("aten::_upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
+       weighted2<kLinearAa>),
+    op("aten::_upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
+       weighted2<kCubicAa>),
+    op("aten::_upsample_lanczos2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
+       weighted2<kLanczosAa>),
+    op("aten::upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
+       weighted_vec<1, kLinear>),
+    op("aten::upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
+       weighted_vec<2, kLinear>),
+    op("aten::upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
+       weighted_vec<3, kLinear>),
+    op("aten::upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
+       weighted_vec<2, kCubic>),
+    op("aten::_upsample_bilinear2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
+       weighted_vec<2, kLinearAa>),
+    op("aten::_upsample_bicubic2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
+       weighted_vec<2, kCubicAa>),
+    op("aten::_upsample_lanczos2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
+       weighted_vec<2, kLanczosAa>),
+    op("aten::__interpolate(Tensor input, int? size=None, float? scale_factor=None, str mode=\"nearest\", bool? align_corners=None, bool? recompute_scale_factor=None, bool antialias=False) -> Tensor",
+       functional<Int, double>),
+    op("aten::__interpolate.scale_list(Tensor input, int? size=None, float[]? scale_factor=None, str mode=\"nearest\", bool? align_corners=None, bool? recompute_scale_factor=None, bool antialias=False) -> Tensor",
+       functional<Int, Floats>),
+    op("aten::__interpolate.size_list(Tensor input, int[]? size=None, float? scale_factor=None, str mode=\"nearest\", bool? align_corners=None, bool? recompute_scale_factor=None, bool antialias=False) -> Tensor",
+       functional<Dims, double>),
+    op("aten::__interpolate.size_list_scale_list(Tensor input, int[]? size=None, float[]? scale_factor=None, str mode=\"nearest\", bool? align_corners=None, bool? recompute_scale_factor=None, bool antialias=False) -> Tensor",
+       functional<Dims, Floats>),
+};
+
+}  // namespace
+
+Table resize_rows() { return table; }
+
+}  // namespace oe::lower

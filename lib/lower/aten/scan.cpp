@@ -1,0 +1,122 @@
+// Running sums, products and extremes along an axis.
+#include <cmath>
+#include <limits>
+
+#include "lib/lower/aten/pointwise.h"
+#include "lib/lower/lowering.h"
+
+namespace oe::lower {
+namespace {
+
+Value cumsum(Emit& g, Value x, int64_t dim, Skip) {
+  x = g.cast(x, g.result_dtype());
+  if (g.rank(x) == 0) return x;
+  return g.node("CumSum", {x, g.i64(g.axis(x, dim))});
+}
+
+// A Scan along `dim`: every step gets the slice and the state and returns the new state, which is
+// also the result for that place. `start` are 0-d values that fill the first state.
+Values scan(Emit& g, Value x, int64_t dim, const Values& start,
+            const std::function<Values(const Values& state, Value slice)>& step) {
+  const int64_t axis = g.axis(x, dim);
+  Value slice_shape = nullptr;
+  {
+    Dims dims;
+    for (int64_t a = 0; a < g.rank(x); ++a)
+      if (a != axis)
+        dims.push_back(g.dim(x, a) ? Int{g.dim(x, a), nullptr} : Int{std::nullopt, g.size(x, a)});
+    slice_shape = g.to_vector(dims);
+  }
+  std::vector<Dim> dims = *x->type.shape;
+  dims.erase(dims.begin() + axis);
+  Values inputs;
+  std::vector<ir::Type> types;
+  for (Value s : start) {
+    inputs.push_back(g.node("Expand", {s, slice_shape}));
+    types.push_back(ir::Type::tensor(g.dtype(s), dims));
+  }
+  inputs.push_back(x);
+  types.push_back(ir::Type::tensor(g.dtype(x), dims));
+  const auto body = g.graph("scan", types, [&](const Values& in) {
+    const Values state(in.begin(), in.end() - 1);
+    Values next = step(state, in.back());
+    Values out = next;  // carried on, and collected
+    out.insert(out.end(), next.begin(), next.end());
+    return out;
+  });
+  const size_t n = start.size();
+  const ir::Attributes attributes{{"body", body},
+                                  {"num_scan_inputs", int64_t{1}},
+                                  {"scan_input_axes", Ints{axis}},
+                                  {"scan_output_axes", Ints(n, axis)}};
+  Values outputs = g.nodes("Scan", inputs, attributes, 2 * n);
+  for (size_t i = 0; i < n; ++i)  // the schema's variadic outputs have no common type
+    outputs[i]->type.dtype = outputs[n + i]->type.dtype = types[i].dtype;
+  return {outputs.begin() + static_cast<int64_t>(n), outputs.end()};
+}
+
+Value cumprod(Emit& g, Value x, int64_t dim, Skip) {
+  const DType t = g.result_dtype();
+  x = g.cast(x, compute_type(t));
+  if (g.rank(x) == 0) return x;
+  return scan(g, x, dim, {pw::num(g, 1, x)}, [&](const Values& state, Value slice) {
+    return Values{pw::mul(g, state[0], slice)};
+  })[0];
+}
+
+// Running log(exp(a) + exp(b)), from -inf.
+Value logcumsumexp(Emit& g, Value x, int64_t dim) {
+  const DType t = g.result_dtype();
+  x = g.cast(x, compute_type(t));
+  if (g.rank(x) == 0) return x;
+  const auto step = [&](const Values& state, Value slice) {
+    Value high = pw::maximum(g, state[0], slice), low = pw::minimum(g, state[0], slice);
+    Value gap = pw::sub(g, low, high);
+    Value sum = pw::add(g, high, pw::log1p(g, g.node("Exp", {gap})));
+    // Two equal infinities have no difference; the higher one is their sum.
+    Value infinite = g.node("IsInf", {high});
+    return Values{pw::where(g, infinite, high, sum)};
+  };
+  return scan(g, x, dim, {pw::num(g, -std::numeric_limits<double>::infinity(), x)}, step)[0];
+}
+
+// The latest place wins among equals; NaN stays once it came.
+Values running_extreme(Emit& g, Value x, int64_t dim, std::string_view order, double start) {
+  if (g.rank(x) == 0) return {x, g.i64(0)};
+  const DType t = g.dtype(x);
+  if (t == DType::Bool) x = g.cast(x, DType::Int32);
+  const bool whole = !is_float(g.dtype(x));
+  Value first =
+      whole ? g.cast(g.node("Reduce" + std::string(order == "GreaterOrEqual" ? "Min" : "Max"), {x},
+                            {{"keepdims", int64_t{0}}}),
+                     g.dtype(x))
+            : g.number(start, g.dtype(x));
+  const auto step = [&](const Values& state, Value slice) {
+    Value better = g.node(order, {slice, state[0]});
+    if (!whole) better = pw::either(g, better, g.node("IsNaN", {slice}));
+    return Values{pw::where(g, better, slice, state[0]), pw::where(g, better, state[2], state[1]),
+                  pw::add(g, state[2], g.i64(1))};
+  };
+  Values out = scan(g, x, dim, {first, g.i64(0), g.i64(0)}, step);
+  return {g.cast(out[0], t), out[1]};
+}
+Values cummax(Emit& g, Value x, int64_t dim) {
+  return running_extreme(g, x, dim, "GreaterOrEqual", -std::numeric_limits<double>::infinity());
+}
+Values cummin(Emit& g, Value x, int64_t dim) {
+  return running_extreme(g, x, dim, "LessOrEqual", std::numeric_limits<double>::infinity());
+}
+
+constexpr Lowering table[] = {
+    op<cumsum>("aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor"),
+    op<cumprod>("aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor"),
+    op<logcumsumexp>("aten::logcumsumexp(Tensor self, int dim) -> Tensor"),
+    op<cummax>("aten::cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)"),
+    op<cummin>("aten::cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)"),
+};
+
+}  // namespace
+
+Table scan_rows() { return table; }
+
+}  // namespace oe::lower

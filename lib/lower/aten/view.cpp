@@ -1,0 +1,309 @@
+// The same elements in another shape: view, flatten, squeeze, permute, expand and their kin.
+// https://onnx.ai/onnx/operators/onnx__Reshape.html
+#include <algorithm>
+#include <numeric>
+
+#include "lib/lower/aten/shape_build.h"
+
+namespace oe::lower {
+namespace {
+
+using namespace shape;
+
+// --- reshaping
+
+Value unflatten(Emit& g, Value x, int64_t dim, const Dims& given) {
+  x = at_least_1d(g, x);
+  const int64_t axis = g.axis(x, dim), rank = g.rank(x);
+  Dims rest = given;
+  // The -1 is worked out from this axis alone, so that other axes may be empty.
+  for (Int& i : rest) {
+    if (i.known != -1) continue;
+    Int others = known(1);
+    for (const Int& other : given)
+      if (other.known != -1) others = mul(g, others, other);
+    const Int size = nn::dim(g, x, axis);
+    if (size.known && others.known)
+      i = known(*others.known ? *size.known / *others.known : 0);
+    else
+      i = from_value(with_rank(div(g, g.to_value(size), g.to_value(others)), 0));
+  }
+  for (int64_t i = axis + 1; i < rank; ++i) rest.push_back(nn::dim(g, x, i));
+  return reshape_to(g, x, rest, axis);
+}
+
+Value flatten(Emit& g, Value x, int64_t start_dim, int64_t end_dim) {
+  const int64_t rank = g.rank(x);
+  const int64_t start = g.axis(x, start_dim), end = g.axis(x, end_dim);
+  if (rank == 0) return at_least_1d(g, x);
+  if (start == end) return x;
+  if (start == 0 && end == rank - 1) return flat(g, x);
+  Int size = known(1);
+  bool fixed = true;
+  for (int64_t i = start; i <= end; ++i) {
+    const auto n = g.dim(x, i);
+    fixed = fixed && n;
+    if (n) size = known(*size.known * *n);
+  }
+  // Flatten is exact for empty axes and as old as ONNX.
+  if (start == 1 && end == rank - 1)
+    return with_dims(g.node("Flatten", {x}, {{"axis", int64_t{1}}}),
+                     {(*x->type.shape)[0], fixed ? Dim::of(*size.known) : Dim::unknown()});
+  if (!fixed) {
+    size = known(1);
+    for (int64_t i = start; i <= end; ++i) size = mul(g, size, nn::dim(g, x, i));
+  }
+  Dims rest{size};
+  for (int64_t i = end + 1; i < rank; ++i) rest.push_back(nn::dim(g, x, i));
+  return reshape_to(g, x, rest, start);
+}
+
+Value like_other(Emit& g, Value x, Value other) {
+  if (same_static(x, other)) return x;
+  return reshape_to(g, x, dims(g, other, g.rank(other)));
+}
+
+// --- squeezing: an axis goes away where its size is 1, which a dynamic axis decides at run time.
+
+Value squeeze_all(Emit& g, Value x) {
+  Ints ones;
+  for (int64_t i = 0; i < g.rank(x); ++i) {
+    const auto n = g.dim(x, i);
+    if (!n) return g.node("Squeeze", {x});
+    if (*n == 1) ones.push_back(i);
+  }
+  return squeezed(g, x, ones);
+}
+
+Value squeeze_axes(Emit& g, Value x, const Ints& given) {
+  if (g.rank(x) == 0) return x;
+  Ints ones, open;
+  for (int64_t d : given) {
+    const int64_t axis = g.axis(x, d);
+    const auto n = g.dim(x, axis);
+    if (!n) open.push_back(axis);
+    if (n == 1) ones.push_back(axis);
+  }
+  const int64_t rank = g.rank(x);
+  const Shape& recorded = g.result_shape();
+  // Capture saw the same rank at every size, size 1 among them where the model allows it.
+  if (recorded) {
+    const auto gone = static_cast<size_t>(rank) - recorded->size();
+    if (gone == ones.size()) open.clear();
+    if (gone == ones.size() + open.size()) {
+      ones.insert(ones.end(), open.begin(), open.end());
+      open.clear();
+    }
+  }
+  std::sort(ones.begin(), ones.end());
+  if (open.empty()) return squeezed(g, x, ones);
+  // The sizes without the ones among these axes.
+  Values kept;
+  Value all = g.shape(x);
+  for (int64_t i = 0; i < rank; ++i) {
+    if (std::find(ones.begin(), ones.end(), i) != ones.end()) continue;
+    Int end = known(i + 1);
+    if (std::find(open.begin(), open.end(), i) != open.end()) {
+      Value single = g.node("Equal", {g.size(x, i), g.i64(1)});
+      end = from_value(sub(g, g.i64(i + 1), g.cast(single, DType::Int64)));
+    }
+    kept.push_back(cut(g, all, 0, known(i), end));
+  }
+  return g.node("Reshape", {x, concat(g, kept, 0)}, {{"allowzero", int64_t{1}}});
+}
+
+Value unsqueeze_at(Emit& g, Value x, int64_t dim) {
+  return unsqueezed(g, x, {dim < 0 ? dim + g.rank(x) + 1 : dim});
+}
+
+// --- order of the axes
+
+Value swap_axes(Emit& g, Value x, int64_t a, int64_t b) {
+  if (g.rank(x) == 0) return x;
+  Ints perm = range(0, g.rank(x));
+  std::swap(perm[static_cast<size_t>(g.axis(x, a))], perm[static_cast<size_t>(g.axis(x, b))]);
+  return permuted(g, x, perm);
+}
+
+Value permute(Emit& g, Value x, Ints order) {
+  for (int64_t& d : order) d = g.axis(x, d);
+  return permuted(g, x, order);
+}
+
+Value move_axes(Emit& g, Value x, const Ints& from, const Ints& to) {
+  const int64_t rank = g.rank(x);
+  if (rank == 0) return x;
+  Ints perm(static_cast<size_t>(rank), -1);
+  std::vector<bool> used(static_cast<size_t>(rank));
+  for (size_t i = 0; i < from.size(); ++i) {
+    perm[static_cast<size_t>(g.axis(x, to[i]))] = g.axis(x, from[i]);
+    used[static_cast<size_t>(g.axis(x, from[i]))] = true;
+  }
+  int64_t next = 0;
+  for (int64_t& p : perm) {
+    if (p >= 0) continue;
+    while (used[static_cast<size_t>(next)]) ++next;
+    p = next++;
+  }
+  return permuted(g, x, perm);
+}
+
+Value reverse_axes(Emit& g, Value x) {
+  Ints perm = range(0, g.rank(x));
+  std::reverse(perm.begin(), perm.end());
+  return permuted(g, x, perm);
+}
+
+// --- expanding
+
+Value expand_to(Emit& g, Value x, Dims size) {
+  const int64_t rank = g.rank(x), extra = static_cast<int64_t>(size.size()) - rank;
+  bool changes = extra > 0;
+  std::vector<Dim> out;
+  for (int64_t i = 0; i < static_cast<int64_t>(size.size()); ++i) {
+    Int& n = size[static_cast<size_t>(i)];
+    const bool old = i >= extra;
+    const Dim before = old ? (*x->type.shape)[static_cast<size_t>(i - extra)] : Dim::of(1);
+    // Expand keeps an axis where 1 is asked for, which is what -1 says.
+    if (n.known == -1) n = known(1);
+    const bool keeps =
+        n.known && (n.known == 1 || (before.is_number() && before.number == n.known));
+    changes = changes || !keeps;
+    out.push_back(keeps ? before : n.known ? Dim::of(*n.known) : Dim::unknown());
+  }
+  if (!changes) return x;
+  return with_dims(g.node("Expand", {x, g.to_vector(size)}), out);
+}
+
+Value expand_like(Emit& g, Value x, Value other) {
+  if (same_static(x, other)) return x;
+  return expanded(g, x, g.shape(other), g.rank(other));
+}
+
+Value at_least(Emit& g, Value x, int64_t wanted) {
+  const int64_t rank = g.rank(x);
+  if (rank >= wanted) return x;
+  if (rank == 0) {
+    const Ints ones(static_cast<size_t>(wanted), 1);
+    return reshape_to(g, x, to_dims(ones));
+  }
+  if (wanted == 2) return unsqueezed(g, x, {0});
+  return rank == 1 ? unsqueezed(g, x, {0, 2}) : unsqueezed(g, x, {2});
+}
+
+template <int64_t N>
+Values all_at_least(Emit& g, const Values& v) {
+  Values out;
+  for (Value x : v) out.push_back(at_least(g, x, N));
+  return out;
+}
+
+// --- rows
+
+constexpr auto itself = [](Emit&, Value x) { return x; };
+constexpr auto itself_1 = [](Emit&, Value x, Skip) { return x; };
+constexpr auto to_size = [](Emit& g, Value x, Dims size) { return reshape_to(g, x, size); };
+constexpr auto unsqueeze_row = [](Emit& g, Value x, int64_t dim) {
+  return unsqueeze_at(g, x, dim);
+};
+constexpr auto squeeze_row = [](Emit& g, Value x) { return squeeze_all(g, x); };
+constexpr auto squeeze_dims = [](Emit& g, Value x, Ints dims) { return squeeze_axes(g, x, dims); };
+constexpr auto swap_row = [](Emit& g, Value x, int64_t a, int64_t b) {
+  return swap_axes(g, x, a, b);
+};
+constexpr auto permute_row = [](Emit& g, Value x, Ints order) { return permute(g, x, order); };
+constexpr auto move_row = [](Emit& g, Value x, Ints from, Ints to) {
+  return move_axes(g, x, from, to);
+};
+constexpr auto matrix_t = [](Emit& g, Value x) {
+  return g.rank(x) < 2 ? x : swap_axes(g, x, 0, 1);
+};
+constexpr auto last_two = [](Emit& g, Value x) {
+  return g.rank(x) < 2 ? x : swap_axes(g, x, -2, -1);
+};
+constexpr auto reverse_row = [](Emit& g, Value x) { return reverse_axes(g, x); };
+constexpr auto expand_row = [](Emit& g, Value x, Dims size, Skip) { return expand_to(g, x, size); };
+constexpr auto same_type_only = [](Emit& g, Value x, DType t) {
+  if (t != g.dtype(x))
+    throw Unsupported("reads the bytes of " + std::string(name(g.dtype(x))) + " as " +
+                      std::string(name(t)));
+  return x;
+};
+
+constexpr Lowering table[] = {
+    op("aten::view(Tensor self, SymInt[] size) -> Tensor", to_size),
+    op("aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", to_size),
+    op("aten::view_copy(Tensor self, SymInt[] size) -> Tensor", to_size),
+    op("aten::reshape(Tensor self, SymInt[] shape) -> Tensor", to_size),
+    op("aten::_reshape_copy(Tensor self, SymInt[] size) -> Tensor", to_size),
+    op("aten::_reshape_alias(Tensor self, SymInt[] size, SymInt[] stride) -> Tensor",
+       [](Emit& g, Value x, Dims size, Skip) { return reshape_to(g, x, size); }),
+    op("aten::view_copy.dtype(Tensor self, ScalarType dtype) -> Tensor", same_type_only),
+    op("aten::view_as(Tensor self, Tensor other) -> Tensor",
+       [](Emit& g, Value x, Value other) { return like_other(g, x, other); }),
+    op("aten::reshape_as(Tensor self, Tensor other) -> Tensor",
+       [](Emit& g, Value x, Value other) { return like_other(g, x, other); }),
+    op("aten::flatten.using_ints(Tensor self, int start_dim=0, int end_dim=-1) -> Tensor",
+       [](Emit& g, Value x, int64_t start, int64_t end) { return flatten(g, x, start, end); }),
+    op("aten::ravel(Tensor self) -> Tensor", [](Emit& g, Value x) { return flat(g, x); }),
+    op("aten::unflatten.int(Tensor self, int dim, SymInt[] sizes) -> Tensor",
+       [](Emit& g, Value x, int64_t dim, Dims sizes) { return unflatten(g, x, dim, sizes); }),
+    op("aten::squeeze(Tensor self) -> Tensor", squeeze_row),
+    op("aten::squeeze_copy(Tensor self) -> Tensor", squeeze_row),
+    op("aten::squeeze.dim(Tensor self, int dim) -> Tensor", squeeze_dims),
+    op("aten::squeeze_copy.dim(Tensor self, int dim) -> Tensor", squeeze_dims),
+    op("aten::squeeze.dims(Tensor self, int[] dim) -> Tensor", squeeze_dims),
+    op("aten::squeeze_copy.dims(Tensor self, int[] dim) -> Tensor", squeeze_dims),
+    op("aten::unsqueeze(Tensor self, int dim) -> Tensor", unsqueeze_row),
+    op("aten::unsqueeze_copy(Tensor self, int dim) -> Tensor", unsqueeze_row),
+    op("aten::transpose.int(Tensor self, int dim0, int dim1) -> Tensor", swap_row),
+    op("aten::transpose_copy.int(Tensor self, int dim0, int dim1) -> Tensor", swap_row),
+    op("aten::t(Tensor self) -> Tensor", matrix_t),
+    op("aten::t_copy(Tensor self) -> Tensor", matrix_t),
+    op("aten::numpy_T(Tensor self) -> Tensor", reverse_row),
+    op("aten::mT(Tensor self) -> Tensor", last_two),
+    op("aten::mH(Tensor self) -> Tensor", last_two),
+    op("aten::permute(Tensor self, int[] dims) -> Tensor", permute_row),
+    op("aten::permute_copy(Tensor self, int[] dims) -> Tensor", permute_row),
+    op("aten::movedim.intlist(Tensor self, int[] source, int[] destination) -> Tensor", move_row),
+    op("aten::movedim.int(Tensor self, int source, int destination) -> Tensor", move_row),
+    op("aten::expand(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor", expand_row),
+    op("aten::expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor",
+       expand_row),
+    op("aten::broadcast_to(Tensor self, SymInt[] size) -> Tensor",
+       [](Emit& g, Value x, Dims size) { return expand_to(g, x, size); }),
+    op("aten::expand_as(Tensor self, Tensor other) -> Tensor",
+       [](Emit& g, Value x, Value other) { return expand_like(g, x, other); }),
+    op("aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]",
+       [](Emit& g, Values v) { return broadcast(g, v); }),
+    op("aten::atleast_1d(Tensor self) -> Tensor",
+       [](Emit& g, Value x) { return at_least(g, x, 1); }),
+    op("aten::atleast_2d(Tensor self) -> Tensor",
+       [](Emit& g, Value x) { return at_least(g, x, 2); }),
+    op("aten::atleast_3d(Tensor self) -> Tensor",
+       [](Emit& g, Value x) { return at_least(g, x, 3); }),
+    op("aten::atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]",
+       [](Emit& g, Values v) { return all_at_least<1>(g, v); }),
+    op("aten::atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]",
+       [](Emit& g, Values v) { return all_at_least<2>(g, v); }),
+    op("aten::atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]",
+       [](Emit& g, Values v) { return all_at_least<3>(g, v); }),
+    op("aten::contiguous(Tensor self, *, MemoryFormat memory_format=0) -> Tensor", itself_1),
+    op("aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", itself_1),
+    op("aten::detach(Tensor self) -> Tensor", itself),
+    op("aten::detach_copy(Tensor self) -> Tensor", itself),
+    op("aten::alias(Tensor self) -> Tensor", itself),
+    op("aten::alias_copy(Tensor self) -> Tensor", itself),
+    op("aten::lift(Tensor self) -> Tensor", itself),
+    op("aten::lift_fresh(Tensor self) -> Tensor", itself),
+    op("aten::lift_fresh_copy(Tensor self) -> Tensor", itself),
+    op("aten::conj(Tensor self) -> Tensor", itself),
+    op("aten::resolve_conj(Tensor self) -> Tensor", itself),
+    op("aten::resolve_neg(Tensor self) -> Tensor", itself),
+};
+
+}  // namespace
+
+Table view_rows() { return table; }
+
+}  // namespace oe::lower

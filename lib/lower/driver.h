@@ -1,0 +1,48 @@
+// The walk over a program: calls through the tables, control flow, poisoning, names and types.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+
+#include "lib/lower/state.h"
+#include "lib/support/diagnostics.h"
+
+namespace oe::lower {
+
+class Driver {
+ public:
+  Driver(const program::Program& p, Diagnostics& d);
+  ir::Model run();
+
+ private:
+  // lower.cpp
+  void nodes(const program::Block& b);
+  void node(const program::Node& n);
+  void call(const program::Node& n);
+  void finish(const program::Node& n, const Values& results);
+  void outputs();
+  bool poisoned(const program::Arg& a) const;
+  void poison(const program::Node& n);
+  void report(const program::Node& n, std::string code, std::string message);
+  Value argument(const program::Arg& a, DType t);
+  Value typed(Value v, const program::Type& t);
+  const std::string& prefix(const program::Node& n);
+
+  // control_flow.cpp
+  void conditional(const program::Node& n);
+  void loop(const program::Node& n);
+  std::shared_ptr<ir::Graph> branch(const program::Node& n, size_t index);
+  bool returns(const program::Node& n, const program::Block& b, size_t first,
+               const std::vector<const program::Type*>& types, ir::Graph& g);
+  void control_outputs(const program::Node& n, ir::Node* made);
+
+  const program::Program& program_;
+  Diagnostics& diagnostics_;
+  ir::Model model_;
+  Emit::State state_;
+  Emit emit_;
+  std::unordered_map<std::string, std::string> prefixes_;  // module path -> node name prefix
+  std::unordered_map<const program::Value*, std::string> unavailable_;  // results a row leaves out
+};
+
+}  // namespace oe::lower

@@ -1,0 +1,262 @@
+// The driver: program -> ONNX graph, one table row a call.
+#include "lib/lower/lower.h"
+
+#include <unordered_set>
+
+#include "lib/lower/driver.h"
+#include "lib/onnx/schema.h"
+
+namespace oe::lower {
+
+using program::Arg;
+using program::Args;
+
+namespace {
+
+bool is_digits(std::string_view s) {
+  return !s.empty() && s.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// Fills in what `v` does not say yet. Dims that are known already stay as they are.
+void merge(ir::Type& v, const ir::Type& recorded) {
+  if (v.kind != recorded.kind || v.dtype != recorded.dtype || !recorded.shape) return;
+  if (!v.shape) {
+    v.shape = recorded.shape;
+    return;
+  }
+  if (v.shape->size() != recorded.shape->size())
+    throw std::logic_error("the lowering gave rank " + std::to_string(v.shape->size()) +
+                           " where rank " + std::to_string(recorded.shape->size()) +
+                           " was recorded");
+  for (size_t i = 0; i < v.shape->size(); ++i)
+    if ((*v.shape)[i].kind == Dim::Kind::Unknown) (*v.shape)[i] = (*recorded.shape)[i];
+}
+
+bool has_complex(const Arg& a) {
+  if (auto* v = a.value()) return is_complex(v->type.dtype);
+  if (auto* list = std::get_if<Args>(&a.v))
+    for (const Arg& e : *list)
+      if (has_complex(e)) return true;
+  return false;
+}
+
+}  // namespace
+
+ir::Type to_onnx_type(const program::Type& t) {
+  using Kind = program::Type::Kind;
+  switch (t.kind) {
+    case Kind::Tensor:
+      return ir::Type::tensor(t.dtype, t.shape);
+    case Kind::Int:
+      return ir::Type::tensor(DType::Int64, std::vector<Dim>{});
+    case Kind::Float:
+      return ir::Type::tensor(DType::Double, std::vector<Dim>{});
+    case Kind::Bool:
+      return ir::Type::tensor(DType::Bool, std::vector<Dim>{});
+    case Kind::String:
+      return ir::Type::tensor(DType::String, std::vector<Dim>{});
+    case Kind::List:
+      return ir::Type::sequence(to_onnx_type(*t.element));
+    case Kind::Optional:
+      return ir::Type::optional(to_onnx_type(*t.element));
+    case Kind::None:
+      break;
+  }
+  throw Unsupported("None has no value in ONNX");
+}
+
+std::string name_prefix(std::string_view module_path) {
+  std::string out = "/", before;
+  while (!module_path.empty()) {
+    const size_t dot = module_path.find('.');
+    std::string part(module_path.substr(0, dot));
+    if (is_digits(part) && !before.empty()) part = before + "." + part;
+    out += part + "/";
+    before = std::move(part);
+    module_path.remove_prefix(dot == std::string_view::npos ? module_path.size() : dot + 1);
+  }
+  return out;
+}
+
+Driver::Driver(const program::Program& p, Diagnostics& d)
+    : program_(p), diagnostics_(d), state_{model_, {&model_.graph}}, emit_(state_) {}
+
+ir::Model Driver::run() {
+  model_.opsets[""] = onnx::newest_opset();
+  model_.graph.name = "main_graph";
+  for (const program::Port& port : program_.inputs) {
+    const program::Value* v = port.value.value();
+    Value made = model_.new_value(port.name, to_onnx_type(v->type));
+    model_.graph.inputs.push_back(made);
+    state_.values.emplace(v, made);
+  }
+  // Output names are taken before any node asks for one.
+  for (const program::Port& port : program_.outputs) {
+    Value reserved = model_.new_value(port.name);
+    model_.graph.outputs.push_back(reserved);
+  }
+  nodes(program_.body);
+  outputs();
+  return std::move(model_);
+}
+
+void Driver::nodes(const program::Block& b) {
+  for (const auto& n : b.nodes) node(*n);
+}
+
+void Driver::node(const program::Node& n) {
+  const program::Node* outer = std::exchange(state_.call, &n);
+  const std::string outer_prefix = std::exchange(state_.prefix, prefix(n));
+  if (n.op == "prim::If")
+    conditional(n);
+  else if (n.op == "prim::Loop")
+    loop(n);
+  else
+    call(n);
+  state_.call = outer;
+  state_.prefix = outer_prefix;
+}
+
+void Driver::call(const program::Node& n) {
+  for (const Arg& a : n.args)
+    if (poisoned(a)) return poison(n);
+  const Lowering* row = find(n.op);
+  if (!row) {
+    report(n, "OE5101", "no lowering for this operator");
+    return poison(n);
+  }
+  state_.row = row;
+  try {
+    bool complex = false;
+    for (const Arg& a : n.args) complex = complex || has_complex(a);
+    for (const program::Value* v : n.outputs) complex = complex || is_complex(v->type.dtype);
+    if (complex) throw Unsupported("complex numbers have no operators in ONNX");
+    const auto arguments = schema_arguments(row->schema);
+    for (size_t i = row->parameters; i < n.args.size(); ++i) {
+      const std::string_view a = i < arguments.size() ? arguments[i] : std::string_view("? new");
+      if (!at_default(n.args[i], a))
+        throw Unsupported("argument '" + std::string(argument_name(a)) +
+                          "' must be left at its default");
+    }
+    finish(n, row->run(emit_, Arguments(emit_, n)));
+  } catch (const NotKnown& e) {
+    report(n, "OE5102", e.what());
+    poison(n);
+  } catch (const Unsupported& e) {
+    report(n, "OE5103", e.what());
+    poison(n);
+  } catch (const std::exception& e) {
+    report(n, "OE5199", std::string("internal error in its lowering: ") + e.what());
+    poison(n);
+  }
+  state_.row = nullptr;
+}
+
+// Gives the results the types that capture recorded.
+void Driver::finish(const program::Node& n, const Values& results) {
+  if (results.size() != n.outputs.size())
+    throw std::logic_error("the lowering gave " + std::to_string(results.size()) +
+                           " results where " + std::to_string(n.outputs.size()) + " were recorded");
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!results[i]) {
+      unavailable_[n.outputs[i]] = n.op;
+      state_.values[n.outputs[i]] = nullptr;
+      continue;
+    }
+    state_.values[n.outputs[i]] = typed(results[i], n.outputs[i]->type);
+  }
+}
+
+Value Driver::typed(Value v, const program::Type& t) {
+  if (t.kind == program::Type::Kind::None) return v;
+  const ir::Type recorded = to_onnx_type(t);
+  if (recorded.kind == ir::Type::Kind::Tensor && v->type.kind == ir::Type::Kind::Tensor)
+    v = emit_.cast(v, recorded.dtype);
+  merge(v->type, recorded);
+  if (recorded.kind != ir::Type::Kind::Tensor && recorded.element) v->type = recorded;
+  return v;
+}
+
+bool Driver::poisoned(const Arg& a) const {
+  if (auto* v = a.value()) {
+    auto it = state_.values.find(v);
+    return it != state_.values.end() && !it->second;
+  }
+  if (auto* list = std::get_if<Args>(&a.v))
+    for (const Arg& e : *list)
+      if (poisoned(e)) return true;
+  return false;
+}
+
+void Driver::poison(const program::Node& n) {
+  // A result that its row leaves out is an error only where somebody uses it.
+  if (!unavailable_.empty()) {
+    for (const Arg& a : n.args) {
+      auto it = a.value() ? unavailable_.find(a.value()) : unavailable_.end();
+      if (it == unavailable_.end()) continue;
+      report(n, "OE5103", "uses a result of " + it->second + " that ONNX cannot express");
+    }
+  }
+  for (const program::Value* v : n.outputs) state_.values[v] = nullptr;
+}
+
+void Driver::report(const program::Node& n, std::string code, std::string message) {
+  Diagnostic d;
+  d.code = std::move(code);
+  d.op = n.op;
+  d.message = std::move(message);
+  d.origin = n.origin;
+  diagnostics_.report(std::move(d));
+}
+
+// A driver's own operand: a computed value or a number as a constant of type t.
+Value Driver::argument(const Arg& a, DType t) {
+  if (auto* v = a.value()) return emit_.cast(state_.lookup(v), t);
+  if (auto* i = std::get_if<int64_t>(&a.v)) return emit_.integer(*i, t);
+  if (auto* b = std::get_if<bool>(&a.v)) return emit_.integer(*b, t);
+  if (auto* d = std::get_if<double>(&a.v)) return emit_.number(*d, t);
+  throw Unsupported("None and lists have no value here");
+}
+
+const std::string& Driver::prefix(const program::Node& n) {
+  static const std::string top = "/";
+  if (!n.origin) return top;
+  auto [it, fresh] = prefixes_.try_emplace(n.origin->module_path);
+  if (fresh) it->second = name_prefix(n.origin->module_path);
+  return it->second;
+}
+
+// Every output of the model is a value of its own, made by a node, with the name asked for.
+void Driver::outputs() {
+  std::unordered_set<const ir::Value*> used;
+  for (size_t i = 0; i < program_.outputs.size(); ++i) {
+    const Arg& a = program_.outputs[i].value;
+    Value& port = model_.graph.outputs[i];
+    if (poisoned(a)) {
+      auto it = a.value() ? unavailable_.find(a.value()) : unavailable_.end();
+      if (it != unavailable_.end() && a.value()->producer)
+        report(*a.value()->producer, "OE5103",
+               "the model returns a result that ONNX cannot express");
+      continue;
+    }
+    Value v = nullptr;
+    if (auto* p = a.value())
+      v = state_.lookup(p);
+    else
+      v = argument(a, std::holds_alternative<int64_t>(a.v)  ? DType::Int64
+                      : std::holds_alternative<double>(a.v) ? DType::Double
+                                                            : DType::Bool);
+    if (!v->producer || !used.insert(v).second) {
+      port->type = v->type;
+      state_.append("Identity", {v}, {port}, {});
+      continue;
+    }
+    // The reserved name moves to the value; the place holder gets the value's old name.
+    std::swap(port->name, v->name);
+    port = v;
+  }
+}
+
+ir::Model lower(const program::Program& p, Diagnostics& d) { return Driver(p, d).run(); }
+
+}  // namespace oe::lower

@@ -1,0 +1,57 @@
+// The ONNX boundary: check, shape inference, text, bytes. No onnx or protobuf type appears here.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <ostream>
+#include <string>
+
+#include "lib/ir/ir.h"
+
+namespace oe::onnx {
+
+// The ONNX checker with full shape inference, in-process and without serialising the weights.
+// Returns the checker's message, empty when the model is accepted. `full` false: structure only.
+std::string check(const ir::Model& m, bool full = true);
+
+// Fills in missing value types (dtype, rank, dims) from ONNX shape inference; never overwrites a
+// dim that is already a number or a symbol. One run over the whole model.
+void infer(ir::Model& m);
+
+// The ONNX text format (onnx.parser), used by the tests. Throws std::runtime_error with position.
+ir::Model parse_text(std::string_view text);
+// Reads a serialized model (external data resolved relative to the file).
+ir::Model read_file(const std::filesystem::path& path);
+ir::Model read_bytes(std::string_view bytes);
+
+struct WriteOptions {
+  enum class External { Auto, Always, Never };
+  External external = External::Auto;  // Auto: external when the file would pass 2 GiB
+  std::string external_file;           // location written into the model: a plain file name
+  int64_t threshold = 1024;            // bytes; smaller tensors stay inside the model
+  int64_t align = 4096;                // bytes; offset alignment of external tensors
+  bool doc_strings = false;            // source locations in nodes
+};
+
+struct WriteResult {
+  bool external = false;  // whether external data was written
+  uint64_t model_bytes = 0;
+  uint64_t data_bytes = 0;
+};
+
+// Whether write() would use external data.
+bool needs_external(const ir::Model& m, const WriteOptions& o);
+// Streams the model into `model_path` and, where needed, the data into `data_path` (both are the
+// caller's private temporary files). Weights go from memory to the file without a copy.
+// Throws Failure(Unwritable) with errno's text when a write fails.
+WriteResult write(const ir::Model& m, const WriteOptions& o,
+                  const std::filesystem::path& model_path, const std::filesystem::path& data_path);
+// The same bytes in memory (no external data), for in-process use and tests.
+std::string write_bytes(const ir::Model& m, const WriteOptions& o = {});
+
+// Replaces a node that has a function body in its schema by that body (nodes appended to `out`,
+// with the node's own outputs). False when the schema has no body usable at `opset`.
+bool expand_function(ir::Model& m, const ir::Node& n, int64_t opset,
+                     std::vector<std::unique_ptr<ir::Node>>& out);
+
+}  // namespace oe::onnx

@@ -1,0 +1,187 @@
+// The streaming writer: sizes first, then bytes; weights go from memory to the file.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "lib/onnx/encode.h"
+#include "lib/onnx/onnx.h"
+#include "lib/support/diagnostics.h"
+
+namespace oe::onnx {
+namespace {
+
+constexpr uint64_t kProtobufLimit = (uint64_t{1} << 31) - 1;  // bytes of one message
+
+// A file that is written once, front to back.
+class Output {
+ public:
+  explicit Output(const std::filesystem::path& path) : path_(path) {
+    fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd_ < 0) fail();
+    buffer_.reserve(kBuffer);
+  }
+  ~Output() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+
+  void put(const void* data, size_t size) {
+    if (size >= kBuffer) {
+      flush();
+      write_all(static_cast<const char*>(data), size);
+      return;
+    }
+    if (buffer_.size() + size > kBuffer) flush();
+    buffer_.append(static_cast<const char*>(data), size);
+  }
+  void zeros(size_t n) {
+    static constexpr char zero[4096] = {};
+    for (; n > 0; n -= std::min(n, sizeof zero)) put(zero, std::min(n, sizeof zero));
+  }
+  // close() may be the call that reports a full quota.
+  void finish() {
+    flush();
+    const int fd = std::exchange(fd_, -1);
+    if (::close(fd) != 0) fail();
+  }
+
+ private:
+  static constexpr size_t kBuffer = 1 << 16;
+  static constexpr size_t kMost = 1 << 30;  // one write(2) takes at most 2 GiB
+
+  void flush() {
+    write_all(buffer_.data(), buffer_.size());
+    buffer_.clear();
+  }
+  void write_all(const char* data, size_t size) {
+    while (size > 0) {
+      const ssize_t n = ::write(fd_, data, std::min(size, kMost));
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) fail();
+      if (n == 0) {
+        errno = ENOSPC;
+        fail();
+      }
+      data += n;
+      size -= static_cast<size_t>(n);
+    }
+  }
+  [[noreturn]] void fail() const {
+    const int error = errno;
+    throw Failure(ExitCode::Unwritable, "OE7001",
+                  "cannot write '" + path_.string() + "': " + std::strerror(error));
+  }
+
+  std::filesystem::path path_;
+  std::string buffer_;
+  int fd_ = -1;
+};
+
+template <class F>
+void for_each_tensor(const ir::Graph& g, const F& f) {
+  for (const auto& n : g.nodes)
+    for (const auto& [name, a] : n->attributes) {
+      if (const auto* t = std::get_if<TensorPtr>(&a)) f(**t);
+      if (const auto* sub = std::get_if<std::shared_ptr<ir::Graph>>(&a)) for_each_tensor(**sub, f);
+    }
+  for (const ir::Value* v : g.initializers) f(*v->data);
+}
+
+// The external file: which bytes at which offset. Tensors that share memory share their place.
+struct DataFile {
+  struct Place {
+    const void* data;
+    uint64_t offset;
+    size_t size;
+  };
+  ExternalLayout layout;
+  std::vector<Place> places;  // by ascending offset
+  uint64_t size = 0;
+
+  DataFile(const ir::Model& m, const WriteOptions& o) {
+    layout.location = o.external_file;
+    const uint64_t align = static_cast<uint64_t>(std::max<int64_t>(o.align, 1));
+    const uint64_t threshold = static_cast<uint64_t>(std::max<int64_t>(o.threshold, 1));
+    std::map<std::pair<const void*, size_t>, uint64_t> known;
+    for_each_tensor(m.graph, [&](const Tensor& t) {
+      if (t.dtype() == DType::String || t.nbytes() < threshold) return;
+      const uint64_t next = (size + align - 1) / align * align;
+      const auto [it, fresh] = known.try_emplace({t.data(), t.nbytes()}, next);
+      layout.offsets[&t] = it->second;
+      if (!fresh) return;
+      places.push_back({t.data(), next, t.nbytes()});
+      size = next + t.nbytes();
+    });
+  }
+};
+
+Rope encode_inline(const ir::Model& m, const WriteOptions& o) {
+  EncodeOptions e;
+  e.doc_strings = o.doc_strings;
+  return encode(m, e);
+}
+
+[[noreturn]] void too_large(const std::string& why) {
+  throw Failure(ExitCode::Limit, "OE7002", "the model would be larger than protobuf's 2 GiB" + why,
+                "write weights into a file beside the model: --external-data auto");
+}
+
+}  // namespace
+
+bool needs_external(const ir::Model& m, const WriteOptions& o) {
+  if (o.external == WriteOptions::External::Never) return false;
+  if (o.external == WriteOptions::External::Always) return !DataFile(m, o).places.empty();
+  return encode_inline(m, o).size() > kProtobufLimit;
+}
+
+WriteResult write(const ir::Model& m, const WriteOptions& o,
+                  const std::filesystem::path& model_path, const std::filesystem::path& data_path) {
+  WriteResult result;
+  Rope model;
+  const bool always = o.external == WriteOptions::External::Always;
+  if (!always) model = encode_inline(m, o);
+  if (always || model.size() > kProtobufLimit) {
+    if (o.external == WriteOptions::External::Never) too_large("");
+    const DataFile data(m, o);
+    EncodeOptions e;
+    e.doc_strings = o.doc_strings;
+    e.external = &data.layout;
+    model = encode(m, e);
+    if (model.size() > kProtobufLimit) too_large(" even without its external data");
+    if (!data.places.empty()) {
+      Output out(data_path);
+      uint64_t at = 0;
+      for (const DataFile::Place& p : data.places) {
+        out.zeros(p.offset - at);
+        out.put(p.data, p.size);
+        at = p.offset + p.size;
+      }
+      out.finish();
+      result.external = true;
+      result.data_bytes = data.size;
+    }
+  }
+  Output out(model_path);
+  size_t done = 0;
+  for (const Rope::Splice& s : model.splices()) {
+    out.put(model.small().data() + done, s.at - done);
+    out.put(s.data, s.size);
+    done = s.at;
+  }
+  out.put(model.small().data() + done, model.small().size() - done);
+  out.finish();
+  result.model_bytes = model.size();
+  return result;
+}
+
+std::string write_bytes(const ir::Model& m, const WriteOptions& o) {
+  const Rope model = encode_inline(m, o);
+  if (model.size() > kProtobufLimit) too_large("");
+  return model.flatten();
+}
+
+}  // namespace oe::onnx

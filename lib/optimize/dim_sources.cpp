@@ -1,0 +1,344 @@
+// Where a dim comes from: what the definitions of operators say about the dims of their results.
+#include "lib/optimize/dim_sources.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "lib/optimize/evaluate.h"
+#include "lib/optimize/tensors.h"
+
+namespace oe::optimize {
+
+using namespace ir;
+
+namespace {
+
+enum class Rule {
+  All,          // every dim of the first input
+  First,        // dim 0 of the first input: the batch
+  FirstTwo,     // dims 0 and 1: batch and channels
+  Elementwise,  // numpy broadcasting
+  MatMul,
+  Gemm,
+  Transpose,
+  Squeeze,    // and Unsqueeze
+  AlongAxis,  // every dim but that of attribute "axis"
+  Gather,
+  Slice,
+  Reshape,
+  Reduce,
+};
+
+const std::unordered_map<std::string_view, Rule>& rules() {
+  static const std::unordered_map<std::string_view, Rule> table = [] {
+    std::unordered_map<std::string_view, Rule> t;
+    auto add = [&](Rule r, std::initializer_list<std::string_view> ops) {
+      for (std::string_view op : ops) t.emplace(op, r);
+    };
+    add(Rule::All, {"Abs",
+                    "Acos",
+                    "Acosh",
+                    "Asin",
+                    "Asinh",
+                    "Atan",
+                    "Atanh",
+                    "BatchNormalization",
+                    "BitwiseNot",
+                    "Cast",
+                    "Ceil",
+                    "Celu",
+                    "Clip",
+                    "Cos",
+                    "Cosh",
+                    "CumSum",
+                    "Dropout",
+                    "Elu",
+                    "Erf",
+                    "Exp",
+                    "Floor",
+                    "Gelu",
+                    "GroupNormalization",
+                    "HardSigmoid",
+                    "HardSwish",
+                    "Hardmax",
+                    "Identity",
+                    "InstanceNormalization",
+                    "IsInf",
+                    "IsNaN",
+                    "LRN",
+                    "LayerNormalization",
+                    "LeakyRelu",
+                    "Log",
+                    "LogSoftmax",
+                    "LpNormalization",
+                    "Mish",
+                    "Neg",
+                    "Not",
+                    "PRelu",
+                    "RMSNormalization",
+                    "Reciprocal",
+                    "Relu",
+                    "Round",
+                    "ScatterElements",
+                    "ScatterND",
+                    "Selu",
+                    "Shrink",
+                    "Sigmoid",
+                    "Sign",
+                    "Sin",
+                    "Sinh",
+                    "Softmax",
+                    "Softplus",
+                    "Softsign",
+                    "Sqrt",
+                    "Swish",
+                    "Tan",
+                    "Tanh",
+                    "ThresholdedRelu",
+                    "Trilu"});
+    add(Rule::First, {"Conv", "ConvTranspose", "ConvInteger", "QLinearConv"});
+    add(Rule::FirstTwo,
+        {"AveragePool", "MaxPool", "LpPool", "GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"});
+    add(Rule::Elementwise, {"Add",        "And",         "BitShift", "BitwiseAnd", "BitwiseOr",
+                            "BitwiseXor", "Div",         "Equal",    "Greater",    "GreaterOrEqual",
+                            "Less",       "LessOrEqual", "Max",      "Mean",       "Min",
+                            "Mod",        "Mul",         "Or",       "Pow",        "Sub",
+                            "Sum",        "Where",       "Xor"});
+    add(Rule::MatMul, {"MatMul", "MatMulInteger"});
+    add(Rule::Gemm, {"Gemm"});
+    add(Rule::Transpose, {"Transpose"});
+    add(Rule::Squeeze, {"Squeeze", "Unsqueeze"});
+    add(Rule::AlongAxis, {"Concat", "Split", "TopK"});
+    add(Rule::Gather, {"Gather"});
+    add(Rule::Slice, {"Slice"});
+    add(Rule::Reshape, {"Reshape"});
+    add(Rule::Reduce, {"ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax",
+                       "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare"});
+    return t;
+  }();
+  return table;
+}
+
+size_t rank_of(const Value* v) { return v->type.shape->size(); }
+bool ranked(const Value* v) {
+  return v && v->type.kind == Type::Kind::Tensor && v->type.shape.has_value();
+}
+
+}  // namespace
+
+DimSource DimSources::of(Value* v, int64_t axis) const {
+  auto it = known_.find(v);
+  return it == known_.end() ? DimSource{v, axis} : it->second[static_cast<size_t>(axis)];
+}
+
+std::optional<int64_t> DimSources::number(Value* v, int64_t axis) const {
+  const Dim& own = (*v->type.shape)[static_cast<size_t>(axis)];
+  if (own.is_number()) return own.number;
+  const DimSource s = of(v, axis);
+  const Dim& source = (*s.value->type.shape)[static_cast<size_t>(s.axis)];
+  if (source.is_number()) return source.number;
+  return std::nullopt;
+}
+
+DimSources::List DimSources::own(Value* v) const {
+  List list;
+  for (size_t i = 0; i < rank_of(v); ++i) list.push_back({v, static_cast<int64_t>(i)});
+  return list;
+}
+
+void DimSources::set(Value* out, List list) { known_[out] = std::move(list); }
+
+void DimSources::visit(const Node& n) {
+  if (!n.domain.empty() || n.inputs.empty() || n.outputs.empty() || !ranked(n.inputs[0])) return;
+  for (const Value* v : n.outputs)
+    if (v && !ranked(v)) return;
+  auto it = rules().find(n.op);
+  if (it == rules().end() || (!n.outputs[0] && it->second != Rule::AlongAxis)) return;
+  switch (it->second) {
+    case Rule::All:
+      return keep(n, 0, rank_of(n.inputs[0]));
+    case Rule::First:
+      return keep(n, 0, 1);
+    case Rule::FirstTwo:
+      return keep(n, 0, 2);
+    case Rule::Elementwise:
+      return elementwise(n);
+    case Rule::MatMul:
+      return matmul(n);
+    case Rule::Gemm:
+      return gemm(n);
+    case Rule::Transpose:
+      return transpose(n);
+    case Rule::Squeeze:
+      return squeeze(n);
+    case Rule::AlongAxis:
+      return along_axis(n);
+    case Rule::Gather:
+      return gather(n);
+    case Rule::Slice:
+      return slice(n);
+    case Rule::Reshape:
+      return reshape(n);
+    case Rule::Reduce:
+      return reduce(n);
+  }
+}
+
+// Dims first .. first+count-1 of the result are those of the first input.
+void DimSources::keep(const Node& n, size_t first, size_t count) {
+  if (rank_of(n.inputs[0]) != rank_of(n.outputs[0])) return;
+  List list = own(n.outputs[0]);
+  for (size_t i = first; i < std::min(first + count, list.size()); ++i)
+    list[i] = of(n.inputs[0], static_cast<int64_t>(i));
+  set(n.outputs[0], std::move(list));
+}
+
+// The one source that the inputs' dims can have once those that are 1 are left out.
+DimSource DimSources::broadcast(const std::vector<Value*>& inputs, size_t from_right,
+                                DimSource fallback) const {
+  std::optional<DimSource> only;
+  for (Value* v : inputs) {
+    if (!ranked(v)) return fallback;
+    if (from_right >= rank_of(v)) continue;
+    const auto axis = static_cast<int64_t>(rank_of(v) - 1 - from_right);
+    if (number(v, axis) == 1) continue;
+    const DimSource s = of(v, axis);
+    if (only && *only != s) return fallback;
+    only = s;
+  }
+  return only.value_or(fallback);
+}
+
+void DimSources::elementwise(const Node& n) {
+  List list = own(n.outputs[0]);
+  for (size_t i = 0; i < list.size(); ++i)
+    list[i] = broadcast(n.inputs, list.size() - 1 - i, list[i]);
+  set(n.outputs[0], std::move(list));
+}
+
+void DimSources::matmul(const Node& n) {
+  if (n.inputs.size() < 2 || !ranked(n.inputs[1])) return;
+  Value *a = n.inputs[0], *b = n.inputs[1];
+  List list = own(n.outputs[0]);
+  if (rank_of(a) < 2 || rank_of(b) < 2 || list.size() != std::max(rank_of(a), rank_of(b))) return;
+  const size_t rows = list.size() - 2;
+  for (size_t i = 0; i < rows; ++i) list[i] = broadcast({a, b}, list.size() - 1 - i, list[i]);
+  list[rows] = of(a, static_cast<int64_t>(rank_of(a)) - 2);
+  list[rows + 1] = of(b, static_cast<int64_t>(rank_of(b)) - 1);
+  set(n.outputs[0], std::move(list));
+}
+
+void DimSources::gemm(const Node& n) {
+  if (n.inputs.size() < 2 || !ranked(n.inputs[1]) || rank_of(n.inputs[0]) != 2 ||
+      rank_of(n.inputs[1]) != 2 || rank_of(n.outputs[0]) != 2)
+    return;
+  set(n.outputs[0], {of(n.inputs[0], n.attributes.get_or<int64_t>("transA", 0) ? 1 : 0),
+                     of(n.inputs[1], n.attributes.get_or<int64_t>("transB", 0) ? 0 : 1)});
+}
+
+void DimSources::transpose(const Node& n) {
+  const size_t rank = rank_of(n.inputs[0]);
+  if (rank_of(n.outputs[0]) != rank) return;
+  const auto* perm = n.attributes.get<Ints>("perm");
+  if (perm && perm->size() != rank) return;
+  List list;
+  for (size_t i = 0; i < rank; ++i) {
+    const auto axis = normalized(perm ? (*perm)[i] : static_cast<int64_t>(rank - 1 - i),
+                                 static_cast<int64_t>(rank));
+    if (!axis) return;
+    list.push_back(of(n.inputs[0], *axis));
+  }
+  set(n.outputs[0], std::move(list));
+}
+
+void DimSources::squeeze(const Node& n) {
+  const Value* wide = n.op == "Squeeze" ? n.inputs[0] : n.outputs[0];
+  const TensorPtr t = rewriter_.constant(n.input(1));
+  const auto axes = t ? axes_of(t, static_cast<int64_t>(rank_of(wide))) : std::optional<Ints>();
+  if (!axes || rank_of(n.inputs[0]) + rank_of(n.outputs[0]) + axes->size() != 2 * rank_of(wide))
+    return;
+  List list = own(n.outputs[0]);
+  int64_t narrow = 0;
+  for (int64_t i = 0; i < static_cast<int64_t>(rank_of(wide)); ++i) {
+    if (std::binary_search(axes->begin(), axes->end(), i)) continue;
+    if (n.op == "Squeeze")
+      list[narrow] = of(n.inputs[0], i);
+    else
+      list[i] = of(n.inputs[0], narrow);
+    ++narrow;
+  }
+  set(n.outputs[0], std::move(list));
+}
+
+void DimSources::along_axis(const Node& n) {
+  const auto rank = static_cast<int64_t>(rank_of(n.inputs[0]));
+  const auto axis = normalized(n.attributes.get_or<int64_t>("axis", n.op == "TopK" ? -1 : 0), rank);
+  for (Value* out : n.outputs) {
+    if (!out) continue;
+    if (!axis || static_cast<int64_t>(rank_of(out)) != rank) return;
+    List list = own(out);
+    for (int64_t i = 0; i < rank; ++i)
+      if (i != *axis) list[i] = of(n.inputs[0], i);
+    set(out, std::move(list));
+  }
+}
+
+void DimSources::gather(const Node& n) {
+  Value* index = n.input(1);
+  if (!ranked(index)) return;
+  const size_t rank = rank_of(n.inputs[0]), picked = rank_of(index);
+  const auto axis = normalized(n.attributes.get_or<int64_t>("axis", 0), static_cast<int64_t>(rank));
+  if (!axis || rank_of(n.outputs[0]) != rank - 1 + picked) return;
+  List list;
+  for (int64_t i = 0; i < static_cast<int64_t>(rank); ++i) {
+    if (i != *axis)
+      list.push_back(of(n.inputs[0], i));
+    else
+      for (size_t k = 0; k < picked; ++k) list.push_back(of(index, static_cast<int64_t>(k)));
+  }
+  set(n.outputs[0], std::move(list));
+}
+
+void DimSources::slice(const Node& n) {
+  const auto rank = static_cast<int64_t>(rank_of(n.inputs[0]));
+  const auto axes = n.input(3) ? rewriter_.ints(n.input(3)) : std::nullopt;
+  if (!axes || static_cast<int64_t>(rank_of(n.outputs[0])) != rank) return;
+  List list;
+  for (int64_t i = 0; i < rank; ++i) list.push_back(of(n.inputs[0], i));
+  for (int64_t a : *axes) {
+    const auto axis = normalized(a, rank);
+    if (!axis) return;
+    list[*axis] = {n.outputs[0], *axis};
+  }
+  set(n.outputs[0], std::move(list));
+}
+
+// A 0 in a constant shape copies a dim.
+void DimSources::reshape(const Node& n) {
+  const auto shape = rewriter_.ints(n.input(1));
+  if (!shape || n.attributes.get_or<int64_t>("allowzero", 0) ||
+      shape->size() != rank_of(n.outputs[0]))
+    return;
+  List list = own(n.outputs[0]);
+  for (size_t i = 0; i < std::min(shape->size(), rank_of(n.inputs[0])); ++i)
+    if ((*shape)[i] == 0) list[i] = of(n.inputs[0], static_cast<int64_t>(i));
+  set(n.outputs[0], std::move(list));
+}
+
+void DimSources::reduce(const Node& n) {
+  const auto rank = static_cast<int64_t>(rank_of(n.inputs[0]));
+  const TensorPtr t = rewriter_.constant(n.input(1));
+  const auto axes = t ? axes_of(t, rank) : std::optional<Ints>();
+  if (!axes || axes->empty()) return;
+  const bool keep_dims = n.attributes.get_or<int64_t>("keepdims", 1);
+  List list;
+  for (int64_t i = 0; i < rank; ++i) {
+    if (!std::binary_search(axes->begin(), axes->end(), i))
+      list.push_back(of(n.inputs[0], i));
+    else if (keep_dims)
+      list.push_back({n.outputs[0], i});
+  }
+  if (list.size() == rank_of(n.outputs[0])) set(n.outputs[0], std::move(list));
+}
+
+}  // namespace oe::optimize

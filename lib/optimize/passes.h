@@ -1,0 +1,20 @@
+// The passes, one function a file. Each returns whether it changed the model.
+#pragma once
+
+#include "lib/optimize/optimize.h"
+
+namespace oe::optimize {
+
+bool constants_to_initializers(ir::Model& m, const Options& o);  // constants.cpp
+bool inline_branches(ir::Model& m, const Options& o);            // branches.cpp
+bool remove_noops(ir::Model& m, const Options& o);               // noops.cpp
+bool merge_casts(ir::Model& m, const Options& o);                // casts.cpp
+bool merge_transposes(ir::Model& m, const Options& o);           // transposes.cpp
+bool merge_reshapes(ir::Model& m, const Options& o);             // reshapes.cpp
+bool simplify_shapes(ir::Model& m, const Options& o);            // shapes.cpp
+bool fold_constants(ir::Model& m, const Options& o);             // fold.cpp
+bool remove_duplicates(ir::Model& m, const Options& o);          // duplicates.cpp
+bool share_initializers(ir::Model& m, const Options& o);         // initializers.cpp
+bool remove_dead_code(ir::Model& m, const Options& o);           // dead_code.cpp
+
+}  // namespace oe::optimize

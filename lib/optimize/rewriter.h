@@ -1,0 +1,94 @@
+// The walk that the passes share: every node of every graph once, definitions before uses.
+#pragma once
+
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "lib/ir/ir.h"
+
+namespace oe::optimize {
+
+// Adds what `from` knows about the same tensor to `into`: dims that are numbers, a missing shape.
+void refine(ir::Type& into, const ir::Type& from);
+
+// The producer of `v` when it is a node of the standard operator `op`, else null.
+ir::Node* produced_by(const ir::Value* v, std::string_view op);
+
+bool has_graphs(const ir::Node& n);
+// Operators that give another result each time they run; they are never folded or merged.
+bool is_random(const ir::Node& n);
+
+class Rewriter {
+ public:
+  explicit Rewriter(ir::Model& m);
+
+  // Calls rule(node) for every node, nested graphs before the node that holds them. Inputs are
+  // already what earlier rules made of them. A rule may change the node in place, and may call
+  // forward(), become_constant(), insert() and drop() for it.
+  template <class Rule>
+  bool walk(const Rule& rule) {
+    walk_graph(model_.graph, rule);
+    return changed_;
+  }
+
+  ir::Model& model() { return model_; }
+  bool changed() const { return changed_; }
+  void mark_changed() { changed_ = true; }
+
+  // Whether `v` is an output of any graph: its name, or its place in a nested graph, is an
+  // interface.
+  bool is_output(const ir::Value* v) const { return outputs_.contains(v); }
+  // The data of an initializer that no caller can override; null for anything else.
+  TensorPtr constant(const ir::Value* v) const;
+  // The same for a short list of int64 or int32 numbers.
+  std::optional<ir::Ints> ints(const ir::Value* v) const;
+
+  // The current node's only output is the same tensor as `by`, which is defined before it: uses are
+  // redirected and the node goes away, or becomes Identity where its output is a graph's.
+  void forward(ir::Node& n, ir::Value* by);
+  // The current node's output is known: it becomes an initializer (a fresh one with an Identity
+  // where it is a graph's output). `name`: the initializer's name; empty: the output's own.
+  void become_constant(ir::Node& n, TensorPtr data, std::string_view name = {});
+  // The same for output `index` of a node that stays until every output is replaced.
+  void replace_output(ir::Node& n, size_t index, ir::Value* by);
+  // A node before the current one; returns its only output.
+  ir::Value* insert(ir::Node& before, std::string_view op, std::vector<ir::Value*> inputs,
+                    ir::Type type, ir::Attributes attributes = {});
+  // The current node goes away.
+  void drop() { drop_ = true; }
+
+ private:
+  template <class Rule>
+  void walk_graph(ir::Graph& g, const Rule& rule) {
+    std::vector<std::unique_ptr<ir::Node>> old, fresh;
+    old.swap(g.nodes);
+    fresh.reserve(old.size());
+    for (auto& n : old) {
+      resolve_inputs(*n);
+      for (auto& [key, a] : n->attributes)
+        if (auto* sub = std::get_if<std::shared_ptr<ir::Graph>>(&a)) walk_graph(**sub, rule);
+      sink_ = &fresh;
+      drop_ = false;
+      rule(*n);
+      if (drop_)
+        release(*n);
+      else
+        fresh.push_back(std::move(n));
+    }
+    g.nodes = std::move(fresh);
+  }
+
+  void resolve_inputs(ir::Node& n);
+  void release(ir::Node& n);
+
+  ir::Model& model_;
+  std::unordered_set<const ir::Value*> outputs_;
+  std::unordered_set<const ir::Value*> overridable_;  // initializers that are inputs too
+  std::unordered_map<const ir::Value*, ir::Value*> replaced_;
+  std::vector<std::unique_ptr<ir::Node>>* sink_ = nullptr;
+  bool drop_ = false;
+  bool changed_ = false;
+};
+
+}  // namespace oe::optimize

@@ -1,0 +1,262 @@
+// Arithmetic on sizes: what is known of each element of a small int64 tensor.
+//
+//   s = Shape (x)                            # x is [batch,3,8,8]
+//   n = Gather (s, 0)
+//   u = Unsqueeze (n, {0})
+//   t = Concat <axis = 0> (u, {-1})
+//   y = Reshape (x, t)                   =>  y = Reshape (x, {0, -1})
+//
+// An element is a number, a dim of a tensor, or element i of some other tensor. Tensors of numbers
+// become initializers; a run of dims of one tensor becomes one Shape; a Reshape that copies dims of
+// its own input says so with 0, which holds for empty tensors too; -1 stands for one unknown size
+// only where all others are positive numbers.
+#include <algorithm>
+
+#include "lib/optimize/elements.h"
+#include "lib/optimize/passes.h"
+#include "lib/optimize/tensors.h"
+
+namespace oe::optimize {
+namespace {
+
+using namespace ir;
+
+class Shapes {
+ public:
+  explicit Shapes(Model& m) : rewriter_(m), dims_(rewriter_), sizes_(rewriter_, dims_) {
+    for_each_graph(m.graph, [this](Graph& g) {
+      for (const auto& n : g.nodes) takes_shapes_ |= n->op == "Shape";
+    });
+  }
+
+  bool run() {
+    return rewriter_.walk([this](Node& n) {
+      if (n.domain.empty()) visit(n);
+    });
+  }
+
+ private:
+  Rewriter rewriter_;
+  DimSources dims_;
+  bool takes_shapes_ = false;  // without a Shape nobody asks where dims come from
+  KnownElements sizes_;
+
+  void visit(Node& n) {
+    if (n.op == "Reshape")
+      reshape(n);
+    else if (n.op == "Expand")
+      expand(n);
+    Value* out = n.outputs.size() == 1 ? n.outputs[0] : nullptr;
+    if (out) {
+      if (auto e = sizes_.result_of(n)) {
+        if (rewrite(n, *e)) return;  // the node is gone
+        sizes_.set(out, std::move(*e));
+      }
+    }
+    if (takes_shapes_) dims_.visit(n);
+  }
+
+  // Says the same elements with less; true when the node goes away.
+  bool rewrite(Node& n, const Elements& e) {
+    Value* out = n.outputs[0];
+    const bool scalar = out->type.shape->empty();
+    const bool constant =
+        std::all_of(e.begin(), e.end(), [](const Element& x) { return x.is_number(); });
+    if (constant && !n.is("Identity")) {
+      Ints list;
+      for (const Element& x : e) list.push_back(x.number);
+      rewriter_.become_constant(
+          n, Tensor::of<int64_t>(DType::Int64,
+                                 scalar ? Ints{} : Ints{static_cast<int64_t>(list.size())}, list));
+      return !rewriter_.is_output(out);
+    }
+    if (e.empty() || constant) return false;
+    bool run = true;
+    for (size_t i = 0; i + 1 < e.size(); ++i) run &= e[i].precedes(e[i + 1]);
+    if (run && e[0].kind == Element::Kind::Item) return items(n, e, scalar);
+    if (run && e[0].kind == Element::Kind::Dim && !scalar)
+      shape_of(n, e);
+    else if (n.op == "Concat")
+      regroup(n, e);
+    return false;
+  }
+
+  static void set_shape(Node& n, const Element& first, size_t count) {
+    const int64_t start = first.index, end = start + static_cast<int64_t>(count);
+    n.op = "Shape";
+    n.inputs = {first.source};
+    n.attributes = {};
+    if (start != 0) n.attributes.set("start", start);
+    if (end != first.source->rank()) n.attributes.set("end", end);
+  }
+
+  // A run of dims of one tensor is one Shape of it.
+  void shape_of(Node& n, const Elements& e) {
+    Node wanted;
+    set_shape(wanted, e[0], e.size());
+    if (n.is("Shape") && n.inputs == wanted.inputs && same_range(n, wanted)) return;
+    set_shape(n, e[0], e.size());
+    rewriter_.mark_changed();
+  }
+  static bool same_range(const Node& a, const Node& b) {
+    for (std::string_view key : {"start", "end"}) {
+      const auto *x = a.attributes.get<int64_t>(key), *y = b.attributes.get<int64_t>(key);
+      if (!x != !y || (x && *x != *y)) return false;
+    }
+    return true;
+  }
+
+  // A run of elements of one tensor: that tensor, or one node that takes them out of it.
+  bool items(Node& n, const Elements& e, bool scalar) {
+    Value* v = e[0].source;
+    if (v == n.outputs[0]) return false;
+    const bool whole =
+        !v->rank() || *v->rank() == 0 ||
+        (e[0].index == 0 && (*v->type.shape)[0] == Dim::of(static_cast<int64_t>(e.size())));
+    const bool same_rank = scalar == (v->rank() == 0);
+    if (whole && same_rank) {
+      if (n.is("Identity") && rewriter_.is_output(n.outputs[0])) return false;
+      rewriter_.forward(n, v);
+      return !rewriter_.is_output(n.outputs[0]);
+    }
+    if (n.inputs[0] == v) return false;  // one node away already
+    if (whole) {
+      Value* zero = axis_zero();
+      n.op = scalar ? "Squeeze" : "Unsqueeze";
+      n.inputs = {v, zero};
+      n.attributes = {};
+      rewriter_.mark_changed();
+    } else if (scalar) {
+      n.op = "Gather";
+      n.inputs = {v, rewriter_.model().new_initializer(
+                         n.name + "_index", Tensor::of<int64_t>(DType::Int64, {}, {e[0].index}))};
+      n.attributes = {};
+      rewriter_.mark_changed();
+    }
+    return false;
+  }
+
+  Value* axis_zero() {
+    return rewriter_.model().new_initializer("axis_0", Tensor::of<int64_t>(DType::Int64, {1}, {0}));
+  }
+
+  // Neighbours of a Concat that are numbers, or dims of one tensor, become one input.
+  void regroup(Node& n, const Elements& e) {
+    std::vector<std::pair<size_t, size_t>> parts;  // [begin, end) of each input in e
+    for (Value* v : n.inputs) {
+      const size_t begin = parts.empty() ? 0 : parts.back().second;
+      parts.emplace_back(begin, begin + sizes_.of(v)->size());
+    }
+    // Groups of inputs [first, last]; an input is never split.
+    std::vector<std::pair<size_t, size_t>> groups;
+    auto pure = [&](size_t begin, size_t end) {
+      for (size_t i = begin; i + 1 < end; ++i)
+        if (!(e[i].is_number() && e[i + 1].is_number()) &&
+            !(e[i].kind == Element::Kind::Dim && e[i].precedes(e[i + 1])))
+          return false;
+      return begin == end || e[begin].kind != Element::Kind::Item;
+    };
+    for (size_t i = 0; i < parts.size(); ++i) {
+      if (!groups.empty() && pure(parts[groups.back().first].first, parts[i].second))
+        groups.back().second = i;
+      else
+        groups.emplace_back(i, i);
+    }
+    if (groups.size() == n.inputs.size()) return;
+    std::vector<Value*> inputs;
+    for (auto [first, last] : groups) {
+      if (first == last)
+        inputs.push_back(n.inputs[first]);
+      else
+        inputs.push_back(joined(n, e, parts[first].first, parts[last].second));
+    }
+    n.inputs = std::move(inputs);
+    rewriter_.mark_changed();
+  }
+
+  Value* joined(Node& n, const Elements& e, size_t begin, size_t end) {
+    const auto length = static_cast<int64_t>(end - begin);
+    if (begin == end || e[begin].is_number()) {
+      Ints list;
+      for (size_t i = begin; i < end; ++i) list.push_back(e[i].number);
+      return rewriter_.model().new_initializer(n.name + "_sizes",
+                                               Tensor::of<int64_t>(DType::Int64, {length}, list));
+    }
+    Node shape;
+    set_shape(shape, e[begin], end - begin);
+    Value* out = rewriter_.insert(n, "Shape", shape.inputs,
+                                  Type::tensor(DType::Int64, std::vector<Dim>{Dim::of(length)}),
+                                  shape.attributes);
+    sizes_.set(out, Elements(e.begin() + static_cast<int64_t>(begin),
+                             e.begin() + static_cast<int64_t>(end)));
+    return out;
+  }
+
+  bool is_dim(const Element& e, Value* x, int64_t axis) const {
+    return e.kind == Element::Kind::Dim && dims_.of(x, axis) == DimSource{e.source, e.index};
+  }
+
+  void set_constant_shape(Node& n, Ints list) {
+    const auto length = static_cast<int64_t>(list.size());
+    n.inputs[1] = rewriter_.model().new_initializer(
+        n.name + "_shape", Tensor::of<int64_t>(DType::Int64, {length}, list));
+    rewriter_.mark_changed();
+  }
+
+  void reshape(Node& n) {
+    if (n.inputs.size() != 2 || !n.inputs[0] || rewriter_.constant(n.inputs[1])) return;
+    const auto e = sizes_.of(n.inputs[1]);
+    if (!e) return;
+    Value* x = n.inputs[0];
+    const bool allow_zero = n.attributes.get_or<int64_t>("allowzero", 0);
+    Ints list;
+    size_t unknown = 0, copied = 0, zeros = 0, computed = 0;
+    for (size_t i = 0; i < e->size(); ++i) {
+      const Element& d = (*e)[i];
+      if (d.is_number()) {
+        zeros += d.number == 0;
+        computed += d.number < 0;
+        list.push_back(d.number);
+      } else if (static_cast<int64_t>(i) < x->rank().value_or(0) &&
+                 is_dim(d, x, static_cast<int64_t>(i))) {
+        ++copied;
+        list.push_back(0);
+      } else {
+        ++unknown;
+        list.push_back(-1);
+      }
+    }
+    // -1 is the same size only if the others cannot be empty; a literal 0 and a copy exclude each
+    // other when zeros are literal.
+    if (unknown > 1 || (unknown == 1 && (copied || zeros || computed))) return;
+    if (allow_zero && copied && zeros) return;
+    if (copied) n.attributes.erase("allowzero");
+    set_constant_shape(n, std::move(list));
+  }
+
+  // Broadcasting a dim to its own size or to 1 leaves it.
+  void expand(Node& n) {
+    if (n.inputs.size() != 2 || !n.inputs[0] || rewriter_.constant(n.inputs[1])) return;
+    const auto e = sizes_.of(n.inputs[1]);
+    Value* x = n.inputs[0];
+    if (!e || !x->rank()) return;
+    Ints list;
+    for (size_t i = 0; i < e->size(); ++i) {
+      const Element& d = (*e)[i];
+      const int64_t axis = *x->rank() - static_cast<int64_t>(e->size() - i);
+      if (d.is_number())
+        list.push_back(d.number);
+      else if (axis >= 0 && is_dim(d, x, axis))
+        list.push_back(1);
+      else
+        return;
+    }
+    set_constant_shape(n, std::move(list));
+  }
+};
+
+}  // namespace
+
+bool simplify_shapes(Model& m, const Options&) { return Shapes(m).run(); }
+
+}  // namespace oe::optimize

@@ -1,0 +1,123 @@
+// Small host tensors: dims, broadcasting, strided copies.
+#include "lib/optimize/tensors.h"
+
+#include <algorithm>
+
+namespace oe::optimize {
+
+int64_t count(const Dims& dims) {
+  int64_t n = 1;
+  for (int64_t d : dims) n *= d;
+  return n;
+}
+
+std::optional<Dims> broadcast(const Dims& a, const Dims& b) {
+  Dims out(std::max(a.size(), b.size()));
+  for (size_t i = 0; i < out.size(); ++i) {
+    const int64_t x = i < a.size() ? a[a.size() - 1 - i] : 1;
+    const int64_t y = i < b.size() ? b[b.size() - 1 - i] : 1;
+    if (x != y && x != 1 && y != 1) return std::nullopt;
+    out[out.size() - 1 - i] = x == 1 ? y : x;
+  }
+  return out;
+}
+
+Dims contiguous_strides(const Dims& dims) {
+  Dims out(dims.size());
+  int64_t stride = 1;
+  for (size_t i = dims.size(); i-- > 0;) {
+    out[i] = stride;
+    stride *= dims[i];
+  }
+  return out;
+}
+
+Dims broadcast_strides(const Dims& from, const Dims& to) {
+  Dims out(to.size(), 0), own = contiguous_strides(from);
+  const size_t lead = to.size() - from.size();
+  for (size_t i = 0; i < from.size(); ++i)
+    if (from[i] != 1) out[lead + i] = own[i];
+  return out;
+}
+
+std::optional<int64_t> normalized(int64_t axis, int64_t rank) {
+  if (axis < -rank || axis >= rank) return std::nullopt;
+  return axis < 0 ? axis + rank : axis;
+}
+
+Builder::Builder(DType dtype, Dims dims)
+    : dtype_(dtype),
+      dims_(std::move(dims)),
+      bytes_(std::make_shared<std::vector<std::byte>>(static_cast<size_t>(count(dims_)) *
+                                                      byte_size(dtype))) {}
+
+TensorPtr Builder::finish() && {
+  const void* data = bytes_->data();
+  return std::make_shared<const Tensor>(dtype_, std::move(dims_), data, std::move(bytes_));
+}
+
+namespace {
+
+template <class T>
+void copy(const T* in, T* out, const Dims& dims, const Dims& strides) {
+  // Weights are transposed here: blocks keep both sides of a 2-d transpose in the cache.
+  if (dims.size() == 2 && strides[0] == 1) {
+    constexpr int64_t kBlock = 32;
+    for (int64_t r0 = 0; r0 < dims[0]; r0 += kBlock)
+      for (int64_t c0 = 0; c0 < dims[1]; c0 += kBlock)
+        for (int64_t r = r0; r < std::min(r0 + kBlock, dims[0]); ++r)
+          for (int64_t c = c0; c < std::min(c0 + kBlock, dims[1]); ++c)
+            out[r * dims[1] + c] = in[c * strides[1] + r];
+    return;
+  }
+  const Dims none(dims.size(), 0);
+  for_each_pair(dims, strides, none, [&](int64_t i, int64_t from, int64_t) { out[i] = in[from]; });
+}
+
+struct Sixteen {
+  uint64_t low, high;
+};
+
+}  // namespace
+
+TensorPtr strided_copy(const Tensor& t, Dims dims, int64_t offset, const Dims& strides) {
+  Builder b(t.dtype(), dims);
+  if (count(dims) > 0) {
+    auto run = [&](auto element) {
+      using T = decltype(element);
+      copy(static_cast<const T*>(t.data()) + offset, b.data<T>(), dims, strides);
+    };
+    switch (byte_size(t.dtype())) {
+      case 1:
+        run(uint8_t{});
+        break;
+      case 2:
+        run(uint16_t{});
+        break;
+      case 4:
+        run(uint32_t{});
+        break;
+      case 8:
+        run(uint64_t{});
+        break;
+      default:
+        run(Sixteen{});
+        break;
+    }
+  }
+  return std::move(b).finish();
+}
+
+TensorPtr with_dims(const TensorPtr& t, Dims dims) {
+  if (t->dtype() == DType::String)
+    return std::make_shared<const Tensor>(std::move(dims), t->strings());
+  return std::make_shared<const Tensor>(t->dtype(), std::move(dims), t->data(), t);
+}
+
+bool same_content(const Tensor& a, const Tensor& b) {
+  if (a.dtype() != b.dtype() || a.dims() != b.dims()) return false;
+  if (a.dtype() == DType::String) return a.strings() == b.strings();
+  return a.data() == b.data() || a.nbytes() == 0 || !std::memcmp(a.data(), b.data(), a.nbytes());
+}
+
+}  // namespace oe::optimize

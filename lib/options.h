@@ -1,0 +1,92 @@
+// Everything `onnx-export convert` can be told, parsed. Standard library only: the supervisor and
+// the worker both fill it from the same arguments (app/options.cpp).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/onnx/onnx.h"
+#include "lib/support/dtype.h"
+
+namespace oe {
+
+// One DIM of an input SPEC: 224 | ? | batch | batch=2 | 1..8 | batch=1..8
+struct DimSpec {
+  std::optional<int64_t> size;  // example size, when given
+  std::string symbol;           // axis name, when given; such an axis is dynamic
+  bool dynamic = false;         // named, '?', or bounded
+  std::optional<int64_t> low, high;
+};
+
+// One --input SPEC (cli.md, "Inputs").
+struct InputSpec {
+  std::string name;  // may be a path (x.0, cfg.mask); empty: positional
+  std::optional<std::vector<DimSpec>> shape;
+  DType dtype = DType::Undefined;  // Undefined: float for tensors, or what the file knows
+  std::string value;               // text after '='; empty: random of the given shape and type
+};
+
+// --dynamic-axes: input or output (name, index as text, or "*") -> axis -> name ("": automatic).
+struct AxesSpec {
+  bool every_axis = false;  // the option without a value
+  std::vector<std::pair<std::string, std::map<int64_t, std::string>>> entries;
+  bool empty() const { return !every_axis && entries.empty(); }
+};
+
+// The opsets the ladder reaches (opsets/); the newest is the ONNX library's own.
+constexpr int64_t kOldestOpset = 7, kNewestOpset = 28;
+
+enum class CaptureMode { Auto, Script, Trace };
+enum class Training { Eval, Preserve, Train };
+enum class State { Discard, Outputs };
+enum class Checker { Full, Basic, Off };
+
+struct Options {
+  std::string model;                        // path of the .pt
+  std::vector<std::string> custom_op_libs;  // shared libraries that register operators
+  std::string output;                       // final path; "-" is standard output
+  bool force = false;
+  bool dry_run = false;  // everything but the commit
+
+  int64_t opset = 18;
+  std::optional<int64_t> ir_version;
+
+  std::vector<InputSpec> inputs;
+  std::string inputs_file;  // --inputs FILE.pt
+  uint64_t seed = 0;
+  AxesSpec dynamic_axes;
+  bool dynamic_batch = false;
+
+  std::vector<std::string> input_names, output_names;
+  std::vector<std::pair<std::string, std::string>> renames;  // old, new
+
+  onnx::WriteOptions write;
+  bool constant_folding = true;
+  int64_t fold_limit = 1 << 20;
+  bool ort_target = true;  // --target ort
+  bool strict = false;
+
+  CaptureMode mode = CaptureMode::Auto;
+  Training training = Training::Eval;
+  State state = State::Discard;
+  std::string method = "forward";
+  int threads = 0;  // 0: LibTorch's choice
+  std::string device = "cpu";
+
+  Checker checker = Checker::Full;
+  bool verify = false;
+  int verify_runs = 3;
+  std::vector<std::pair<std::string, double>> atol, rtol;  // output name ("": all), value
+  std::string ort_lib;
+
+  int verbosity = 0;                  // -q: -1, -v: 1
+  std::vector<std::string> print_ir;  // "after:capture", "before:optimize", ...
+  bool time = false;
+  bool json = false;
+};
+
+}  // namespace oe

@@ -1,0 +1,290 @@
+// The chain load > capture > lower > optimize > legalize > check > write > verify, and nothing
+// else.
+#include "lib/pipeline.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <ostream>
+
+#include "lib/capture/capture.h"
+#include "lib/lower/lower.h"
+#include "lib/names.h"
+#include "lib/optimize/optimize.h"
+#include "lib/support/text.h"
+#include "lib/torch/inputs.h"
+#include "lib/torch/load.h"
+#include "lib/torch/probe.h"
+#include "lib/torch/reference.h"
+#include "lib/torch/runtime.h"
+#include "lib/verify/ort.h"
+#include "lib/verify/verify_model.h"
+#include "opsets/opsets.h"
+
+namespace oe {
+namespace {
+
+// Times the stages; the last one ends with the object.
+class Clock {
+ public:
+  Clock(std::vector<StageTime>& times, const std::function<void(std::string_view)>& on_stage)
+      : times_(times), on_stage_(on_stage) {}
+  ~Clock() { end(); }
+  Clock(const Clock&) = delete;
+  Clock& operator=(const Clock&) = delete;
+  void stage(const char* name) {
+    end();
+    times_.push_back({name, 0});
+    start_ = Steady::now();
+    if (on_stage_) on_stage_(name);
+  }
+  void end() {
+    if (start_)
+      times_.back().seconds = std::chrono::duration<double>(Steady::now() - *start_).count();
+    start_.reset();
+  }
+
+ private:
+  using Steady = std::chrono::steady_clock;
+  std::vector<StageTime>& times_;
+  const std::function<void(std::string_view)>& on_stage_;
+  std::optional<Steady::time_point> start_;
+};
+
+bool wants(const Options& o, const char* after, const char* before = nullptr) {
+  return std::any_of(o.print_ir.begin(), o.print_ir.end(), [&](const std::string& p) {
+    return p == std::string("after:") + after || (before && p == std::string("before:") + before);
+  });
+}
+
+void print_stage(const std::string& text, const char* stage, std::ostream& out) {
+  out << "// after " << stage << "\n" << text << (text.ends_with('\n') ? "" : "\n");
+  out.flush();
+}
+
+// Debug builds check what each stage hands on; a problem there is a bug, not the user's.
+void require_well_formed([[maybe_unused]] const char* stage,
+                         [[maybe_unused]] const std::vector<std::string>& problems) {
+  if (problems.empty()) return;
+  std::vector<std::string> first(
+      problems.begin(),
+      problems.begin() + std::min<std::ptrdiff_t>(5, static_cast<std::ptrdiff_t>(problems.size())));
+  throw Failure(
+      ExitCode::Internal, "OE0004",
+      std::string("the result of stage ") + stage + " is malformed: " + join(first, "; "));
+}
+
+#ifdef NDEBUG
+constexpr bool kVerifyStages = false;
+#else
+constexpr bool kVerifyStages = true;
+#endif
+
+std::string port_text(const ir::Value& v) {
+  const ir::Type* t = &v.type;
+  std::string prefix;
+  while (t->kind == ir::Type::Kind::Sequence || t->kind == ir::Type::Kind::Optional) {
+    prefix += t->kind == ir::Type::Kind::Sequence ? "sequence of " : "optional ";
+    t = t->element.get();
+  }
+  return v.name + " " + prefix + std::string(name(t->dtype)) + to_string(t->shape);
+}
+
+void describe(ir::Model& m, Outcome& out) {
+  out.opset = m.opset();
+  out.ir_version = m.ir_version;
+  ir::for_each_graph(m.graph, [&](ir::Graph& g) { out.nodes += g.nodes.size(); });
+  for (const ir::Value* v : m.graph.initializers) out.parameter_bytes += v->data->nbytes();
+  for (const ir::Value* v : m.graph.inputs) out.inputs.push_back(port_text(*v));
+  for (const ir::Value* v : m.graph.outputs) out.outputs.push_back(port_text(*v));
+}
+
+// Keys of --dynamic-axes that were no input have to be outputs.
+void require_known_axes(const torch_io::ExampleInputs& e, const program::Program& p,
+                        const Options& o) {
+  std::vector<std::string> known = o.output_names;
+  for (const program::Port& port : p.outputs) known.push_back(port.name);
+  for (const auto& [from, to] : o.renames) known.push_back(to);
+  for (const std::string& key : e.output_axes_unresolved) {
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    for (const torch_io::InputLeaf& l : e.leaves) known.push_back(l.name);
+    std::string hint = did_you_mean(key, known);
+    throw Failure(ExitCode::Usage, "OE0211",
+                  "--dynamic-axes: the model has no input or output '" + key + "'",
+                  hint.empty() ? "it has " + join(known, ", ") : hint);
+  }
+}
+
+std::shared_ptr<verify::Ort> load_ort(const Options& o) {
+  std::string why;
+  std::shared_ptr<verify::Ort> ort = verify::Ort::load(o.ort_lib, why);
+  if (!ort)
+    throw Failure(ExitCode::MissingPart, "OE1001", "--verify needs ONNX Runtime: " + why,
+                  "name its library with --ort-lib, or leave --verify out");
+  return ort;
+}
+
+verify::Request verification_request(const Options& o, const capture::Captured& c,
+                                     torch_io::ExampleInputs& e, const ir::Model& m,
+                                     torch_io::Reference::Form& form) {
+  verify::Request r;
+  r.worlds = c.worlds;
+  r.atol = o.atol;
+  r.rtol = o.rtol;
+  r.runs = o.verify_runs;
+  r.threads = o.threads;
+  r.seed = o.seed;
+  for (size_t i = 0; i < e.leaves.size(); ++i) {
+    torch_io::InputLeaf& leaf = e.leaves[i];
+    r.leaf_names.push_back(renamed(leaf.name, o));
+    const auto input =
+        std::find_if(m.graph.inputs.begin(), m.graph.inputs.end(),
+                     [&](const ir::Value* v) { return v->name == r.leaf_names.back(); });
+    form.types.push_back(input == m.graph.inputs.end() ? DType::Undefined : (*input)->type.dtype);
+    // What the export took as a constant has to stay what it was.
+    leaf.fixed = input == m.graph.inputs.end();
+    if (leaf.fixed) continue;
+    const Shape& shape = (*input)->type.shape;
+    for (size_t d = 0; d < leaf.axis_names.size(); ++d)
+      if (!leaf.axis_names[d].empty() && shape && !(*shape)[d].is_number())
+        r.axes.push_back({i, d, leaf.axis_names[d], leaf.bounds[d].first, leaf.bounds[d].second});
+  }
+  for (const ir::Value* v : m.graph.outputs) {
+    r.output_names.push_back(v->name);
+    form.sequences.push_back(v->type.kind == ir::Type::Kind::Sequence);
+  }
+  for (const program::Port& port : c.program.outputs) form.output_names.push_back(port.name);
+  return r;
+}
+
+void verify_written(const Options& o, const std::filesystem::path& model, verify::Ort& ort,
+                    const capture::Captured& c, torch_io::ExampleInputs e, const ir::Model& m,
+                    torch_io::Reference& reference, Outcome& out) {
+  if (o.opset > ort.newest_opset()) {
+    out.verification = "not verified: ONNX Runtime " + ort.version() + " knows opset " +
+                       std::to_string(ort.newest_opset()) + " at most";
+    out.exit_code = ExitCode::NotFullyVerified;
+    return;
+  }
+  torch_io::Reference::Form form;
+  verify::Request r = verification_request(o, c, e, m, form);
+  r.model = model;
+  r.reference = [&](const verify::Sizes& sizes, uint64_t seed) {
+    torch_io::HostRun run = reference.run(e, sizes, seed, form);
+    verify::ReferenceRun result{std::move(run.inputs), {}};
+    for (torch_io::HostValue& v : run.outputs) {
+      verify::OrtValue value;
+      if (v.sequence) {
+        value.kind = verify::OrtValue::Kind::Sequence;
+        value.sequence = std::move(v.tensors);
+      } else {
+        value.tensor = std::move(v.tensors[0]);
+      }
+      result.outputs.push_back(std::move(value));
+    }
+    return result;
+  };
+  verify::Verification v;
+  try {
+    v = verify::verify_model(ort, r);
+  } catch (const std::runtime_error& e) {
+    throw Failure(ExitCode::Mismatch, "OE0602",
+                  std::string("ONNX Runtime does not take the model: ") + e.what());
+  }
+  if (!v.mismatch.empty())
+    throw Failure(ExitCode::Mismatch, "OE0601", v.mismatch,
+                  "this is a bug in onnx-export unless the model computes something random; please "
+                  "report it with the model");
+  out.verification = v.line();
+  if (v.runs == 0) v.gaps.push_back("LibTorch ran none of the random inputs");
+  if (!v.gaps.empty()) {
+    out.verification += "; not fully: " + join(v.gaps, "; ");
+    out.exit_code = ExitCode::NotFullyVerified;
+  }
+}
+
+}  // namespace
+
+Outcome convert(const Options& o, const std::filesystem::path& model_tmp,
+                const std::filesystem::path& data_tmp, Diagnostics& d, std::ostream& out,
+                const std::function<void(std::string_view)>& on_stage) {
+  Outcome outcome;
+  outcome.opset = o.opset;
+  Clock clock(outcome.times, on_stage);
+  const auto failed = [&] {
+    if (!d.has_errors()) return false;
+    outcome.exit_code = ExitCode::Unsupported;
+    clock.end();
+    return true;
+  };
+
+  clock.stage("load");
+  const std::shared_ptr<verify::Ort> ort = o.verify ? load_ort(o) : nullptr;
+  torch_io::configure(o);
+  const torch_io::Loaded loaded = torch_io::load(o);
+  for (const std::string& note : loaded.notes)
+    d.report({"OE0125", o.strict ? Severity::Error : Severity::Note, "", note, "", nullptr, 0});
+  torch_io::ExampleInputs inputs = torch_io::make_inputs(o, loaded);
+  std::optional<torch_io::Reference> reference;
+  if (ort || o.dynamic_axes.every_axis) reference.emplace(loaded);
+  if (o.dynamic_axes.every_axis) torch_io::name_axes_that_run(inputs, *reference);
+
+  clock.stage("capture");
+  const capture::Captured captured = capture::capture(loaded, inputs, o, d);
+  outcome.assumptions = captured.assumptions;
+  if (o.strict)
+    for (const std::string& a : captured.assumptions)
+      d.report({"OE0301", Severity::Error, "", a, "without --strict it is assumed", nullptr, 0});
+  if (failed()) return outcome;
+  if (wants(o, "capture", "lower")) print_stage(program::print(captured.program), "capture", out);
+  if (kVerifyStages) require_well_formed("capture", program::verify(captured.program));
+  require_known_axes(inputs, captured.program, o);
+
+  clock.stage("lower");
+  ir::Model m = lower::lower(captured.program, d);
+  if (failed()) return outcome;
+  if (wants(o, "lower", "optimize")) print_stage(ir::print(m), "lower", out);
+  if (kVerifyStages) require_well_formed("lower", ir::verify(m));
+
+  clock.stage("optimize");
+  optimize::optimize(m, {o.constant_folding, o.fold_limit});
+  if (wants(o, "optimize", "legalize")) print_stage(ir::print(m), "optimize", out);
+  if (kVerifyStages) require_well_formed("optimize", ir::verify(m));
+
+  clock.stage("legalize");
+  opsets::legalize(m, o.opset, o.ort_target, d);
+  if (failed()) return outcome;
+  optimize::cleanup(m);
+  apply_names(m, o, torch_io::state_names(loaded.module), inputs.leaves.size(), d);
+  if (o.ir_version) m.ir_version = *o.ir_version;
+  if (wants(o, "legalize")) print_stage(ir::print(m), "legalize", out);
+  if (kVerifyStages) require_well_formed("legalize", ir::verify(m));
+
+  clock.stage("check");
+  if (o.checker != Checker::Off) {
+    const std::string problem = onnx::check(m, o.checker == Checker::Full);
+    if (!problem.empty())
+      throw Failure(ExitCode::Internal, "OE0005", "the ONNX checker refuses the result: " + problem,
+                    "this is a bug in onnx-export, please report it with the model");
+  }
+
+  clock.stage("write");
+  if (o.output == "-" && onnx::needs_external(m, o.write))
+    throw Failure(
+        ExitCode::Usage, "OE0707",
+        "-o -: the model needs a file of external data, which cannot go to standard output",
+        "name a file with -o, or use --external-data=never");
+  outcome.written = onnx::write(m, o.write, model_tmp, data_tmp);
+  if (o.verbosity > 0) out << ir::print(m) << std::flush;
+  describe(m, outcome);
+
+  if (ort) {
+    clock.stage("verify");
+    verify_written(o, model_tmp, *ort, captured, inputs, m, *reference, outcome);
+  }
+  clock.end();
+  return outcome;
+}
+
+}  // namespace oe

@@ -1,0 +1,42 @@
+// The chain load > capture > lower > optimize > legalize > check > write > verify, and nothing
+// else.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <iosfwd>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/options.h"
+#include "lib/support/diagnostics.h"
+
+namespace oe {
+
+struct StageTime {
+  std::string stage;
+  double seconds = 0;
+};
+
+struct Outcome {
+  ExitCode exit_code = ExitCode::Ok;
+  int64_t opset = 0, ir_version = 0;
+  size_t nodes = 0;
+  uint64_t parameter_bytes = 0;
+  onnx::WriteResult written;
+  std::vector<std::string> inputs, outputs;  // "x float[batch,3,224,224]"
+  std::vector<std::string> assumptions;  // what could not be proven (--strict makes them errors)
+  std::string verification;  // one line: runs, sizes, largest error; empty when not asked for
+  std::vector<StageTime> times;
+};
+
+// Converts `o.model`, writing the caller's private temporary files `model_tmp` and (external data)
+// `data_tmp`; the caller renames them. --print-ir and -v text goes to `out`. Problems are reported
+// in `d`; Failure is thrown for those that stop the run at once. `on_stage` hears of each stage as
+// it begins.
+Outcome convert(const Options& o, const std::filesystem::path& model_tmp,
+                const std::filesystem::path& data_tmp, Diagnostics& d, std::ostream& out,
+                const std::function<void(std::string_view)>& on_stage = {});
+
+}  // namespace oe

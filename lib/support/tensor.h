@@ -1,0 +1,56 @@
+// An immutable tensor: a view of contiguous row-major bytes together with whatever keeps them alive.
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lib/support/dtype.h"
+
+namespace oe {
+
+// Weights are never copied: `data` points into LibTorch's storage (or the archive), `owner` keeps it
+// alive. Bool is one byte an element, 0 or 1. String tensors use `strings` and have no bytes.
+class Tensor {
+ public:
+  Tensor(DType dtype, std::vector<int64_t> dims, const void* data,
+         std::shared_ptr<const void> owner);
+  Tensor(std::vector<int64_t> dims, std::vector<std::string> strings);
+
+  // Copies small host data: Tensor::of<int64_t>(DType::Int64, {2}, {1, 2}). T must have the
+  // element size of `dtype` (float16 and bfloat16 travel as uint16_t, bool as uint8_t).
+  template <class T>
+  static std::shared_ptr<const Tensor> of(DType dtype, std::vector<int64_t> dims,
+                                          const std::vector<T>& values) {
+    return from_bytes(dtype, std::move(dims), values.data(), values.size() * sizeof(T));
+  }
+  static std::shared_ptr<const Tensor> from_bytes(DType dtype, std::vector<int64_t> dims,
+                                                  const void* bytes, size_t size);
+
+  DType dtype() const { return dtype_; }
+  const std::vector<int64_t>& dims() const { return dims_; }
+  int64_t numel() const { return numel_; }
+  size_t nbytes() const { return static_cast<size_t>(numel_) * byte_size(dtype_); }
+  const void* data() const { return data_; }
+  const std::vector<std::string>& strings() const { return strings_; }
+  template <class T>
+  std::span<const T> values() const {
+    return {static_cast<const T*>(data_), static_cast<size_t>(numel_)};
+  }
+  // Elements as int64 / double, whatever the stored type (bool, every integer, every float).
+  std::vector<int64_t> as_int64() const;
+  std::vector<double> as_double() const;
+
+ private:
+  DType dtype_ = DType::Undefined;
+  std::vector<int64_t> dims_;
+  int64_t numel_ = 0;
+  const void* data_ = nullptr;
+  std::shared_ptr<const void> owner_;
+  std::vector<std::string> strings_;
+};
+using TensorPtr = std::shared_ptr<const Tensor>;
+
+}  // namespace oe

@@ -1,0 +1,130 @@
+// Which axes of the example inputs are dynamic, and their names.
+#include "lib/torch/axes.h"
+
+#include <ATen/core/Tensor.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "lib/support/text.h"
+
+namespace oe::torch_io {
+namespace {
+
+[[noreturn]] void usage(const char* code, const std::string& message,
+                        const std::string& hint = {}) {
+  throw Failure(ExitCode::Usage, code, message, hint);
+}
+
+void axes_from_spec(const InputSpec& spec, InputLeaf& leaf) {
+  if (!spec.shape || spec.shape->size() != leaf.axis_names.size()) return;
+  size_t automatic = 0;
+  for (size_t i = 0; i < spec.shape->size(); ++i) {
+    const DimSpec& d = (*spec.shape)[i];
+    if (!d.dynamic) continue;
+    leaf.axis_names[i] = d.symbol.empty() ? automatic_axis_name(leaf.name, ++automatic) : d.symbol;
+    if (d.low || d.high) leaf.bounds[i] = {d.low.value_or(0), d.high.value_or(INT64_MAX)};
+  }
+}
+
+std::string sizes_text(const InputLeaf& leaf) { return c10::str(leaf.value.toTensor().sizes()); }
+
+void axes_from_entry(const std::map<int64_t, std::string>& axes, InputLeaf& leaf,
+                     bool every_input) {
+  const auto rank = static_cast<int64_t>(leaf.axis_names.size());
+  size_t automatic = 0;
+  for (const auto& [axis, name] : axes) {
+    const int64_t at = axis < 0 ? axis + rank : axis;
+    if (at < 0 || at >= rank) {
+      if (every_input) continue;  // '*' means the inputs that have it
+      usage("OE0212", "input '" + leaf.name + "' has no axis " + std::to_string(axis),
+            leaf.value.isTensor() ? "its shape is " + sizes_text(leaf) : "it is a number");
+    }
+    leaf.axis_names[static_cast<size_t>(at)] =
+        name.empty() ? automatic_axis_name(leaf.name, ++automatic) : name;
+  }
+}
+
+void rename_leaves(const Options& o, ExampleInputs& e) {
+  for (size_t i = 0; i < std::min(o.input_names.size(), e.leaves.size()); ++i)
+    e.leaves[i].name = o.input_names[i];
+  std::set<std::string> seen;
+  for (const InputLeaf& leaf : e.leaves)
+    if (!seen.insert(leaf.name).second) usage("OE0213", "two inputs are named '" + leaf.name + "'");
+}
+
+void axes_from_option(const Options& o, const std::vector<std::string>& own_names,
+                      ExampleInputs& e) {
+  for (const auto& [key, axes] : o.dynamic_axes.entries) {
+    bool found = key == "*";
+    for (size_t i = 0; i < e.leaves.size(); ++i)
+      if (key == "*" || e.leaves[i].name == key || own_names[i] == key) {
+        axes_from_entry(axes, e.leaves[i], key == "*");
+        found = true;
+      }
+    if (!found && !key.empty() && key.size() < 5 &&
+        key.find_first_not_of("0123456789") == std::string::npos &&
+        std::stoul(key) < e.leaves.size()) {
+      axes_from_entry(axes, e.leaves[std::stoul(key)], false);
+      found = true;
+    }
+    if (!found) e.output_axes_unresolved.push_back(key);
+  }
+}
+
+// Axis 0 of the first tensor, and of every other input that has the same number of rows.
+void dynamic_batch(ExampleInputs& e) {
+  int64_t rows = -1;
+  for (InputLeaf& leaf : e.leaves) {
+    if (!leaf.value.isTensor() || leaf.value.toTensor().dim() == 0) continue;
+    if (rows < 0) rows = leaf.value.toTensor().size(0);
+    if (leaf.value.toTensor().size(0) == rows && leaf.axis_names[0].empty())
+      leaf.axis_names[0] = "batch";
+  }
+}
+
+void refuse_two_sizes(const ExampleInputs& e) {
+  std::map<std::string, std::pair<int64_t, std::string>> sizes;
+  for (const InputLeaf& leaf : e.leaves)
+    for (size_t i = 0; i < leaf.axis_names.size(); ++i) {
+      if (leaf.axis_names[i].empty()) continue;
+      const int64_t n = leaf.value.toTensor().size(static_cast<int64_t>(i));
+      const auto [it, fresh] = sizes.try_emplace(leaf.axis_names[i], n, leaf.name);
+      if (!fresh && it->second.first != n)
+        usage("OE0214",
+              "axis name '" + leaf.axis_names[i] + "' is " + std::to_string(it->second.first) +
+                  " in input '" + it->second.second + "' and " + std::to_string(n) + " in input '" +
+                  leaf.name + "'",
+              "axes of one name have one size: use two names");
+      const auto [low, high] = leaf.bounds[i];
+      if (low <= high && (n < low || n > high))
+        usage("OE0215", "axis '" + leaf.axis_names[i] + "' of input '" + leaf.name +
+                            "' is outside its own bounds");
+    }
+}
+
+}  // namespace
+
+std::string automatic_axis_name(const std::string& input, size_t index) {
+  return input + "_dynamic_axes_" + std::to_string(index);
+}
+
+void name_axes(const Options& o, const std::vector<InputSpec>& specs, ExampleInputs& e) {
+  std::vector<std::string> own_names;
+  for (const InputLeaf& leaf : e.leaves) own_names.push_back(leaf.name);
+  rename_leaves(o, e);
+  for (size_t i = 0; i < e.leaves.size(); ++i) {
+    InputLeaf& leaf = e.leaves[i];
+    const size_t rank =
+        leaf.value.isTensor() ? static_cast<size_t>(leaf.value.toTensor().dim()) : 0;
+    leaf.axis_names.assign(rank, "");
+    leaf.bounds.assign(rank, {0, -1});
+    axes_from_spec(specs[i], leaf);
+  }
+  axes_from_option(o, own_names, e);
+  if (o.dynamic_batch) dynamic_batch(e);
+  refuse_two_sizes(e);
+}
+
+}  // namespace oe::torch_io

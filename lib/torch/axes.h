@@ -1,0 +1,20 @@
+// Which axes of the example inputs are dynamic, and their names.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lib/torch/inputs.h"
+
+namespace oe::torch_io {
+
+// Fills in names (--input-names), axis names and bounds of e.leaves from the specs (one a leaf,
+// null where none), --dynamic-axes and --dynamic-batch. Throws Failure(Usage) for an axis that does
+// not exist and for one name with two sizes.
+void name_axes(const Options& o, const std::vector<InputSpec>& specs, ExampleInputs& e);
+
+// torch.onnx's own spelling, so that models made by either have the same names: index counts
+// from 1.
+std::string automatic_axis_name(const std::string& input, size_t index);
+
+}  // namespace oe::torch_io

@@ -1,0 +1,23 @@
+// Between LibTorch's tensors and element types and our own.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/ScalarType.h>
+
+#include "lib/support/dtype.h"
+#include "lib/support/tensor.h"
+
+namespace oe::torch_io {
+
+// DType::Undefined for types ONNX does not have (quantized, ...).
+DType to_dtype(c10::ScalarType t);
+// c10::ScalarType::Undefined for String and Undefined.
+c10::ScalarType to_scalar_type(DType t);
+
+// The same numbers on the host, contiguous; shares LibTorch's storage where it can. Throws
+// std::runtime_error for types ONNX does not have.
+TensorPtr to_host(const at::Tensor& t);
+// A copy as a LibTorch tensor.
+at::Tensor from_host(const Tensor& t);
+
+}  // namespace oe::torch_io

@@ -1,0 +1,96 @@
+// Example inputs from SPECs, files and what a traced file knows; the method's input tree.
+#include "lib/torch/inputs.h"
+
+#include <ATen/core/Dict.h>
+#include <ATen/core/List.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "lib/torch/axes.h"
+#include "lib/torch/input_tree.h"
+#include "lib/torch/values.h"
+
+namespace oe::torch_io {
+namespace {
+
+// Calls f(leaf) for tensors and numbers in flattening order and puts what it returns in their
+// place.
+c10::IValue map_leaves(const c10::IValue& v,
+                       const std::function<c10::IValue(const c10::IValue&)>& f) {
+  if (v.isTensor() || v.isInt() || v.isDouble() || v.isBool()) return f(v);
+  if (v.isTuple()) {
+    std::vector<c10::IValue> elements;
+    for (const c10::IValue& e : v.toTupleRef().elements()) elements.push_back(map_leaves(e, f));
+    return c10::ivalue::Tuple::createNamed(std::move(elements), v.type()->expect<c10::TupleType>());
+  }
+  if (v.isList()) {
+    c10::impl::GenericList list(v.type()->expectRef<c10::ListType>().getElementType());
+    for (const c10::IValue& e : v.toListRef()) list.push_back(map_leaves(e, f));
+    return list;
+  }
+  if (v.isGenericDict()) {
+    const auto& t = v.type()->expectRef<c10::DictType>();
+    c10::impl::GenericDict dict(t.getKeyType(), t.getValueType());
+    for (const auto& e : v.toGenericDict()) dict.insert(e.key(), map_leaves(e.value(), f));
+    return dict;
+  }
+  return v;
+}
+
+// Another number near the example's, of the same sign: trip counts must stay trip counts.
+c10::IValue other_number(const c10::IValue& v, uint64_t seed) {
+  if (v.isBool()) return (seed & 1) != 0;
+  const auto step = static_cast<int64_t>(seed % 5) - 1;  // -1 .. 3
+  if (v.isDouble()) return v.toDouble() * (1.0 + 0.25 * static_cast<double>(step));
+  const int64_t n = v.toInt();
+  if (n > 0) return std::max<int64_t>(1, n + step);
+  return n < 0 ? std::min<int64_t>(-1, n - step) : std::max<int64_t>(0, step);
+}
+
+}  // namespace
+
+ExampleInputs make_inputs(const Options& o, const Loaded& m) {
+  std::vector<InputSpec> specs;
+  ExampleInputs e = build_arguments(o, m, specs);
+  name_axes(o, specs, e);
+  return e;
+}
+
+std::vector<c10::IValue> resized_inputs(const ExampleInputs& e,
+                                        const std::vector<std::vector<int64_t>>& sizes,
+                                        uint64_t seed) {
+  std::vector<c10::IValue> arguments;
+  size_t next = 0;
+  for (size_t i = 0; i < e.arguments.size(); ++i) {
+    if (next == e.leaves.size() || e.leaves[next].argument != i) {
+      arguments.push_back(e.arguments[i].deepcopy());
+      continue;
+    }
+    arguments.push_back(map_leaves(e.arguments[i], [&](const c10::IValue& v) -> c10::IValue {
+      const InputLeaf& leaf = e.leaves.at(next);
+      const std::vector<int64_t>& size = sizes.at(next);
+      const uint64_t own_seed = leaf_seed(seed, next++);
+      if (!v.isTensor()) return seed == e.seed || leaf.fixed ? v : other_number(v, own_seed);
+      const at::Tensor t = v.toTensor();
+      if (leaf.fixed || (seed == e.seed && t.sizes().vec() == size)) return t.clone();
+      return random_like(t, size, leaf.normal, own_seed);
+    }));
+  }
+  return arguments;
+}
+
+std::vector<c10::IValue> leaf_values(const ExampleInputs& e,
+                                     const std::vector<c10::IValue>& arguments) {
+  std::vector<c10::IValue> values;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (values.size() == e.leaves.size() || e.leaves[values.size()].argument != i) continue;
+    map_leaves(arguments[i], [&](const c10::IValue& v) {
+      values.push_back(v);
+      return v;
+    });
+  }
+  return values;
+}
+
+}  // namespace oe::torch_io

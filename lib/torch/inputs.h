@@ -1,0 +1,49 @@
+// Example inputs from SPECs, files and what a traced file knows; the method's input tree.
+#pragma once
+
+#include <ATen/core/ivalue.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/torch/load.h"
+
+namespace oe::torch_io {
+
+// One tensor (or number) leaf of the method's arguments, in flattening order. Numbers that keep the
+// default of the method's own signature are no leaves: they are constants of the export.
+struct InputLeaf {
+  std::string name;  // "x", "boxes.0", "cfg.mask"; or what --input-names calls it
+  c10::IValue value;
+  std::vector<std::string> axis_names;  // per axis: "" static, else the dynamic axis's name
+  std::vector<std::pair<int64_t, int64_t>> bounds;  // per axis: inclusive; {0, -1}: none given
+  size_t argument = 0;                              // index into ExampleInputs::arguments
+  bool normal = false;                              // the value was drawn from N(0, 1)
+  bool fixed = false;  // resized_inputs() keeps the value (a number that the export froze)
+};
+
+struct ExampleInputs {
+  std::vector<c10::IValue> arguments;  // the method's arguments without self, complete
+  std::vector<InputLeaf> leaves;       // tensors and numbers inside `arguments`, in order
+  // Keys of --dynamic-axes that are no input: outputs, or wrong (the pipeline finds out which).
+  std::vector<std::string> output_axes_unresolved;
+  uint64_t seed = 0;  // of the example itself
+};
+
+// Builds the example arguments. Unknown names and axes, a wrong number of inputs, a missing input
+// with no known shape: Failure(Usage or Refused) with the nearest match and what the model expects.
+ExampleInputs make_inputs(const Options& o, const Loaded& m);
+
+// The same arguments with leaf i's tensor axes at other sizes and other values: `sizes[i]` is the
+// full shape of leaf i (numbers keep their value unless `seed` != the example's). Used by capture's
+// worlds and by verification. Random values keep to the example's range. Every tensor is a copy.
+std::vector<c10::IValue> resized_inputs(const ExampleInputs& e,
+                                        const std::vector<std::vector<int64_t>>& sizes,
+                                        uint64_t seed);
+
+// The tensors and numbers inside `arguments`, in the order of `e.leaves`.
+std::vector<c10::IValue> leaf_values(const ExampleInputs& e,
+                                     const std::vector<c10::IValue>& arguments);
+
+}  // namespace oe::torch_io

@@ -1,0 +1,138 @@
+// Stage: file -> module. Also names what is in a file that is no TorchScript archive.
+#include "lib/torch/load.h"
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <caffe2/serialize/inline_container.h>
+#include <dlfcn.h>
+#include <torch/csrc/jit/runtime/operator.h>
+#include <torch/csrc/jit/serialization/import.h>
+#include <torch/csrc/jit/serialization/import_read.h>
+
+#include <regex>
+#include <set>
+
+#include "lib/support/files.h"
+#include "lib/support/text.h"
+#include "lib/torch/recognise.h"
+#include "lib/torch/runtime.h"
+
+namespace oe::torch_io {
+namespace {
+
+void open_operator_library(const std::string& path) {
+  // RTLD_GLOBAL: such libraries find each other's symbols, as torch.ops.load_library does it.
+  if (!dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL))
+    throw Failure(ExitCode::MissingPart, "OE0121",
+                  "cannot load the operator library " + path + ": " + dlerror());
+}
+
+// LibTorch's message without its stack trace and its own source positions.
+std::string first_paragraph(const std::exception& e) {
+  std::string text = message_of(e);
+  if (const size_t end = text.find("\n\n"); end != std::string::npos) text.resize(end);
+  return std::string(strip(text));
+}
+
+// Every operator the archive's code calls as ops.NAMESPACE.NAME that nobody registered. The loader
+// stops at the first one; users want the list.
+std::vector<std::string> unregistered_operators(const std::string& path) {
+  std::set<std::string> missing;
+  static const std::regex call(R"(\bops\.([A-Za-z_]\w*)\.([A-Za-z_]\w*))");
+  for (const ZipEntry& e : zip_directory(path).value_or(std::vector<ZipEntry>{})) {
+    if (e.name.find("/code/") == std::string::npos || !e.name.ends_with(".py")) continue;
+    caffe2::serialize::PyTorchStreamReader reader(path);
+    const auto [data, size] = reader.getRecord(e.name.substr(e.name.find('/') + 1));
+    const std::string code(static_cast<const char*>(data.get()), size);
+    for (auto it = std::sregex_iterator(code.begin(), code.end(), call);
+         it != std::sregex_iterator(); ++it) {
+      const std::string name = (*it)[1].str() + "::" + (*it)[2].str();
+      if (torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(name)).empty())
+        missing.insert(name);
+    }
+  }
+  return {missing.begin(), missing.end()};
+}
+
+[[noreturn]] void explain_load_error(const std::string& path, const std::exception& e) {
+  const std::string text = first_paragraph(e);
+  std::smatch found;
+  static const std::regex unknown_op(R"(Unknown builtin op: ([\w:.]+[\w]))");
+  static const std::regex unknown_class(R"((__torch__\.torch\.classes\.[\w.]*\w))");
+  if (std::regex_search(text, found, unknown_op)) {
+    std::vector<std::string> names = unregistered_operators(path);
+    if (names.empty()) names = {found[1].str()};
+    throw Failure(ExitCode::Unsupported, "OE0122",
+                  path + ": uses " + (names.size() == 1 ? "the operator " : "operators ") +
+                      join(names, ", ") + ", which LibTorch does not have",
+                  "name the library that registers it with --custom-op-lib LIB.so, or save the "
+                  "model without it");
+  }
+  if (std::regex_search(text, found, unknown_class))
+    throw Failure(ExitCode::Unsupported, "OE0123",
+                  path + ": holds an object of the custom class " + found[1].str() +
+                      ", which LibTorch does not have",
+                  "name the library that registers it with --custom-op-lib LIB.so");
+  throw Failure(ExitCode::Unreadable, "OE0111", path + ": LibTorch cannot load it: " + text,
+                "copy or save the file again; if it was made by a newer PyTorch, this LibTorch may "
+                "be too old for it");
+}
+
+// What torch.jit.trace stored beside the code (PyTorch 1.13 and later). Tensors have element type
+// and sizes, but no numbers.
+std::vector<c10::IValue> read_traced_inputs(const std::string& path, const std::string& method) {
+  try {
+    caffe2::serialize::PyTorchStreamReader reader(path);
+    if (!reader.hasRecord("traced_inputs.pkl")) return {};
+    const c10::IValue all = torch::jit::readArchiveAndTensors(
+        "traced_inputs", "", "", std::nullopt, std::nullopt, c10::Device(c10::kCPU), reader);
+    for (const auto& entry : all.toGenericDict())
+      if (entry.key().toStringRef() == method) return entry.value().toListRef().vec();
+  } catch (const std::exception&) {
+    // Only a convenience: without it the user gives --input.
+  }
+  return {};
+}
+
+void set_training(Loaded& m, Training wanted) {
+  const auto slot = m.module._ivalue()->type()->findAttributeSlot("training");
+  const bool was_training = slot && m.module._ivalue()->getSlot(*slot).isBool() &&
+                            m.module._ivalue()->getSlot(*slot).toBool();
+  if (wanted == Training::Preserve) return;
+  m.module.train(wanted == Training::Train);
+  if (wanted == Training::Eval && was_training)
+    m.notes.push_back(m.traced_inputs.empty()
+                          ? "the file was saved in train mode; it is converted in eval mode "
+                            "(--training preserve keeps it)"
+                          : "the file was traced in train mode: what the trace recorded of it "
+                            "(dropout, batch statistics) stays; trace model.eval() instead");
+}
+
+}  // namespace
+
+Loaded load(const Options& o) {
+  require_torchscript(o.model);
+  for (const std::string& library : o.custom_op_libs) open_operator_library(library);
+  register_stub_operators();
+
+  Loaded m;
+  m.method = o.method;
+  try {
+    m.module = torch::jit::load(o.model, c10::Device(c10::kCPU));
+  } catch (const std::exception& e) {
+    explain_load_error(o.model, e);
+  }
+  if (!m.module.find_method(o.method)) {
+    std::vector<std::string> names;
+    for (const auto& method : m.module.get_methods()) names.push_back(method.name());
+    std::string hint = did_you_mean(o.method, names);
+    if (hint.empty())
+      hint = names.empty() ? "the file holds no method at all" : "it has " + join(names, ", ");
+    throw Failure(names.empty() ? ExitCode::Unreadable : ExitCode::Usage, "OE0124",
+                  o.model + ": has no method '" + o.method + "'", hint);
+  }
+  m.traced_inputs = read_traced_inputs(o.model, o.method);
+  set_training(m, o.training);
+  return m;
+}
+
+}  // namespace oe::torch_io

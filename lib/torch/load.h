@@ -1,0 +1,32 @@
+// Stage: file -> module. Also names what is in a file that is no TorchScript archive.
+#pragma once
+
+#include <torch/csrc/jit/api/module.h>
+
+#include <string>
+#include <vector>
+
+#include "lib/options.h"
+#include "lib/support/diagnostics.h"
+
+namespace oe::torch_io {
+
+struct Loaded {
+  torch::jit::Module module;
+  std::string method;              // "forward" or --method
+  std::vector<std::string> notes;  // e.g. "saved in train mode; converted in eval mode"
+  // The arguments the method was traced with, without self; empty when the file does not say
+  // (a scripted method, or a file made before PyTorch 1.13). Their tensors have element types and
+  // sizes, but may have no data.
+  std::vector<c10::IValue> traced_inputs;
+};
+
+// Throws Failure: Unreadable (no such file, empty, a directory, text, a zip that is not
+// TorchScript, a plain state_dict, an eager pickle, a .pt2, truncated), Unsupported (an operator
+// that is not registered: named, with what to do).
+Loaded load(const Options& o);
+
+// Registers schemas and CPU kernels that files commonly need (torchvision::*). Idempotent.
+void register_stub_operators();
+
+}  // namespace oe::torch_io

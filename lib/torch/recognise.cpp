@@ -1,0 +1,166 @@
+// Names what a file is when it is no TorchScript archive. Needs no LibTorch.
+#include "lib/torch/recognise.h"
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "lib/support/diagnostics.h"
+#include "lib/support/files.h"
+#include "lib/support/text.h"
+
+namespace oe::torch_io {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kHowToSave =
+    "in Python, save one with torch.jit.save(torch.jit.trace(model, example), FILE) or "
+    "torch.jit.save(torch.jit.script(model), FILE)";
+
+[[noreturn]] void unreadable(const char* code, const fs::path& path, const std::string& what,
+                             const std::string& hint = kHowToSave) {
+  throw Failure(ExitCode::Unreadable, code, path.string() + ": " + what, hint);
+}
+
+// The first class outside torch's own containers that a pickle refers to: "pkg.net.Net". Pickles of
+// protocol 2, which torch.save writes, name a class as 'c' MODULE '\n' NAME '\n'.
+std::optional<std::string> foreign_class(const std::string& pickle) {
+  const auto name_char = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '<' ||
+           c == '>';
+  };
+  for (size_t next, at = pickle.find('c'); at != std::string::npos; at = pickle.find('c', next)) {
+    next = at + 1;
+    size_t middle = at + 1;
+    while (middle < pickle.size() && name_char(pickle[middle])) ++middle;
+    if (middle == at + 1 || middle >= pickle.size() || pickle[middle] != '\n') continue;
+    size_t end = middle + 1;
+    while (end < pickle.size() && name_char(pickle[end])) ++end;
+    if (end == middle + 1 || end >= pickle.size() || pickle[end] != '\n') continue;
+    const std::string module = pickle.substr(at + 1, middle - at - 1);
+    const std::string name = pickle.substr(middle + 1, end - middle - 1);
+    const bool container =
+        module == "collections" || module == "torch" || module == "torch._utils" ||
+        module == "torch.storage" || module == "torch._tensor" || module == "torch.jit._pickle" ||
+        module == "builtins" || module == "__builtin__" || module == "copy_reg" ||
+        module == "_codecs" || module == "torch.nn.parameter" || module.starts_with("numpy");
+    if (!container) return module + "." + name;
+    next = end;
+  }
+  return std::nullopt;
+}
+
+[[noreturn]] void name_pickle(const fs::path& path, const std::string& pickle,
+                              const std::string& writer) {
+  if (const auto c = foreign_class(pickle))
+    unreadable("OE0107", path,
+               "is an eager PyTorch pickle (torch.save of a " + *c + "), not a TorchScript file",
+               "it holds Python objects, not a program; load it in Python, then " +
+                   std::string("torch.jit.save(torch.jit.trace(model.eval(), example), FILE)"));
+  unreadable("OE0106", path,
+             "holds only tensors (a state_dict or other data that " + writer +
+                 " wrote), not a TorchScript file",
+             "weights alone do not say what to compute; build the model in Python, load them with "
+             "load_state_dict, then torch.jit.save(torch.jit.trace(model.eval(), example), FILE)");
+}
+
+void recognise_zip(const fs::path& path) {
+  const auto entries = zip_directory(path);
+  if (!entries)
+    unreadable("OE0108", path, "is a damaged or truncated zip archive (its end is missing)",
+               "copy the file again, or save it again");
+  const auto find = [&](std::string_view record) -> const ZipEntry* {
+    for (const ZipEntry& e : *entries) {
+      // Every record of a PyTorch archive lies under one folder, named after the file it was.
+      const size_t slash = e.name.find('/');
+      if (slash != std::string::npos && std::string_view(e.name).substr(slash + 1) == record)
+        return &e;
+    }
+    return nullptr;
+  };
+  const bool code = std::any_of(entries->begin(), entries->end(), [](const ZipEntry& e) {
+    const size_t slash = e.name.find('/');
+    return slash != std::string::npos && e.name.compare(slash + 1, 5, "code/") == 0;
+  });
+  const ZipEntry* data = find("data.pkl");
+  if ((code && data && find("constants.pkl")) || find("model.json")) {
+    const uint64_t size = fs::file_size(path);
+    for (const ZipEntry& e : *entries)
+      if (e.header_offset > size || e.stored_size > size - e.header_offset)
+        unreadable("OE0108", path, "is truncated: " + e.name + " lies beyond its end",
+                   "copy the file again, or save it again");
+    return;
+  }
+  if (find("models/model.json") || find("archive_format") ||
+      find("serialized_exported_program.json") ||
+      std::any_of(entries->begin(), entries->end(),
+                  [](const ZipEntry& e) { return e.name == "serialized_exported_program.json"; }))
+    unreadable("OE0109", path, "is a torch.export program (.pt2), not a TorchScript file",
+               "convert it in Python with torch.onnx.export(dynamo=True), or trace the module it "
+               "was made from: torch.jit.save(torch.jit.trace(model, example), FILE)");
+  if (data) name_pickle(path, zip_read(path, *data, 1 << 20).value_or(""), "torch.save");
+  std::string held;
+  for (size_t i = 0; i < std::min<size_t>(3, entries->size()); ++i)
+    held += (i ? ", " : "") + (*entries)[i].name;
+  unreadable("OE0105", path,
+             "is a zip archive but no TorchScript file (" +
+                 (held.empty() ? "it is empty"
+                               : "it holds " + held + (entries->size() > 3 ? ", ..." : "")) +
+                 ")");
+}
+
+bool looks_like_text(const std::string& bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), [](char c) {
+    const auto u = static_cast<unsigned char>(c);
+    return u >= 0x20 ? u != 0x7f : u == '\n' || u == '\r' || u == '\t' || u == '\f';
+  });
+}
+
+std::string nearest_file(const fs::path& path) {
+  std::vector<std::string> names;
+  std::error_code ignored;
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  for (const auto& entry : fs::directory_iterator(folder, ignored))
+    names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return did_you_mean(path.filename().string(), names);
+}
+
+}  // namespace
+
+void require_torchscript(const fs::path& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::not_found)
+    unreadable("OE0101", path, "no such file", nearest_file(path));
+  if (error) unreadable("OE0101", path, error.message(), "");
+  if (fs::is_directory(status))
+    unreadable("OE0102", path, "is a directory, not a TorchScript file",
+               "name the .pt file itself");
+  if (!fs::is_regular_file(status))
+    unreadable("OE0102", path, "is not a regular file", "name a .pt file");
+  std::string head;
+  try {
+    head = read_file_prefix(path, 4096);
+  } catch (const std::system_error& e) {
+    unreadable("OE0101", path, e.code().message(), "");
+  }
+  if (head.empty()) unreadable("OE0103", path, "is empty");
+  if (head.starts_with("PK\3\4") || head.starts_with("PK\5\6")) return recognise_zip(path);
+  // torch.save before 1.6: a pickled magic number, then the pickle of the object.
+  if (head.starts_with("\x80\x02\x8a\nl\xfc\x9c"
+                       "F\xf9 j\xa8P\x19."))
+    name_pickle(path, read_file_prefix(path, 1 << 20), "torch.save in its legacy format");
+  if (head[0] == '\x80' && head.size() > 1 && head[1] >= 2 && head[1] <= 5)
+    unreadable("OE0107", path, "is a Python pickle, not a TorchScript file");
+  if (path.extension() == ".onnx")
+    unreadable("OE0110", path, "is an ONNX file already, not a TorchScript file", "");
+  if (looks_like_text(head)) unreadable("OE0104", path, "is a text file, not a TorchScript file");
+  unreadable("OE0105", path, "is not a TorchScript file (no zip archive)");
+}
+
+}  // namespace oe::torch_io

@@ -1,0 +1,13 @@
+// Names what a file is when it is no TorchScript archive. Needs no LibTorch.
+#pragma once
+
+#include <filesystem>
+
+namespace oe::torch_io {
+
+// Returns when the file looks like a TorchScript archive. Otherwise throws Failure(Unreadable) that
+// says what it is (missing, empty, a directory, text, a truncated or foreign zip, a plain
+// state_dict, an eager pickle, a .pt2, ...) and how to get a TorchScript file from it.
+void require_torchscript(const std::filesystem::path& path);
+
+}  // namespace oe::torch_io

@@ -1,0 +1,199 @@
+// LibTorch's own results, for verification: the method run on inputs of any size and seed.
+#include "lib/torch/reference.h"
+
+#include <ATen/core/Dict.h>
+#include <ATen/core/List.h>
+#include <ATen/ops/scalar_tensor.h>
+#include <c10/core/GradMode.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <unordered_set>
+
+#include "lib/support/text.h"
+#include "lib/torch/convert.h"
+#include "lib/torch/runtime.h"
+
+namespace oe::torch_io {
+namespace {
+
+bool is_number(const c10::IValue& v) { return v.isInt() || v.isDouble() || v.isBool(); }
+
+at::Tensor number_tensor(const c10::IValue& v) {
+  if (v.isBool()) return at::scalar_tensor(v.toBool(), at::kBool);
+  if (v.isInt()) return at::scalar_tensor(v.toInt(), at::kLong);
+  return at::scalar_tensor(v.toDouble(), at::kDouble);
+}
+
+// Tensors, numbers and sequences in the order capture gives them to the program.
+class Flattener {
+ public:
+  Flattener(const std::vector<bool>& sequences, std::vector<HostValue>& out)
+      : sequences_(sequences), out_(out) {}
+
+  void add(const c10::IValue& v) {
+    if (v.isTensor() || is_number(v)) {
+      out_.push_back({false, {host(v)}});
+    } else if (v.isTuple()) {
+      for (const c10::IValue& e : v.toTupleRef().elements()) add(e);
+    } else if (v.isList()) {
+      add_list(v);
+    } else if (v.isGenericDict()) {
+      for (const auto& e : v.toGenericDict()) add(e.value());
+    } else if (!v.isNone()) {
+      throw std::runtime_error("a result of type " + v.type()->repr_str() + " cannot be compared");
+    }
+  }
+
+ private:
+  static TensorPtr host(const c10::IValue& v) {
+    return to_host(v.isTensor() ? v.toTensor() : number_tensor(v));
+  }
+  void add_list(const c10::IValue& v) {
+    const bool sequence = out_.size() < sequences_.size() && sequences_[out_.size()];
+    if (!sequence) {
+      for (const c10::IValue& e : v.toListRef()) add(e);
+      return;
+    }
+    HostValue h{true, {}};
+    for (const c10::IValue& e : v.toListRef()) h.tensors.push_back(host(e));
+    out_.push_back(std::move(h));
+  }
+
+  const std::vector<bool>& sequences_;
+  std::vector<HostValue>& out_;
+};
+
+// The tensor at "layer1.0.bn.running_mean".
+at::Tensor attribute(const torch::jit::Module& m, const std::string& path) {
+  c10::IValue v = m._ivalue();
+  for (const std::string& name : split(path, '.')) {
+    if (!v.isObject() || !v.toObject()->type()->findAttributeSlot(name))
+      throw std::runtime_error("output '" + path + "' is none of the model's results");
+    v = v.toObject()->getAttr(name);
+  }
+  return v.toTensor();
+}
+
+}  // namespace
+
+struct Reference::Snapshot {
+  struct Slot {
+    c10::intrusive_ptr<c10::ivalue::Object> object;
+    size_t index;
+    c10::IValue value;  // the very value; containers as a copy
+  };
+  struct Buffer {
+    at::Tensor tensor, content;
+    int64_t version;
+  };
+  std::vector<Slot> slots;
+  std::vector<Buffer> buffers;
+
+  void take(const c10::intrusive_ptr<c10::ivalue::Object>& object,
+            std::unordered_set<const void*>& seen) {
+    if (!seen.insert(object.get()).second) return;
+    const auto type = object->type();
+    for (size_t i = 0; i < type->numAttributes(); ++i) {
+      const c10::IValue v = object->getSlot(i);
+      if (v.isObject()) {
+        take(v.toObject(), seen);
+        continue;
+      }
+      const bool container = v.isList() || v.isGenericDict() || v.isTuple();
+      slots.push_back({object, i, container ? v.deepcopy() : v});
+      // Parameters are not written by inference, and may be most of the memory.
+      if (v.isTensor() && v.toTensor().defined() && !type->is_parameter(i))
+        buffers.push_back({v.toTensor(), v.toTensor().clone(), v.toTensor()._version()});
+    }
+  }
+
+  void restore() {
+    for (Slot& s : slots) {
+      const bool container = s.value.isList() || s.value.isGenericDict() || s.value.isTuple();
+      s.object->setSlot(s.index, container ? s.value.deepcopy() : s.value);
+    }
+    for (Buffer& b : buffers) {
+      if (b.tensor._version() == b.version) continue;
+      b.tensor.copy_(b.content);
+      b.version = b.tensor._version();
+    }
+  }
+};
+
+Reference::Reference(const Loaded& m) : module_(m), snapshot_(std::make_unique<Snapshot>()) {
+  std::unordered_set<const void*> seen;
+  snapshot_->take(m.module._ivalue(), seen);
+}
+Reference::~Reference() = default;
+
+std::vector<HostValue> Reference::call(std::vector<c10::IValue> arguments, const Form& form) {
+  const c10::AutoGradMode no_grad(false);
+  snapshot_->restore();
+  try {
+    const c10::IValue result = module_.module.get_method(module_.method)(std::move(arguments));
+    std::vector<HostValue> outputs;
+    // A copy: a result may be a buffer itself, which is about to be restored.
+    Flattener(form.sequences, outputs).add(result.deepcopy());
+    for (size_t i = outputs.size(); i < form.output_names.size(); ++i)
+      outputs.push_back(
+          {false, {to_host(attribute(module_.module, form.output_names[i]).clone())}});
+    snapshot_->restore();
+    return outputs;
+  } catch (const std::exception& e) {
+    snapshot_->restore();
+    throw std::runtime_error(message_of(e));
+  } catch (...) {
+    snapshot_->restore();
+    throw;
+  }
+}
+
+HostRun Reference::run(const ExampleInputs& e, const std::vector<std::vector<int64_t>>& sizes,
+                       uint64_t seed, const Form& form) {
+  const auto attempt = [&](const ExampleInputs& inputs) {
+    std::vector<c10::IValue> arguments = resized_inputs(inputs, sizes, seed);
+    HostRun r;
+    const std::vector<c10::IValue> leaves = leaf_values(inputs, arguments);
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      at::Tensor t = leaves[i].isTensor() ? leaves[i].toTensor().clone() : number_tensor(leaves[i]);
+      if (i < form.types.size() && form.types[i] != DType::Undefined)
+        t = t.to(to_scalar_type(form.types[i]));
+      r.inputs.push_back(to_host(t));
+    }
+    r.outputs = call(std::move(arguments), form);
+    return r;
+  };
+  const bool varies = std::any_of(e.leaves.begin(), e.leaves.end(), [](const InputLeaf& l) {
+    return is_number(l.value) && !l.fixed;
+  });
+  if (!varies || seed == e.seed) return attempt(e);
+  try {
+    return attempt(e);
+  } catch (const std::exception&) {
+    // Perhaps another number is out of range; the example's own is not.
+    ExampleInputs steady = e;
+    for (InputLeaf& l : steady.leaves) l.fixed = l.fixed || is_number(l.value);
+    return attempt(steady);
+  }
+}
+
+std::vector<std::string> state_names(const torch::jit::Module& m) {
+  std::vector<std::string> names;
+  const std::function<void(const torch::jit::Module&, const std::string&)> visit =
+      [&](const torch::jit::Module& module, const std::string& prefix) {
+        const auto type = module.type();
+        for (const bool parameters : {true, false})
+          for (size_t i = 0; i < type->numAttributes(); ++i) {
+            const bool wanted = parameters ? type->is_parameter(i) : type->is_buffer(i);
+            if (wanted && module._ivalue()->getSlot(i).isTensor())
+              names.push_back(prefix + type->getAttributeName(i));
+          }
+        for (const auto& child : module.named_children())
+          visit(child.value, prefix + child.name + ".");
+      };
+  visit(m, "");
+  return names;
+}
+
+}  // namespace oe::torch_io

@@ -1,0 +1,54 @@
+// LibTorch's own results, for verification: the method run on inputs of any size and seed.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/support/tensor.h"
+#include "lib/torch/inputs.h"
+
+namespace oe::torch_io {
+
+// A tensor, or a sequence of tensors whose length depends on the run.
+struct HostValue {
+  bool sequence = false;
+  std::vector<TensorPtr> tensors;  // one when it is no sequence
+};
+
+struct HostRun {
+  std::vector<TensorPtr> inputs;   // one a leaf
+  std::vector<HostValue> outputs;  // flattened like the program's outputs
+};
+
+class Reference {
+ public:
+  // Takes a snapshot of the module's buffers and attributes: every run starts from it, so that
+  // state does not leak from one into the next. Make it before anything runs the module.
+  explicit Reference(const Loaded& m);
+  ~Reference();
+
+  struct Form {
+    std::vector<DType> types;  // of the leaves: numbers become 0-d tensors of it; Undefined: as is
+    std::vector<bool> sequences;  // output i is a sequence
+    // Names of the program's outputs: those past the method's own results are attributes as the run
+    // left them ("bn.running_mean").
+    std::vector<std::string> output_names;
+  };
+  // Runs the method. Numbers vary with the seed where LibTorch accepts that. Throws
+  // std::runtime_error with LibTorch's message when it refuses the inputs.
+  HostRun run(const ExampleInputs& e, const std::vector<std::vector<int64_t>>& sizes, uint64_t seed,
+              const Form& form);
+
+ private:
+  struct Snapshot;
+  std::vector<HostValue> call(std::vector<c10::IValue> arguments, const Form& form);
+  const Loaded& module_;
+  std::unique_ptr<Snapshot> snapshot_;
+};
+
+// Names of parameters and buffers in state_dict order.
+std::vector<std::string> state_names(const torch::jit::Module& m);
+
+}  // namespace oe::torch_io

@@ -1,0 +1,50 @@
+// Settings of LibTorch that hold for the whole process.
+#include "lib/torch/runtime.h"
+
+#include <ATen/Parallel.h>
+#include <c10/core/GradMode.h>
+#include <c10/util/Exception.h>
+#include <torch/csrc/jit/python/update_graph_executor_opt.h>
+
+#include <string>
+#include <string_view>
+
+namespace oe::torch_io {
+namespace {
+
+class Silent : public c10::WarningHandler {
+ public:
+  void process(const c10::Warning&) override {}
+};
+
+}  // namespace
+
+void configure(const Options& o) {
+  static Silent silent;
+  if (o.verbosity < 1) c10::WarningUtils::set_warning_handler(&silent);
+  if (o.threads > 0) at::set_num_threads(o.threads);
+  c10::GradMode::set_enabled(false);
+  // The profiling executor specialises on what it has seen and fuses kernels, which costs time and
+  // changes the last bits; every run here is one of a kind.
+  torch::jit::setGraphExecutorOptimize(false);
+}
+
+std::string message_of(const std::exception& e) {
+  const auto* c10_error = dynamic_cast<const c10::Error*>(&e);
+  std::string text = c10_error ? c10_error->what_without_backtrace() : e.what();
+  // The interpreter puts a traceback of the serialized code before what was wrong.
+  constexpr std::string_view heading = "\nRuntimeError: ";
+  if (const size_t at = text.rfind(heading);
+      at != std::string::npos && text.starts_with("The following operation failed"))
+    text.erase(0, at + heading.size());
+  return text;
+}
+
+bool is_out_of_memory(const char* what) {
+  const std::string_view text(what);
+  return text.find("can't allocate memory") != std::string_view::npos ||
+         text.find("not enough memory") != std::string_view::npos ||
+         text.find("std::bad_alloc") != std::string_view::npos;
+}
+
+}  // namespace oe::torch_io

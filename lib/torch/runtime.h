@@ -1,0 +1,21 @@
+// Settings of LibTorch that hold for the whole process.
+#pragma once
+
+#include <exception>
+#include <string>
+
+#include "lib/options.h"
+
+namespace oe::torch_io {
+
+// Threads, no autograd, no fusing executor; LibTorch's warnings go to standard error only with -v
+// (they speak of Python code the user may not have written).
+void configure(const Options& o);
+
+// The message without LibTorch's stack trace and the interpreter's traceback.
+std::string message_of(const std::exception& e);
+
+// Whether `what` is LibTorch's (or the allocator's) message for memory it could not get.
+bool is_out_of_memory(const char* what);
+
+}  // namespace oe::torch_io

@@ -1,0 +1,42 @@
+// Example values: from the text after '=' in a SPEC, from files, or random.
+#pragma once
+
+#include <ATen/core/ivalue.h>
+#include <ATen/core/jit_type.h>
+
+#include <string>
+#include <vector>
+
+#include "lib/options.h"
+
+namespace oe::torch_io {
+
+// `v` with the element types that `type` asks for: what pickle_load and JSON give is typed
+// List[Any] and Dict[Any, Any], which LibTorch refuses as an argument. `path` names it in a
+// Failure(Usage).
+c10::IValue retype(const c10::IValue& v, const c10::TypePtr& type, const std::string& path);
+
+// The value a SPEC asks for, for a leaf (or a whole list, tuple or dict) of TorchScript type
+// `type`. `like` is what the file knows of it (a traced example), or None: it lends its element
+// type, and its range (where it has data) to random integers. Random values come from `seed`.
+c10::IValue make_value(const InputSpec& spec, const c10::TypePtr& type, const c10::IValue& like,
+                       const std::string& path, uint64_t seed);
+
+// Whether the tensor's numbers are there: a trace stores only type and sizes of its inputs.
+bool has_data(const at::Tensor& t);
+
+// Another tensor like `example` with the given sizes: floats from N(0,1) when `normal`, else evenly
+// from the example's range; integers evenly from the example's range; bools either.
+// A sorted 1-d example stays sorted (lengths of packed sequences).
+at::Tensor random_like(const at::Tensor& example, const std::vector<int64_t>& sizes, bool normal,
+                       uint64_t seed);
+
+// The generator state for one leaf out of the run's seed: leaves differ, and do not depend on how
+// many numbers another one took.
+uint64_t leaf_seed(uint64_t seed, size_t leaf);
+
+// What torch.save wrote to `path`: tensors, numbers, strings, None and lists, tuples, dicts of
+// them.
+c10::IValue load_pickle(const std::string& path);
+
+}  // namespace oe::torch_io

@@ -1,0 +1,212 @@
+// Element by element comparison, without converting whole tensors.
+#include "lib/verify/compare.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+namespace oe::verify {
+namespace {
+
+std::string shape_text(const Tensor& t) {
+  std::string s = "[";
+  for (size_t i = 0; i < t.dims().size(); ++i) s += (i ? "," : "") + std::to_string(t.dims()[i]);
+  return s + "]";
+}
+
+// Row-major position of a flat index: "[0,3,1]".
+std::string position(const Tensor& t, int64_t flat) {
+  std::string s;
+  for (size_t i = t.dims().size(); i-- > 0;) {
+    s = std::to_string(flat % t.dims()[i]) + (s.empty() ? "" : "," + s);
+    flat /= t.dims()[i];
+  }
+  return "[" + s + "]";
+}
+
+std::string number(double v) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.9g", v);
+  return text;
+}
+
+double from_half(uint16_t h) {
+  const int exponent = h >> 10 & 31;
+  const double fraction = h & 1023;
+  const double v = exponent == 31  ? (fraction != 0 ? std::numeric_limits<double>::quiet_NaN()
+                                                    : std::numeric_limits<double>::infinity())
+                   : exponent == 0 ? std::ldexp(fraction, -24)
+                                   : std::ldexp(1024 + fraction, exponent - 25);
+  return h >> 15 ? -v : v;
+}
+
+// Counts what is wrong and remembers the first.
+struct Tally {
+  Comparison result;
+  int64_t wrong = 0, first = -1;
+
+  void fail(int64_t index) {
+    if (first < 0) first = index;
+    ++wrong;
+  }
+};
+
+template <class Read>
+void compare_floats(Tally& tally, int64_t count, const Tolerance& t, const Read& read) {
+  for (int64_t i = 0; i < count; ++i) {
+    const auto [a, e] = read(i);
+    if (!std::isfinite(a) || !std::isfinite(e)) {
+      if (!(std::isnan(a) ? std::isnan(e) : a == e)) tally.fail(i);
+      continue;
+    }
+    const double difference = std::abs(a - e);
+    tally.result.max_abs = std::max(tally.result.max_abs, difference);
+    if (difference > 0 && e != 0)
+      tally.result.max_rel = std::max(tally.result.max_rel, difference / std::abs(e));
+    if (!(difference <= t.atol + t.rtol * std::abs(e))) tally.fail(i);
+  }
+}
+
+template <class T>
+void compare_exact(Tally& tally, const Tensor& actual, const Tensor& expected) {
+  const auto a = actual.values<T>();
+  const auto e = expected.values<T>();
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i] == e[i]) continue;
+    tally.fail(static_cast<int64_t>(i));
+    const double difference = std::abs(static_cast<double>(a[i]) - static_cast<double>(e[i]));
+    tally.result.max_abs = std::max(tally.result.max_abs, difference);
+    if (e[i] != 0)
+      tally.result.max_rel =
+          std::max(tally.result.max_rel, difference / std::abs(static_cast<double>(e[i])));
+  }
+}
+
+// `parts`: how many real numbers one element is.
+template <class T, class Convert>
+void floats(Tally& tally, const Tensor& a, const Tensor& e, const Tolerance& t, int parts,
+            const Convert& convert) {
+  const T* x = static_cast<const T*>(a.data());
+  const T* y = static_cast<const T*>(e.data());
+  compare_floats(tally, a.numel() * parts, t, [&](int64_t i) {
+    return std::pair<double, double>(convert(x[i]), convert(y[i]));
+  });
+  if (tally.first < 0) return;
+  const int64_t i = tally.first;
+  tally.result.message = "at " + position(a, i / parts) + ": " + number(convert(x[i])) +
+                         ", expected " + number(convert(y[i]));
+}
+
+template <class T>
+void exact(Tally& tally, const Tensor& a, const Tensor& e) {
+  compare_exact<T>(tally, a, e);
+  if (tally.first < 0) return;
+  const size_t i = static_cast<size_t>(tally.first);
+  tally.result.message = "at " + position(a, tally.first) + ": " +
+                         std::to_string(a.values<T>()[i]) + ", expected " +
+                         std::to_string(e.values<T>()[i]);
+}
+
+void strings(Tally& tally, const Tensor& a, const Tensor& e) {
+  for (size_t i = 0; i < a.strings().size(); ++i)
+    if (a.strings()[i] != e.strings()[i]) tally.fail(static_cast<int64_t>(i));
+  if (tally.first < 0) return;
+  const size_t i = static_cast<size_t>(tally.first);
+  tally.result.message = "at " + position(a, tally.first) + ": \"" + a.strings()[i] +
+                         "\", expected \"" + e.strings()[i] + "\"";
+}
+
+}  // namespace
+
+Tolerance default_tolerance(DType t) {
+  switch (t) {
+    case DType::Float:
+    case DType::Complex64:
+      return {1e-5, 1e-4};
+    case DType::Double:
+    case DType::Complex128:
+      return {1e-9, 1e-7};
+    case DType::Float16:
+      return {1e-2, 1e-2};
+    case DType::BFloat16:
+      return {5e-2, 5e-2};
+    default:
+      return {0, 0};
+  }
+}
+
+Comparison compare(const Tensor& actual, const Tensor& expected, Tolerance t) {
+  Tally tally;
+  if (actual.dtype() != expected.dtype()) {
+    tally.result.message = "element type is " + std::string(name(actual.dtype())) + ", expected " +
+                           std::string(name(expected.dtype()));
+    return tally.result;
+  }
+  if (actual.dims() != expected.dims()) {
+    tally.result.message = "shape is " + shape_text(actual) + ", expected " + shape_text(expected);
+    return tally.result;
+  }
+  const Tolerance standard = default_tolerance(actual.dtype());
+  if (t.atol < 0) t.atol = standard.atol;
+  if (t.rtol < 0) t.rtol = standard.rtol;
+
+  const auto same = [](auto v) { return static_cast<double>(v); };
+  switch (actual.dtype()) {
+    case DType::Float:
+      floats<float>(tally, actual, expected, t, 1, same);
+      break;
+    case DType::Double:
+      floats<double>(tally, actual, expected, t, 1, same);
+      break;
+    case DType::Complex64:
+      floats<float>(tally, actual, expected, t, 2, same);
+      break;
+    case DType::Complex128:
+      floats<double>(tally, actual, expected, t, 2, same);
+      break;
+    case DType::Float16:
+      floats<uint16_t>(tally, actual, expected, t, 1, from_half);
+      break;
+    case DType::BFloat16:
+      floats<uint16_t>(tally, actual, expected, t, 1, [](uint16_t v) {
+        return static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(v) << 16));
+      });
+      break;
+    case DType::Int8:
+      exact<int8_t>(tally, actual, expected);
+      break;
+    case DType::Int16:
+      exact<int16_t>(tally, actual, expected);
+      break;
+    case DType::Int32:
+      exact<int32_t>(tally, actual, expected);
+      break;
+    case DType::Int64:
+      exact<int64_t>(tally, actual, expected);
+      break;
+    case DType::UInt16:
+      exact<uint16_t>(tally, actual, expected);
+      break;
+    case DType::UInt32:
+      exact<uint32_t>(tally, actual, expected);
+      break;
+    case DType::UInt64:
+      exact<uint64_t>(tally, actual, expected);
+      break;
+    case DType::String:
+      strings(tally, actual, expected);
+      break;
+    default:
+      exact<uint8_t>(tally, actual, expected);
+      break;  // bool, uint8, float8 bit for bit
+  }
+  tally.result.ok = tally.wrong == 0;
+  if (tally.wrong > 1)
+    tally.result.message +=
+        " (" + std::to_string(tally.wrong) + " of " + std::to_string(actual.numel()) + " differ)";
+  return tally.result;
+}
+
+}  // namespace oe::verify

@@ -1,0 +1,27 @@
+// Numeric comparison of ONNX Runtime's outputs with LibTorch's.
+#pragma once
+
+#include <string>
+
+#include "lib/support/tensor.h"
+
+namespace oe::verify {
+
+// An element is right when |actual - expected| <= atol + rtol * |expected|.
+struct Tolerance {
+  double atol =
+      -1;  // absolute; negative: by element type (float 1e-5, half 1e-2, double 1e-9, ...)
+  double rtol =
+      -1;  // relative to |expected|; negative: by element type (float 1e-4, half 1e-2, ...)
+};
+Tolerance default_tolerance(DType t);
+struct Comparison {
+  bool ok = false;
+  double max_abs = 0;   // largest |actual - expected| over finite elements
+  double max_rel = 0;   // largest |actual - expected| / |expected|
+  std::string message;  // what differs: dtype, shape, first wrong index with both values
+};
+// Integers, bools and strings exactly; NaN and infinities by position. Complex numbers by part.
+Comparison compare(const Tensor& actual, const Tensor& expected, Tolerance t = {});
+
+}  // namespace oe::verify

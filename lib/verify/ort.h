@@ -1,0 +1,48 @@
+// ONNX Runtime by dlopen: sessions from files or bytes, run on host tensors. No ORT header needed.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/support/tensor.h"
+
+namespace oe::verify {
+
+// One input or output: a tensor, a sequence of tensors, or an absent optional.
+struct OrtValue {
+  enum class Kind { Tensor, Sequence, None };
+  Kind kind = Kind::Tensor;
+  TensorPtr tensor;
+  std::vector<TensorPtr> sequence;
+};
+
+class Ort {
+ public:
+  // Finds the library: `path` if given, else ONNX_EXPORT_ORT_LIB, else beside the executable, else
+  // the Python package's folder of the build's environment, else the system. Null and `why` set
+  // when it is absent.
+  static std::shared_ptr<Ort> load(const std::string& path, std::string& why);
+  virtual ~Ort() = default;
+  virtual std::string version() const = 0;
+  virtual int64_t newest_opset() const = 0;  // 26 for the pinned wheel
+
+  class Session {
+   public:
+    virtual ~Session() = default;
+    virtual std::vector<std::string> input_names() const = 0;
+    virtual std::vector<std::string> output_names() const = 0;
+    // Inputs in the model's order. Throws std::runtime_error with ONNX Runtime's message.
+    virtual std::vector<OrtValue> run(const std::vector<OrtValue>& inputs) = 0;
+  };
+  // Throws std::runtime_error with ONNX Runtime's message (unsupported type, no kernel, ...).
+  // `threads` <= 0: the library's choice. `optimize` false runs the graph as it is written.
+  virtual std::unique_ptr<Session> open_file(const std::filesystem::path& model, int threads,
+                                             bool optimize = true) = 0;
+  virtual std::unique_ptr<Session> open_bytes(std::string_view model, int threads,
+                                              bool optimize = true) = 0;
+};
+
+}  // namespace oe::verify

@@ -1,0 +1,66 @@
+// Where ONNX Runtime's library is looked for.
+#include "lib/verify/ort_library.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <vector>
+
+namespace oe::verify {
+namespace {
+
+namespace fs = std::filesystem;
+
+// libonnxruntime.so, libonnxruntime.so.1.31.1, ...; not libonnxruntime_providers_*.so.
+std::vector<std::string> libraries_in(const fs::path& folder) {
+  std::vector<std::string> found;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error))
+    if (entry.path().filename().string().starts_with("libonnxruntime.so"))
+      found.push_back(entry.path().string());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::vector<std::string> candidates() {
+  std::vector<std::string> list;
+  std::error_code error;
+  const fs::path executable = fs::read_symlink("/proc/self/exe", error);
+  std::vector<fs::path> folders;
+  if (!error) folders = {executable.parent_path(), executable.parent_path().parent_path() / "lib"};
+  folders.emplace_back(OE_ORT_DIR);  // of the build's environment; may be empty
+  for (const fs::path& folder : folders) {
+    if (folder.empty()) continue;
+    const auto found = libraries_in(folder);
+    list.insert(list.end(), found.begin(), found.end());
+  }
+  list.insert(list.end(), {"libonnxruntime.so.1", "libonnxruntime.so"});  // the system's
+  return list;
+}
+
+void* open(const std::string& library, std::string& why) {
+  // From version 1.31 the library reports its use over the network and keeps a session file in the
+  // folder for temporary files, both before anybody could ask its C API not to.
+  setenv("ORT_DISABLE_TELEMETRY", "1", /*overwrite=*/1);
+  // RTLD_LOCAL: its symbols must not meet those that LibTorch exports.
+  if (void* handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
+  const char* error = ::dlerror();
+  why = error ? error : "cannot load " + library;
+  return nullptr;
+}
+
+}  // namespace
+
+void* load_ort_library(const std::string& path, std::string& why) {
+  if (!path.empty()) return open(path, why);
+  if (const char* named = std::getenv("ONNX_EXPORT_ORT_LIB"); named && *named)
+    return open(named, why);
+  for (const std::string& library : candidates())
+    if (void* handle = open(library, why)) return handle;
+  why = "ONNX Runtime's library (libonnxruntime.so) was not found";
+  return nullptr;
+}
+
+}  // namespace oe::verify

@@ -1,0 +1,235 @@
+// Stage: written model + LibTorch's results -> do they agree, on several seeds and sizes.
+#include "lib/verify/verify_model.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <set>
+#include <stdexcept>
+
+#include "lib/support/text.h"
+
+namespace oe::verify {
+namespace {
+
+std::string sizes_text(const Request& r, const Sizes& sizes) {
+  std::string text;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    text += (text.empty() ? "" : " ") + r.leaf_names[i] + "[";
+    for (size_t d = 0; d < sizes[i].size(); ++d)
+      text += (d ? "," : "") + std::to_string(sizes[i][d]);
+    text += "]";
+  }
+  return text;
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+// Chooses sizes the export has not seen.
+class SizePicker {
+ public:
+  explicit SizePicker(const Request& r) : r_(r) {
+    for (const Axis& a : r.axes) {
+      axes_[a.name].push_back(&a);
+      for (const Sizes& w : r.worlds) seen_[a.name].insert(w[a.leaf][a.axis]);
+    }
+  }
+
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const auto& [name, axes] : axes_) names.push_back(name);
+    return names;
+  }
+  // Sizes to try on one axis, the likeliest first: near the example, its multiples, one.
+  std::vector<int64_t> candidates(const std::string& name) const {
+    const Axis& a = *axes_.at(name).front();
+    const int64_t n = r_.worlds[0][a.leaf][a.axis];
+    std::vector<int64_t> out;
+    for (const int64_t c : {n + 1, n + 3, 2 * n, n - 1, int64_t{1}, n + 2, 3 * n, n + 8, n + 16,
+                            n + 32, n / 2, 4 * n}) {
+      const bool within = std::all_of(
+          axes_.at(name).begin(), axes_.at(name).end(),
+          [&](const Axis* x) { return x->low > x->high || (c >= x->low && c <= x->high); });
+      if (c > 0 && within && !seen_.at(name).contains(c) &&
+          std::find(out.begin(), out.end(), c) == out.end())
+        out.push_back(c);
+    }
+    return out;
+  }
+  Sizes with(Sizes sizes, const std::string& name, int64_t n) const {
+    for (const Axis* a : axes_.at(name)) sizes[a->leaf][a->axis] = n;
+    return sizes;
+  }
+  bool varied_by_worlds(const std::string& name) const { return seen_.at(name).size() > 1; }
+
+ private:
+  const Request& r_;
+  std::map<std::string, std::vector<const Axis*>> axes_;
+  std::map<std::string, std::set<int64_t>> seen_;
+};
+
+class Driver {
+ public:
+  Driver(Ort& ort, const Request& r)
+      : r_(r), session_(ort.open_file(r.model, r.threads)), names_(session_->input_names()) {
+    const std::vector<std::string> outputs = session_->output_names();
+    for (const std::string& name : r.output_names) {
+      const auto at = std::find(outputs.begin(), outputs.end(), name);
+      if (at == outputs.end()) throw std::runtime_error("the model has no output '" + name + "'");
+      outputs_.push_back(static_cast<size_t>(at - outputs.begin()));
+    }
+  }
+
+  Verification run() {
+    for (const Sizes& w : r_.worlds)
+      if (!all_seeds(w)) return std::move(v_);
+    SizePicker pick(r_);
+    std::set<std::string> missing;
+    for (const std::string& name : pick.names()) missing.insert(name);
+    if (missing.size() > 1 && !every_axis_at_once(pick, missing)) return std::move(v_);
+    for (const std::string& name : std::set<std::string>(missing))
+      if (!one_axis(pick, name, missing)) return std::move(v_);
+    for (const std::string& name : missing)
+      if (!pick.varied_by_worlds(name))
+        v_.gaps.push_back("axis '" + name + "' runs at no other size than the example's" +
+                          (refusal_.empty() ? "" : " (LibTorch: " + first_line(refusal_) + ")"));
+    return std::move(v_);
+  }
+
+ private:
+  // False when a mismatch ended the verification. Sizes that LibTorch refuses count for nothing.
+  bool all_seeds(const Sizes& sizes) {
+    bool counted = false;
+    for (int i = 0; i < r_.runs; ++i) {
+      const uint64_t seed = r_.seed + static_cast<uint64_t>(i);
+      std::optional<ReferenceRun> expected;
+      try {
+        expected = r_.reference(sizes, seed);
+      } catch (const std::runtime_error& e) {
+        refusal_ = e.what();
+        // The values, not the size, were at fault where another seed ran.
+        if (counted || i + 1 < r_.runs) continue;
+        accepted_ = counted;
+        return true;
+      }
+      counted = true;
+      if (!one_run(sizes, seed, *expected)) return false;
+    }
+    accepted_ = counted;
+    if (counted) ++v_.sizes;
+    return true;
+  }
+
+  bool every_axis_at_once(const SizePicker& pick, std::set<std::string>& missing) {
+    for (size_t k = 0; k < 4; ++k) {
+      Sizes sizes = r_.worlds[0];
+      for (const std::string& name : missing) {
+        const std::vector<int64_t> c = pick.candidates(name);
+        if (!c.empty()) sizes = pick.with(std::move(sizes), name, c[k % c.size()]);
+      }
+      if (!all_seeds(sizes)) return false;
+      if (!accepted_) continue;
+      std::erase_if(missing,
+                    [&](const std::string& name) { return !pick.candidates(name).empty(); });
+      return true;
+    }
+    return true;
+  }
+
+  bool one_axis(const SizePicker& pick, const std::string& name, std::set<std::string>& missing) {
+    for (const int64_t n : pick.candidates(name)) {
+      if (!all_seeds(pick.with(r_.worlds[0], name, n))) return false;
+      if (!accepted_) continue;
+      missing.erase(name);
+      return true;
+    }
+    return true;
+  }
+
+  bool one_run(const Sizes& sizes, uint64_t seed, const ReferenceRun& expected) {
+    const std::string where = " at " + sizes_text(r_, sizes) + ", seed " + std::to_string(seed);
+    std::vector<OrtValue> inputs;
+    for (const std::string& name : names_) {
+      const auto at = std::find(r_.leaf_names.begin(), r_.leaf_names.end(), name);
+      if (at == r_.leaf_names.end())
+        throw std::runtime_error("the model asks for an input '" + name + "' nobody gave");
+      OrtValue v;
+      v.tensor = expected.inputs[static_cast<size_t>(at - r_.leaf_names.begin())];
+      inputs.push_back(std::move(v));
+    }
+    std::vector<OrtValue> actual;
+    try {
+      actual = session_->run(inputs);
+    } catch (const std::runtime_error& e) {
+      v_.mismatch = "ONNX Runtime fails" + where + ": " + e.what();
+      return false;
+    }
+    ++v_.runs;
+    if (expected.outputs.size() != r_.output_names.size()) {
+      v_.mismatch = "LibTorch gives " + plural(expected.outputs.size(), "output") + ", the model " +
+                    std::to_string(r_.output_names.size()) + where;
+      return false;
+    }
+    for (size_t i = 0; i < expected.outputs.size(); ++i) {
+      const std::string what = difference(i, actual[outputs_[i]], expected.outputs[i]);
+      if (what.empty()) continue;
+      v_.mismatch =
+          "output '" + r_.output_names[i] + "' differs from LibTorch's" + where + ": " + what;
+      return false;
+    }
+    return true;
+  }
+
+  std::string difference(size_t output, const OrtValue& actual, const OrtValue& expected) {
+    if (actual.kind != expected.kind) return "a sequence and a tensor";
+    if (expected.kind == OrtValue::Kind::Tensor)
+      return difference(output, *actual.tensor, *expected.tensor);
+    if (actual.sequence.size() != expected.sequence.size())
+      return plural(actual.sequence.size(), "element") + ", LibTorch has " +
+             std::to_string(expected.sequence.size());
+    for (size_t i = 0; i < expected.sequence.size(); ++i) {
+      const std::string what = difference(output, *actual.sequence[i], *expected.sequence[i]);
+      if (!what.empty()) return "element " + std::to_string(i) + ": " + what;
+    }
+    return {};
+  }
+
+  std::string difference(size_t output, const Tensor& actual, const Tensor& expected) {
+    const Comparison c = compare(actual, expected, tolerance(r_.output_names[output]));
+    v_.max_abs = std::max(v_.max_abs, c.max_abs);
+    return c.ok ? std::string() : c.message.empty() ? "it is another" : c.message;
+  }
+
+  Tolerance tolerance(const std::string& output) const {
+    Tolerance t;
+    for (const bool general : {true, false}) {  // what is said for one output outweighs the rest
+      for (const auto& [name, v] : r_.atol)
+        if (general ? name.empty() : name == output) t.atol = v;
+      for (const auto& [name, v] : r_.rtol)
+        if (general ? name.empty() : name == output) t.rtol = v;
+    }
+    return t;
+  }
+
+  const Request& r_;
+  std::unique_ptr<Ort::Session> session_;
+  std::vector<std::string> names_;
+  std::vector<size_t> outputs_;  // position in the session's outputs
+  bool accepted_ = false;        // whether LibTorch ran the last sizes
+  std::string refusal_;
+  Verification v_;
+};
+
+}  // namespace
+
+std::string Verification::line() const {
+  char error[32];
+  std::snprintf(error, sizeof error, "%.2g", max_abs);
+  return "verified: " + plural(runs, "run") + ", " + plural(sizes, "size") + ", max abs error " +
+         error;
+}
+
+Verification verify_model(Ort& ort, const Request& r) { return Driver(ort, r).run(); }
+
+}  // namespace oe::verify

@@ -1,0 +1,73 @@
+// Expansions that need more than a few lines or that several rungs use. Each is exact unless its
+// comment says otherwise.
+#pragma once
+
+#include <string_view>
+
+#include "opsets/rewriter.h"
+
+namespace oe::opsets {
+
+// --- parts
+// Replaces the node by the function body in its schema, which passes through the rung again.
+// Throws NotExpressible when there is none.
+void expand_body(Rewriter& r, ir::Node& n);
+// (x - mean) / sqrt(variance + epsilon) over `axes`; axes count from 0. In x's own type.
+Value normalize(Rewriter& r, Value x, const Ints& axes, double epsilon);
+// Running "Add" or "Mul" along a constant axis, one step after the other.
+Value cumulate(Rewriter& r, std::string_view op, Value x, Value axis, bool exclusive,
+               bool from_end);
+// int64; a bound that is null does not bind.
+Value clamp(Rewriter& r, Value v, Value low, Value high);
+// Negative int64 indices count from the end: i < 0 ? i + size : i.
+Value wrap_indices(Rewriter& r, Value indices, Value size);
+// Positions in `data` with its first axes flattened: `coordinates[i]` indexes axis i (int64,
+// broadcast against each other).
+Value linear_index(Rewriter& r, Value data, const Values& coordinates);
+// Constant padding by concatenation: any element type, computed and negative pads. `value` is 0-d.
+Value pad_by_concat(Rewriter& r, Value x, Value pads, Value value);
+
+// --- whole nodes
+// The `axes` input of a reduction becomes an attribute.
+void reduce_axes_to_attribute(Rewriter& r, ir::Node& n);
+// x * sigmoid(alpha x).
+void swish(Rewriter& r, ir::Node& n);
+// max(0, x) + min(0, alpha (exp(x / alpha) - 1)).
+void celu(Rewriter& r, ir::Node& n);
+// Elu, Selu, LeakyRelu, PRelu, HardSigmoid, Softplus and Softsign in simpler operators.
+void plain_activation(Rewriter& r, ir::Node& n);
+// Relu of integers.
+void relu_as_max(Rewriter& r, ir::Node& n);
+// LSTM, GRU and RNN with layout = 1, which puts the batch first in X, Y and the states.
+void time_first(Rewriter& r, ir::Node& n);
+// Gemm without factors as MatMul and Add.
+void gemm_of_integers(Rewriter& r, ir::Node& n);
+// Coordinates of a grid, by a matrix product.
+void affine_grid(Rewriter& r, ir::Node& n);
+// OneHot as the two values, picked by whether an index equals the position.
+void one_hot_by_compare(Rewriter& r, ir::Node& n);
+// Reductions of duplicates as a loop over the updates: they meet in order. `combine` names the
+// operator: "Add", "Mul", "Max" or "Min".
+void scatter_elements_loop(Rewriter& r, ir::Node& n, std::string_view combine);
+void scatter_nd_loop(Rewriter& r, ir::Node& n, std::string_view combine);
+// By flattened positions, for opsets below 11.
+void flat_gather_elements(Rewriter& r, ir::Node& n);
+void flat_gather_nd(Rewriter& r, ir::Node& n);
+void flat_scatter_nd(Rewriter& r, ir::Node& n);
+void reverse_sequence(Rewriter& r, ir::Node& n);
+// Pad in wrap, reflect or edge mode with computed indices.
+void pad_by_index(Rewriter& r, ir::Node& n);
+// ceil_mode of AveragePool and MaxPool as padding at the end, for opsets below 10.
+void ceil_pool(Rewriter& r, ir::Node& n);
+// Resize in opset-11 form: as Resize-10 where that says the same, else by picking and weighting
+// samples along each axis.
+void resize_by_samples(Rewriter& r, ir::Node& n);
+// BitwiseAnd, BitwiseOr, BitwiseXor digit by digit; BitwiseNot.
+void bitwise(Rewriter& r, ir::Node& n);
+void bitwise_not(Rewriter& r, ir::Node& n);
+// Transposes, sums and products of matrices.
+void einsum(Rewriter& r, ir::Node& n);
+// Shifted copies of each block position, added.
+void col_to_im(Rewriter& r, ir::Node& n);
+
+}  // namespace oe::opsets

@@ -1,0 +1,210 @@
+// Einsum by matrix products, and Col2Im by shifted copies.
+#include <algorithm>
+#include <set>
+
+#include "opsets/expand.h"
+
+namespace oe::opsets {
+namespace {
+
+struct Term {
+  Value value = nullptr;
+  std::string labels;  // one character an axis
+};
+
+bool has(const std::string& s, char c) { return s.find(c) != std::string::npos; }
+
+Value arranged(Rewriter& r, const Term& t, const std::string& order) {
+  Ints perm;
+  for (char c : order) perm.push_back(static_cast<int64_t>(t.labels.find(c)));
+  return r.transpose(t.value, perm);
+}
+
+// Sums away the labels that nobody else needs.
+Term reduced(Rewriter& r, Term t, const std::string& needed) {
+  Ints axes;
+  std::string left;
+  for (size_t i = 0; i < t.labels.size(); ++i) {
+    if (has(needed, t.labels[i]))
+      left += t.labels[i];
+    else
+      axes.push_back(static_cast<int64_t>(i));
+  }
+  if (axes.empty()) return t;
+  return {r.reduce("ReduceSum", t.value, axes, false), left};
+}
+
+Term product(Rewriter& r, Term a, Term b, const std::string& needed) {
+  a = reduced(r, a, needed + b.labels);
+  b = reduced(r, b, needed + a.labels);
+  std::string batch, left, right, inner;
+  for (char c : a.labels) (has(b.labels, c) ? (has(needed, c) ? batch : inner) : left) += c;
+  for (char c : b.labels)
+    if (!has(a.labels, c)) right += c;
+  const auto size = [&](char c) {
+    const Term& t = has(a.labels, c) ? a : b;
+    return r.vector(r.size(t.value, static_cast<int64_t>(t.labels.find(c))));
+  };
+  const auto sizes = [&](const std::string& labels) {
+    Values v;
+    for (char c : labels) v.push_back(size(c));
+    return v;
+  };
+  const auto total = [&](const std::string& labels) {
+    Value v = r.i64s({1});
+    for (char c : labels) v = r.mul(v, size(c));
+    return v;
+  };
+  const auto folded = [&](const Term& t, const std::string& rows, const std::string& columns) {
+    Values shape = sizes(batch);
+    shape.push_back(total(rows));
+    shape.push_back(total(columns));
+    return r.reshape(arranged(r, t, batch + rows + columns), r.concat(shape, 0),
+                     static_cast<int64_t>(batch.size()) + 2);
+  };
+  Value m = r.op("MatMul", {folded(a, left, inner), folded(b, inner, right)}, {},
+                 Rewriter::ranked(r.dtype(a.value), static_cast<int64_t>(batch.size()) + 2));
+  const std::string labels = batch + left + right;
+  const Values shape = sizes(labels);
+  Value y = r.reshape(m, shape.empty() ? r.i64s({}) : r.concat(shape, 0),
+                      static_cast<int64_t>(labels.size()));
+  return {y, labels};
+}
+
+}  // namespace
+
+void einsum(Rewriter& r, ir::Node& n) {
+  std::string equation = n.attributes.get_or<std::string>("equation", "");
+  std::erase(equation, ' ');
+  const size_t arrow = equation.find("->");
+  std::string left = equation.substr(0, arrow), output;
+  if (equation.find('.') != std::string::npos)
+    throw NotExpressible{"needs opset 12 or later for an equation with '...'"};
+  std::vector<Term> terms;
+  for (size_t i = 0, from = 0; i < n.inputs.size(); ++i) {
+    const size_t to = std::min(left.find(',', from), left.size());
+    terms.push_back({n.input(i), left.substr(from, to - from)});
+    from = to + 1;
+    const std::string& labels = terms.back().labels;
+    if (std::set<char>(labels.begin(), labels.end()).size() != labels.size())
+      throw NotExpressible{"needs opset 12 or later for a label that occurs twice in an operand"};
+  }
+  if (arrow != std::string::npos) {
+    output = equation.substr(arrow + 2);
+  } else {  // labels that occur once, in alphabetical order
+    std::string all = left;
+    std::erase(all, ',');
+    const std::set<char> unique(all.begin(), all.end());
+    for (char c : unique)
+      if (std::count(all.begin(), all.end(), c) == 1) output += c;
+  }
+  Term result = terms[0];
+  for (size_t i = 1; i < terms.size(); ++i) {
+    std::string needed = output;
+    for (size_t j = i + 1; j < terms.size(); ++j) needed += terms[j].labels;
+    result = product(r, result, terms[i], needed);
+  }
+  result = reduced(r, result, output);
+  r.bind(n.outputs[0], arranged(r, result, output));
+}
+
+void affine_grid(Rewriter& r, ir::Node& n) {
+  Value theta = n.input(0), size = n.input(1);
+  const DType t = r.dtype(theta);
+  const bool corners = n.attributes.get_or<int64_t>("align_corners", 0) != 0;
+  const auto length = r.dim(size, 0);
+  if (!length) throw NotExpressible{};
+  const int64_t axes = *length - 2;
+  const auto known = r.ints(size);
+  // Along each axis -1 ... 1, between the centres or between the edges of the outer pixels.
+  Values extents, columns;
+  for (int64_t a = 0; a < axes; ++a) {
+    const auto i = static_cast<size_t>(a + 2);
+    extents.push_back(known ? r.i64((*known)[i]) : r.gather(size, r.i64(a + 2), 0));
+  }
+  Value shape = r.i64s({});
+  for (Value e : extents) shape = r.concat({shape, r.vector(e)}, 0);
+  for (int64_t a = axes - 1; a >= 0; --a) {  // x, the last axis, comes first
+    Value count = extents[static_cast<size_t>(a)];
+    Value i = r.cast(r.arange(count), t), one = r.number(1, t), two = r.number(2, t), x = nullptr;
+    if (corners) {
+      Value last = r.cast(clamp(r, r.sub(count, r.i64(1)), r.i64(1), nullptr), t);
+      x = r.op("Sub", {r.op("Div", {r.op("Mul", {i, two}), last}), one});
+    } else {
+      Value odd = r.op("Add", {r.op("Mul", {i, two}), one});
+      x = r.op("Sub", {r.op("Div", {odd, r.cast(count, t)}), one});
+    }
+    Ints others;
+    for (int64_t b = 0; b <= axes; ++b)
+      if (b != a) others.push_back(b);
+    columns.push_back(r.expand(r.unsqueeze(x, others), r.concat({shape, r.i64s({1})}, 0)));
+  }
+  columns.push_back(r.full(r.concat({shape, r.i64s({1})}, 0), r.number(1, t)));
+  Value points = r.reshape(r.concat(columns, axes), Ints{-1, axes + 1});
+  Value grid = r.op("MatMul", {points, r.transpose(theta, {0, 2, 1})}, {}, r.ranked(t, 3));
+  Value result = r.concat({r.vector(r.size(theta, 0)), shape, r.i64s({axes})}, 0);
+  r.bind(n.outputs[0], r.reshape(grid, result, axes + 2));
+}
+
+void col_to_im(Rewriter& r, ir::Node& n) {
+  const auto image = r.ints(n.input(1)), block = r.ints(n.input(2));
+  if (!image || !block)
+    throw NotExpressible{"needs opset 18 or later where the sizes are computed"};
+  Value x = n.input(0);
+  const size_t axes = image->size();
+  const auto strides = n.attributes.get_or<Ints>("strides", Ints(axes, 1));
+  const auto dilations = n.attributes.get_or<Ints>("dilations", Ints(axes, 1));
+  const auto pads = n.attributes.get_or<Ints>("pads", Ints(2 * axes, 0));
+  const auto rank = static_cast<int64_t>(axes) + 2;
+  Ints canvas, counts;  // padded image, and number of blocks along each axis
+  int64_t positions = 1;
+  for (size_t i = 0; i < axes; ++i) {
+    canvas.push_back((*image)[i] + pads[i] + pads[i + axes]);
+    counts.push_back((canvas[i] - dilations[i] * ((*block)[i] - 1) - 1) / strides[i] + 1);
+    positions *= (*block)[i];
+  }
+  Ints shape = {0, -1, positions};
+  shape.insert(shape.end(), counts.begin(), counts.end());
+  Value columns = r.reshape(x, shape);
+  const auto padded = [&](Value v, Ints low, Ints high) {
+    low.insert(low.end(), high.begin(), high.end());
+    const auto length = static_cast<int64_t>(low.size()) / 2;
+    return r.op("Pad", {v, r.i64s(low)}, {}, Rewriter::ranked(r.dtype(v), length));
+  };
+  Value sum = nullptr;
+  for (int64_t p = 0; p < positions; ++p) {
+    Value part = r.gather(columns, r.i64(p), 2);
+    Ints size = counts, low(axes + 2, 0), high(axes + 2, 0);
+    int64_t rest = p;
+    for (size_t i = axes; i-- > 0;) {
+      const int64_t offset = rest % (*block)[i] * dilations[i];
+      rest /= (*block)[i];
+      if (strides[i] > 1) {  // zeros between the blocks
+        Ints split = {0, 0};
+        split.insert(split.end(), size.begin(), size.end());
+        split.insert(split.begin() + static_cast<ptrdiff_t>(i) + 3, 1);
+        Ints none(split.size(), 0), gap(split.size(), 0);
+        gap[i + 3] = strides[i] - 1;
+        Value apart = padded(r.reshape(part, split), none, gap);
+        size[i] *= strides[i];
+        Ints joined = {0, 0};
+        joined.insert(joined.end(), size.begin(), size.end());
+        part = r.reshape(apart, joined);
+      }
+      low[i + 2] = offset;
+      high[i + 2] = canvas[i] - offset - size[i];  // negative: cuts off zeros
+    }
+    part = padded(part, low, high);
+    sum = sum ? r.op("Add", {sum, part}) : part;
+  }
+  Ints low(axes + 2, 0), high(axes + 2, 0);
+  for (size_t i = 0; i < axes; ++i) {
+    low[i + 2] = -pads[i];
+    high[i + 2] = -pads[i + axes];
+  }
+  Value y = padded(sum, low, high);
+  y->type = Rewriter::ranked(r.dtype(x), rank);
+  r.bind(n.outputs[0], y);
+}
+
+}  // namespace oe::opsets

@@ -1,0 +1,367 @@
+// Opset 11: negative axes, sequences, inputs of Clip and Pad, Range, CumSum, Round, ScatterND.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "opsets/expand.h"
+#include "opsets/rung.h"
+
+namespace oe::opsets {
+namespace {
+
+// Negative axes are new. Indices of Gather may be negative only from here on too; ONNX Runtime
+// takes them at every opset, and constant ones are wrapped.
+void wrap_axes(Rewriter& r, ir::Node& n) {
+  const bool grows = n.op == "Unsqueeze";
+  if (auto* axis = n.attributes.find("axis"))
+    if (auto* a = std::get_if<int64_t>(axis); a && *a < 0) *a = r.wrap(*a, r.rank(n.input(0)));
+  if (auto* axes = n.attributes.find("axes"))
+    if (auto* list = std::get_if<Ints>(axes)) {
+      const auto added = grows ? static_cast<int64_t>(list->size()) : 0;
+      for (int64_t& a : *list)
+        if (a < 0) a = r.wrap(a, r.rank(n.input(0)) + added);
+    }
+  r.keep();
+}
+
+void gather(Rewriter& r, ir::Node& n) {
+  Value x = n.input(0);
+  auto axis = n.attributes.get_or<int64_t>("axis", 0);
+  if (axis < 0) n.attributes.set("axis", axis = r.wrap(axis, r.rank(x)));
+  if (const auto indices = r.ints(n.input(1));
+      indices && std::any_of(indices->begin(), indices->end(), [](int64_t i) { return i < 0; }))
+    n.inputs[1] = wrap_indices(r, r.cast(n.input(1), DType::Int64), r.size(x, axis));
+  r.keep();
+}
+
+// Shape inference of opset 10 says that a constant piece of an axis with a name is as long as the
+// axis, and ONNX Runtime plans its buffers by that. Of a computed end it says nothing. Below 10 the
+// bounds are attributes, of which inference is right.
+void compute_ends(Rewriter& r, ir::Node& n) {
+  Value x = n.input(0);
+  const auto starts = r.ints(n.input(1)), ends = r.ints(n.input(2));
+  const auto axes = n.input(3) ? r.ints(n.input(3)) : std::nullopt;
+  const auto steps = n.input(4) ? r.ints(n.input(4)) : Ints{};
+  if (!starts || !ends || !axes || !steps || !x->rank()) return;
+  Values computed;
+  bool needed = false;
+  for (size_t i = 0; i < axes->size(); ++i) {
+    const int64_t step = steps->empty() ? 1 : (*steps)[i], end = (*ends)[i];
+    const bool whole = (*starts)[i] == 0 && end == INT64_MAX && step == 1;
+    if (whole || step < 0 || r.dim(x, (*axes)[i])) {
+      computed.push_back(r.i64s({end}));
+      continue;
+    }
+    needed = true;
+    Value size = r.size(x, (*axes)[i]);
+    Value e = end == INT64_MAX ? size : clamp(r, wrap_indices(r, r.i64(end), size), r.i64(0), size);
+    computed.push_back(r.vector(e));
+  }
+  if (needed) n.inputs[2] = computed.size() == 1 ? computed[0] : r.concat(computed, 0);
+}
+
+void slice(Rewriter& r, ir::Node& n) {
+  if (const auto axes = n.input(3) ? r.ints(n.input(3)) : std::nullopt) {
+    Ints wrapped = *axes;
+    for (int64_t& a : wrapped)
+      if (a < 0) a = r.wrap(a, r.rank(n.input(0)));
+    n.inputs[3] = r.i64s(wrapped);
+    // The other vectors have to have the type of this one.
+    for (size_t i : {1, 2, 4})
+      if (n.input(i)) {
+        const auto known = r.ints(n.input(i));
+        n.inputs[i] = known ? r.i64s(*known) : r.cast(n.input(i), DType::Int64);
+      }
+  }
+  if (r.context().target == 10) compute_ends(r, n);
+  r.keep();
+}
+
+void one_hot(Rewriter& r, ir::Node& n) {
+  const auto axis = n.attributes.get_or<int64_t>("axis", -1);
+  if (axis < -1) n.attributes.set("axis", r.wrap(axis, r.rank(n.input(0)) + 1));
+  Value indices = n.input(0);
+  if (is_integer(r.dtype(indices))) {
+    Value depth = r.cast(n.input(1), DType::Int64);
+    if (depth->rank() != 0) depth = r.reshape(depth, Ints{});
+    n.inputs[0] = wrap_indices(r, r.cast(indices, DType::Int64), depth);
+  }
+  r.keep();
+}
+
+// Below 11 the power of two is looked up, because integers have no Pow.
+void bit_shift(Rewriter& r, ir::Node& n) {
+  Ints powers, complements;
+  for (int i = 0; i < 64; ++i) powers.push_back(static_cast<int64_t>(uint64_t{1} << i));
+  for (int i = 0; i < 64; ++i)
+    complements.push_back(i == 0 ? 0 : powers[static_cast<size_t>(64 - i)] / 2);
+  const DType t = r.dtype(n.input(0));
+  Value x = r.cast(n.input(0), DType::Int64), y = r.cast(n.input(1), DType::Int64);
+  Value power = r.gather(r.i64s(powers), y, 0);
+  if (n.attributes.get_or<std::string>("direction", "") == "LEFT")
+    return r.bind(n.outputs[0], r.cast(r.op("Mul", {x, power}), t));
+  if (t != DType::UInt64) {
+    const auto amount = r.scalar(n.input(1));
+    if (byte_size(t) < 8 || (amount && *amount < 63))
+      return r.bind(n.outputs[0], r.cast(r.op("Div", {x, power}), t));
+  }
+  // Seen as int64 the top bit is the sign: it is taken off, and put back shifted.
+  Value lowest = r.i64(std::numeric_limits<int64_t>::min()), zero = r.i64(0);
+  Value top = r.less(x, zero);
+  Value low = r.where(top, r.op("Sub", {x, lowest}), x);
+  Ints high_bits;
+  for (int i = 0; i < 64; ++i) high_bits.push_back(static_cast<int64_t>(uint64_t{1} << (63 - i)));
+  Value moved_top = r.where(top, r.gather(r.i64s(high_bits), y, 0), zero);
+  // 2^63 is negative as a divisor; what is left after the top bit was taken is below it anyway.
+  Value quotient = r.where(r.less(power, zero), zero, r.op("Div", {low, power}));
+  r.bind(n.outputs[0], r.cast(r.op("Add", {quotient, moved_top}), t));
+}
+
+// Bounds become attributes where they are constants that a float holds exactly.
+void clip(Rewriter& r, ir::Node& n) {
+  Value x = n.input(0), low = n.input(1), high = n.input(2);
+  const auto as_float = [&](Value v, float fallback) -> std::optional<float> {
+    if (!v) return fallback;
+    const auto d = r.scalar(v);
+    if (!d || static_cast<double>(static_cast<float>(*d)) != *d) return std::nullopt;
+    return static_cast<float>(*d);
+  };
+  const float infinity = std::numeric_limits<float>::infinity();
+  const auto lo = as_float(low, -infinity), hi = as_float(high, infinity);
+  if (lo && hi && *lo <= *hi) {
+    n.inputs.resize(1);
+    n.attributes.set("min", *lo);
+    n.attributes.set("max", *hi);
+    return r.keep();
+  }
+  Value y = x;
+  if (low) y = r.op("Max", {y, low});
+  if (high) y = r.op("Min", {y, high});
+  r.bind(n.outputs[0], y);
+}
+
+void cum_sum(Rewriter& r, ir::Node& n) {
+  const bool exclusive = n.attributes.get_or<int64_t>("exclusive", 0) != 0;
+  const bool from_end = n.attributes.get_or<int64_t>("reverse", 0) != 0;
+  r.bind(n.outputs[0], cumulate(r, "Add", n.input(0), n.input(1), exclusive, from_end));
+}
+
+void depth_to_space(Rewriter& r, ir::Node& n) {
+  const auto mode = n.attributes.get_or<std::string>("mode", "DCR");
+  n.attributes.erase("mode");
+  if (mode == "DCR") return r.keep();
+  Value x = n.input(0);
+  const int64_t b = n.attributes.get_or<int64_t>("blocksize", 1);
+  const auto at = [&](int64_t axis) { return r.vector(r.size(x, axis)); };
+  Value block = r.i64s({b});
+  Value depth = r.div(at(1), r.i64s({b * b}));
+  Value split = r.reshape(x, r.concat({at(0), depth, block, block, at(2), at(3)}, 0), 6);
+  Value turned = r.transpose(split, {0, 1, 4, 2, 5, 3});
+  Value shape = r.concat({at(0), depth, r.mul(at(2), block), r.mul(at(3), block)}, 0);
+  r.bind(n.outputs[0], r.reshape(turned, shape, 4));
+}
+
+void equal(Rewriter& r, ir::Node& n) {
+  const DType t = r.dtype(n.input(0));
+  if (t == DType::Bool || t == DType::Int32 || t == DType::Int64) return r.keep();
+  r.bind(n.outputs[0], r.equal(n.input(0), n.input(1)));
+}
+
+void gemm(Rewriter& r, ir::Node& n) {
+  if (!n.input(2)) {
+    n.inputs.resize(3);
+    n.inputs[2] = r.number(0, r.dtype(n.input(0)));
+  }
+  r.keep();
+}
+
+void pad(Rewriter& r, ir::Node& n) {
+  Value x = n.input(0), value = n.input(2);
+  const DType t = r.dtype(x);
+  const auto mode = n.attributes.get_or<std::string>("mode", "constant");
+  const auto pads = r.ints(n.input(1));
+  const auto fill = value ? r.scalar(value) : 0.0;
+  const bool exact = fill && static_cast<double>(static_cast<float>(*fill)) == *fill;
+  const bool has_infinity = fill && std::isinf(*fill);
+  if (pads && is_float(t) && (mode != "constant" || exact || has_infinity)) {
+    n.inputs.resize(1);
+    n.attributes.set("pads", *pads);
+    if (mode == "constant") n.attributes.set("value", static_cast<float>(*fill));
+    return r.keep();
+  }
+  if (mode != "constant") return pad_by_index(r, n);
+  if (!value) value = r.number(0, t);
+  if (value->rank() != 0) value = r.reshape(value, Ints{});
+  r.bind(n.outputs[0], pad_by_concat(r, x, n.input(1), value));
+}
+
+// start + i * delta for i below ceil((limit - start) / delta)
+void range(Rewriter& r, ir::Node& n) {
+  Value start = n.input(0), limit = n.input(1), delta = n.input(2);
+  const DType t = r.dtype(start);
+  Value count = nullptr;
+  const auto step = r.scalar(delta), first = r.scalar(start);
+  if (is_integer(t)) {
+    Value span = r.cast(r.sub(limit, start), DType::Int64), by = r.cast(delta, DType::Int64);
+    if (step != 1) {
+      // Rounded away from zero; a negative count means none.
+      Value one = r.i64(1);
+      Value down = step ? r.number(*step > 0 ? 0 : 1, DType::Bool) : r.less(by, r.i64(0));
+      Value slack = step ? r.i64(*step > 0 ? static_cast<int64_t>(*step) - 1
+                                           : static_cast<int64_t>(*step) + 1)
+                         : r.sub(by, r.where(down, r.i64(-1), one));
+      span = r.div(r.add(span, slack), by);
+    }
+    count = clamp(r, span, r.i64(0), nullptr);
+  } else {
+    Value steps = r.op("Ceil", {r.op("Div", {r.op("Sub", {limit, start}), delta})});
+    count = r.cast(r.op("Max", {steps, r.number(0, t)}), DType::Int64);
+  }
+  Value y = r.cast(r.arange(count), t);
+  if (step != 1) y = t == DType::Int64 ? r.mul(y, delta) : r.op("Mul", {y, delta});
+  if (first != 0) y = t == DType::Int64 ? r.add(y, start) : r.op("Add", {y, start});
+  r.bind(n.outputs[0], y);
+}
+
+// To the nearest, halves to the even neighbour.
+void round(Rewriter& r, ir::Node& n) {
+  Value x = n.input(0);
+  const DType t = r.dtype(x);
+  Value half = r.number(0.5, t), floor = r.op("Floor", {x});
+  Value rest = r.op("Sub", {x, floor});
+  // floor is odd where floor - 2 * Floor(floor / 2) is one; NaN compares as false everywhere.
+  Value even = r.op("Floor", {r.op("Mul", {floor, half})});
+  Value parity = r.op("Sub", {floor, r.op("Add", {even, even})});
+  Value tie_up =
+      r.op("And", {r.op("Not", {r.op("Less", {rest, half})}), r.op("Greater", {parity, half})});
+  Value up = r.op("Or", {r.op("Greater", {rest, half}), tie_up});
+  r.bind(n.outputs[0], r.op("Add", {floor, r.cast(up, t)}));
+}
+
+void scatter_elements(Rewriter& r, ir::Node& n) {
+  Value x = n.input(0);
+  auto axis = n.attributes.get_or<int64_t>("axis", 0);
+  if (axis < 0) n.attributes.set("axis", axis = r.wrap(axis, r.rank(x)));
+  n.inputs[1] = wrap_indices(r, r.cast(n.input(1), DType::Int64), r.size(x, axis));
+  n.op = "Scatter";
+  r.keep();
+}
+
+// The k smallest are the k largest of the negated.
+void top_k(Rewriter& r, ir::Node& n) {
+  Value x = n.input(0);
+  const bool largest = n.attributes.get_or<int64_t>("largest", 1) != 0;
+  n.attributes.erase("largest");
+  n.attributes.erase("sorted");  // sorted is one of the orders that unsorted allows
+  const auto axis = n.attributes.get_or<int64_t>("axis", -1);
+  if (axis < -1) n.attributes.set("axis", r.wrap(axis, r.rank(x)));
+  const DType t = r.dtype(x);
+  if (is_integer(t) && byte_size(t) == 8)
+    throw NotExpressible{"needs opset 11 or later for element type " + std::string(oe::name(t))};
+  if (largest && !is_integer(t)) return r.keep();
+  const DType c = is_integer(t) ? DType::Double : t;
+  n.inputs[0] = r.cast(x, c);
+  if (!largest) n.inputs[0] = r.op("Neg", {n.inputs[0]});
+  Value out = r.detach(0);
+  Value values = n.outputs[0];
+  values->type.dtype = c;
+  r.keep();
+  if (!largest) values = r.op("Neg", {values});
+  r.bind(out, r.cast(values, t));
+}
+
+// Below 11 a Loop carries at least one value.
+void loop(Rewriter& r, ir::Node& n) {
+  n.inputs.resize(std::max<size_t>(n.inputs.size(), 2));
+  if (n.inputs.size() > 2) return r.keep();
+  ir::Model& m = r.model();
+  const auto* body = n.attributes.get<std::shared_ptr<ir::Graph>>("body");
+  if (!body) throw NotExpressible{};
+  const ir::Type type = r.ranked(DType::Int64, 0);
+  Value state = m.new_value("state", type), next = m.new_value("state_out", type);
+  (*body)->inputs.push_back(state);
+  (*body)->nodes.push_back(ir::make_node(m, n.name + "_state", "Identity", {state}, {next}));
+  (*body)->outputs.insert((*body)->outputs.begin() + 1, next);
+  n.inputs.push_back(r.i64(0));
+  n.outputs.insert(n.outputs.begin(), m.new_value("state_final", type));
+  n.outputs[0]->producer = &n;
+  r.keep();
+}
+
+void scan(Rewriter& r, ir::Node& n) {
+  for (const char* name : {"scan_input_axes", "scan_output_axes"})
+    if (const auto* axes = n.attributes.get<Ints>(name))
+      for (int64_t a : *axes)
+        if (a < 0) throw NotExpressible{"needs opset 11 or later for negative scan axes"};
+  r.keep();
+}
+
+constexpr Row rows[] = {
+    rewrite("ArgMax", wrap_axes),
+    rewrite("ArgMin", wrap_axes),
+    same("AveragePool"),
+    rewrite("BitShift", bit_shift),
+    rewrite("Clip", clip),
+    rewrite("Compress", wrap_axes),
+    rewrite("Concat", wrap_axes),
+    needs("ConcatFromSequence"),
+    defaults("Constant"),
+    same("Conv"),
+    same("ConvTranspose"),
+    rewrite("CumSum", cum_sum),
+    rewrite("DepthToSpace", depth_to_space),
+    needs("Det"),
+    body("DynamicQuantizeLinear"),
+    rewrite("Equal", equal),
+    rewrite("Flatten", wrap_axes),
+    rewrite("Gather", gather),
+    rewrite("GatherElements", flat_gather_elements),
+    rewrite("GatherND", flat_gather_nd),
+    rewrite("Gemm", gemm),
+    rewrite("Hardmax", wrap_axes),
+    same("If"),
+    rewrite("LogSoftmax", wrap_axes),
+    rewrite("Loop", loop),
+    same("LpPool"),
+    same("MaxPool"),
+    same("MaxUnpool"),
+    same("NonMaxSuppression"),
+    rewrite("OneHot", one_hot),
+    rewrite("Pad", pad),
+    rewrite("Range", range),
+    rewrite("ReduceL1", wrap_axes),
+    rewrite("ReduceL2", wrap_axes),
+    rewrite("ReduceLogSum", wrap_axes),
+    rewrite("ReduceLogSumExp", wrap_axes),
+    rewrite("ReduceMax", wrap_axes),
+    rewrite("ReduceMean", wrap_axes),
+    rewrite("ReduceMin", wrap_axes),
+    rewrite("ReduceProd", wrap_axes),
+    rewrite("ReduceSum", wrap_axes),
+    rewrite("ReduceSumSquare", wrap_axes),
+    rewrite("Resize", resize_by_samples),
+    rewrite("Round", round),
+    rewrite("Scan", scan),
+    rewrite("ScatterElements", scatter_elements),
+    rewrite("ScatterND", flat_scatter_nd),
+    needs("SequenceAt"),
+    needs("SequenceConstruct"),
+    needs("SequenceEmpty"),
+    needs("SequenceErase"),
+    needs("SequenceInsert"),
+    needs("SequenceLength"),
+    rewrite("Slice", slice),
+    rewrite("Softmax", wrap_axes),
+    rewrite("Split", wrap_axes),
+    needs("SplitToSequence"),
+    rewrite("Squeeze", wrap_axes),
+    rewrite("TopK", top_k),
+    needs("Unique"),
+    rewrite("Unsqueeze", wrap_axes),
+};
+
+}  // namespace
+
+Rung opset_11() { return rows; }
+
+}  // namespace oe::opsets

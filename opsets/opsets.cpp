@@ -1,0 +1,243 @@
+// The ladder: applies the rungs from the model's opset down to the target, then the type pass.
+#include "opsets/opsets.h"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+#include "lib/onnx/onnx.h"
+#include "lib/onnx/schema.h"
+#include "opsets/expand.h"
+#include "opsets/rung.h"
+#include "opsets/types.h"
+
+namespace oe::opsets {
+namespace {
+
+constexpr int kNewest = 28;
+
+using Table = std::unordered_map<std::string_view, const Row*>;
+
+// Rows by operator, for every rung; built once.
+const Table& table(int n) {
+  static const auto tables = [] {
+    std::array<Table, kNewest + 1> t;
+    for (int i = 8; i <= kNewest; ++i)
+      for (const Row& row : rung(i)) t[static_cast<size_t>(i)].emplace(row.op, &row);
+    return t;
+  }();
+  return tables[static_cast<size_t>(n)];
+}
+
+bool all_ones(const ir::Attribute& a) {
+  const auto* v = std::get_if<Ints>(&a);
+  return v && std::all_of(v->begin(), v->end(), [](int64_t i) { return i == 1; });
+}
+
+// Removes what the schema below does not have, where it says nothing beyond the default.
+void drop_defaults(ir::Node& n, int opset) {
+  const onnx::Schema* above = onnx::find_schema("", n.op, opset);
+  const onnx::Schema* below = onnx::find_schema("", n.op, opset - 1);
+  if (!above || !below) throw NotExpressible{};
+  std::vector<std::string> dropped;
+  for (const auto& [name, value] : n.attributes) {
+    if (below->attribute(name)) continue;
+    const onnx::SchemaAttribute* a = above->attribute(name);
+    const bool is_default = a && (a->has_default ? a->default_value == value : all_ones(value));
+    if (!is_default)
+      throw NotExpressible{"needs opset " + std::to_string(opset) + " or later for attribute '" +
+                           name + "'"};
+    dropped.push_back(name);
+  }
+  for (const std::string& name : dropped) n.attributes.erase(name);
+  // A default that changed has to be spelled out.
+  for (const onnx::SchemaAttribute& a : above->attributes) {
+    const onnx::SchemaAttribute* old = below->attribute(a.name);
+    if (old && a.has_default && old->has_default && !(a.default_value == old->default_value) &&
+        !n.attributes.find(a.name))
+      n.attributes.set(a.name, a.default_value);
+  }
+  while (static_cast<int>(n.inputs.size()) > below->max_inputs && !n.inputs.back())
+    n.inputs.pop_back();
+  while (static_cast<int>(n.outputs.size()) > below->max_outputs && !n.outputs.back())
+    n.outputs.pop_back();
+  if (static_cast<int>(n.inputs.size()) > below->max_inputs ||
+      static_cast<int>(n.outputs.size()) > below->max_outputs)
+    throw NotExpressible{};
+}
+
+class Ladder {
+ public:
+  Ladder(ir::Model& m, Diagnostics& d, int64_t target) : context_(m), diagnostics_(d) {
+    context_.target = target;
+    for (const auto& n : m.graph.nodes) context_.note(*n);
+  }
+
+  void descend(int opset) {
+    const Table& rows = table(opset);
+    bool touches = false;
+    for (const std::string& op : context_.present) {
+      const auto it = rows.find(op);
+      touches = touches || (it != rows.end() && it->second->kind != Row::Kind::Same);
+    }
+    if (touches) walk(context_.model.graph, rows, opset);
+    context_.model.opsets[""] = opset - 1;
+    if (std::exchange(context_.untyped, false)) onnx::infer(context_.model);
+  }
+
+  // One report for each use, with the opset that removes all of its problems.
+  void report() {
+    for (const auto& [origin, problem] : by_origin_) report(problem);
+    for (const Diagnostic& problem : without_origin_) report(problem);
+  }
+
+ private:
+  void walk(ir::Graph& g, const Table& rows, int opset) {
+    Nodes in = std::exchange(g.nodes, {});
+    g.nodes.reserve(in.size());
+    for (auto& n : in) step(std::move(n), g.nodes, rows, opset);
+  }
+
+  void step(std::unique_ptr<ir::Node> n, Nodes& out, const Table& rows, int opset) {
+    for (auto& [name, a] : n->attributes)
+      if (auto* g = std::get_if<std::shared_ptr<ir::Graph>>(&a)) walk(**g, rows, opset);
+    const auto it = n->domain.empty() ? rows.find(n->op) : rows.end();
+    if (it == rows.end() || it->second->kind == Row::Kind::Same || failed_.contains(n.get())) {
+      out.push_back(std::move(n));
+      return;
+    }
+    const size_t start = out.size();
+    std::unique_ptr<ir::Node> saved = std::make_unique<ir::Node>(*n);
+    ir::Node* node = n.get();
+    try {
+      apply(*it->second, n, out, rows, opset);
+    } catch (const NotExpressible& e) {
+      // The node stays as it was; the run ends with an error, so nothing is written.
+      if (!n) {
+        for (size_t i = start; i < out.size(); ++i)
+          if (out[i].get() == node) n = std::move(out[i]);
+      }
+      out.resize(start);
+      *n = std::move(*saved);
+      for (Value v : n->outputs)
+        if (v) v->producer = node;
+      fail(*n, e, opset);
+      out.push_back(std::move(n));
+    }
+  }
+
+  void apply(const Row& row, std::unique_ptr<ir::Node>& n, Nodes& out, const Table& rows,
+             int opset) {
+    switch (row.kind) {
+      case Row::Kind::Same:
+        break;
+      case Row::Kind::Needs:
+        throw NotExpressible{};
+      case Row::Kind::Defaults:
+        drop_defaults(*n, opset);
+        out.push_back(std::move(n));
+        break;
+      case Row::Kind::Body:
+      case Row::Kind::Rewrite: {
+        const size_t start = out.size();
+        Rewriter r(context_, opset - 1, n, out);
+        row.kind == Row::Kind::Body ? expand_body(r, *n) : row.rewrite(r, *n);
+        if (!r.wants_again()) break;
+        Nodes added(std::make_move_iterator(out.begin() + static_cast<ptrdiff_t>(start)),
+                    std::make_move_iterator(out.end()));
+        out.resize(start);
+        for (auto& inner : added) step(std::move(inner), out, rows, opset);
+        break;
+      }
+    }
+  }
+
+  void fail(ir::Node& n, const NotExpressible& e, int opset) {
+    failed_.insert(&n);
+    Diagnostic d;
+    d.code = "OE5001";
+    d.op = n.origin && !n.origin->op.empty() ? n.origin->op : n.op;
+    d.needs_opset = e.opset > 0 ? e.opset : opset;
+    d.message =
+        e.why.empty() ? "needs opset " + std::to_string(d.needs_opset) + " or later" : e.why;
+    d.origin = n.origin;
+    if (!n.origin) {
+      without_origin_.push_back(std::move(d));
+      return;
+    }
+    const auto [it, fresh] = index_.try_emplace(n.origin.get(), by_origin_.size());
+    if (fresh)
+      by_origin_.emplace_back(n.origin.get(), std::move(d));
+    else if (by_origin_[it->second].second.needs_opset < d.needs_opset)
+      by_origin_[it->second].second = std::move(d);
+  }
+
+  void report(const Diagnostic& d) { diagnostics_.report(d); }
+
+  Context context_;
+  Diagnostics& diagnostics_;
+  std::unordered_set<const ir::Node*> failed_;
+  std::unordered_map<const Origin*, size_t> index_;
+  std::vector<std::pair<const Origin*, Diagnostic>> by_origin_;
+  std::vector<Diagnostic> without_origin_;
+};
+
+// Every value that a node or a graph output reads.
+std::unordered_set<const ir::Value*> read_values(ir::Graph& graph) {
+  std::unordered_set<const ir::Value*> read;
+  ir::for_each_graph(graph, [&](ir::Graph& g) {
+    for (const auto& n : g.nodes) read.insert(n->inputs.begin(), n->inputs.end());
+    read.insert(g.outputs.begin(), g.outputs.end());
+  });
+  return read;
+}
+
+// Constants that moved into attributes are no longer read; what nobody read before stays.
+void remove_unread(ir::Model& m, const std::unordered_set<const ir::Value*>& read_before,
+                   size_t values_before) {
+  const auto read = read_values(m.graph);
+  std::unordered_set<const ir::Value*> added;
+  for (size_t i = values_before; i < m.values.size(); ++i) added.insert(&m.values[i]);
+  const auto dead = [&](const ir::Value* v) {
+    return !read.contains(v) && (read_before.contains(v) || added.contains(v));
+  };
+  ir::for_each_graph(m.graph, [&](ir::Graph& g) {
+    std::erase_if(g.initializers, dead);
+    std::erase_if(g.nodes, [&](const auto& n) {
+      return n->is("Constant") && n->outputs[0] && dead(n->outputs[0]);
+    });
+  });
+}
+
+bool untyped(const ir::Value& v) {
+  return v.type.kind == ir::Type::Kind::Unknown ||
+         (v.type.kind == ir::Type::Kind::Tensor && v.type.dtype == DType::Undefined);
+}
+
+}  // namespace
+
+Rung rung(int n) {
+  static constexpr std::array rungs = {opset_08, opset_09, opset_10, opset_11, opset_12, opset_13,
+                                       opset_14, opset_15, opset_16, opset_17, opset_18, opset_19,
+                                       opset_20, opset_21, opset_22, opset_23, opset_24, opset_25,
+                                       opset_26, opset_27, opset_28};
+  return rungs.at(static_cast<size_t>(n - 8))();
+}
+
+void legalize(ir::Model& m, int64_t target, bool avoid_ort_gaps, Diagnostics& d) {
+  const int64_t from = m.opset();
+  if (from > kNewest || target < onnx::kOldestOpset || target > from)
+    throw std::invalid_argument("legalize: cannot go from opset " + std::to_string(from) + " to " +
+                                std::to_string(target));
+  const auto read_before = read_values(m.graph);
+  const size_t values_before = m.values.size();
+  // Rewrites ask for ranks, and the type pass for element types.
+  if (from > target || std::any_of(m.values.begin(), m.values.end(), untyped)) onnx::infer(m);
+  Ladder ladder(m, d, target);
+  for (int64_t opset = from; opset > target; --opset) ladder.descend(static_cast<int>(opset));
+  ladder.report();
+  if (!d.has_errors()) fit_types(m, avoid_ort_gaps, d);
+  remove_unread(m, read_before, values_before);
+}
+
+}  // namespace oe::opsets

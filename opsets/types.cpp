@@ -1,0 +1,388 @@
+// Last step of the ladder: casts around nodes whose element types the target opset does not list.
+#include "opsets/types.h"
+
+#include <algorithm>
+#include <map>
+
+#include "lib/onnx/onnx.h"
+#include "lib/onnx/schema.h"
+#include "opsets/expand.h"
+#include "opsets/ort_gaps.h"
+
+namespace oe::opsets {
+namespace {
+
+std::string type_text(DType t) { return "tensor(" + std::string(oe::name(t)) + ")"; }
+
+// Operators that only move or copy elements, or work on bits modulo 2^n: any type of the same size
+// does, and a wider one too.
+bool keeps_bits(std::string_view op) {
+  static const std::unordered_set<std::string_view> ops = {"Add",
+                                                           "Sub",
+                                                           "Mul",
+                                                           "Neg",
+                                                           "Equal",
+                                                           "Where",
+                                                           "Concat",
+                                                           "Gather",
+                                                           "GatherElements",
+                                                           "GatherND",
+                                                           "Scatter",
+                                                           "ScatterElements",
+                                                           "ScatterND",
+                                                           "Slice",
+                                                           "Split",
+                                                           "Squeeze",
+                                                           "Unsqueeze",
+                                                           "Reshape",
+                                                           "Flatten",
+                                                           "Transpose",
+                                                           "Expand",
+                                                           "Tile",
+                                                           "Pad",
+                                                           "Compress",
+                                                           "Identity",
+                                                           "ReverseSequence",
+                                                           "DepthToSpace",
+                                                           "SpaceToDepth",
+                                                           "Trilu",
+                                                           "EyeLike",
+                                                           "BitwiseAnd",
+                                                           "BitwiseOr",
+                                                           "BitwiseXor",
+                                                           "BitwiseNot",
+                                                           "ReduceSum",
+                                                           "CumSum",
+                                                           "OneHot",
+                                                           "Col2Im",
+                                                           "MatMul",
+                                                           "Gemm",
+                                                           "Resize",
+                                                           "Upsample"};
+  return ops.contains(op);
+}
+
+// Operators whose integer result is one of the operands, a difference of two, or a truth value: a
+// double that holds the operands exactly gives the same.
+bool exact_in_double(std::string_view op) {
+  static const std::unordered_set<std::string_view> ops = {"Max",
+                                                           "Min",
+                                                           "ReduceMax",
+                                                           "ReduceMin",
+                                                           "ArgMax",
+                                                           "ArgMin",
+                                                           "TopK",
+                                                           "Abs",
+                                                           "Neg",
+                                                           "Add",
+                                                           "Sub",
+                                                           "Relu",
+                                                           "Clip",
+                                                           "Sign",
+                                                           "Greater",
+                                                           "Less",
+                                                           "Equal",
+                                                           "MaxPool",
+                                                           "Where",
+                                                           "Concat",
+                                                           "Gather",
+                                                           "Slice",
+                                                           "Transpose",
+                                                           "Pad",
+                                                           "Expand",
+                                                           "Tile",
+                                                           "Flatten",
+                                                           "Compress",
+                                                           "Split",
+                                                           "Squeeze",
+                                                           "Unsqueeze",
+                                                           "NonZero",
+                                                           "OneHot",
+                                                           "Resize",
+                                                           "Upsample",
+                                                           "DepthToSpace",
+                                                           "SpaceToDepth",
+                                                           "Trilu",
+                                                           "EyeLike",
+                                                           "Col2Im",
+                                                           "ReverseSequence"};
+  return ops.contains(op);
+}
+
+// Types that hold every value of `t` and give the same result, best first.
+std::vector<DType> stand_ins(std::string_view op, DType t) {
+  using D = DType;
+  if (op == "NonZero") return {D::Bool};  // whether an element is zero is all that matters
+  std::vector<DType> out;
+  switch (t) {
+    case D::Bool:
+      return {D::Int32, D::UInt8, D::Int64, D::Float};
+    case D::Int8:
+    case D::UInt8:
+    case D::Int16:
+    case D::UInt16:
+      out = {D::Int32, D::Int64};
+      if (op == "BitShift") out = {D::UInt32, D::UInt64};
+      break;
+    case D::Int32:
+      out = {D::Int64};
+      break;
+    case D::UInt32:
+      out = {D::Int64, D::UInt64};
+      break;
+    case D::UInt64:
+      return keeps_bits(op) ? std::vector<DType>{D::Int64} : std::vector<DType>{};
+    case D::Float16:
+    case D::BFloat16:
+      return {D::Float, D::Double};
+    default:
+      return {};
+  }
+  if (exact_in_double(op)) {
+    if (byte_size(t) <= 2) out.push_back(D::Float);
+    out.push_back(D::Double);
+  }
+  return out;
+}
+
+class TypePass {
+ public:
+  TypePass(ir::Model& m, bool ort, Diagnostics& d)
+      : context_(m), opset_(m.opset()), ort_(ort), diagnostics_(d) {}
+
+  void walk(ir::Graph& g) {
+    Nodes in = std::exchange(g.nodes, {});
+    g.nodes.reserve(in.size());
+    for (auto& n : in) fit(std::move(n), g.nodes);
+  }
+
+ private:
+  // One type variable of a node: where it occurs and what it is bound to.
+  struct Variable {
+    DType dtype = DType::Undefined;
+    std::vector<size_t> inputs, outputs;
+  };
+  using Variables = std::map<std::string_view, Variable>;
+
+  static bool is_tensor(Value v) {
+    return v && v->type.kind == ir::Type::Kind::Tensor && v->type.dtype != DType::Undefined;
+  }
+
+  static Variables variables(const onnx::Schema& s, const ir::Node& n) {
+    Variables out;
+    const auto collect = [&](const std::vector<onnx::Formal>& formals, const Values& values,
+                             bool inputs) {
+      for (size_t i = 0; i < values.size() && !formals.empty(); ++i) {
+        const onnx::Formal& f = formals[std::min(i, formals.size() - 1)];
+        if (!is_tensor(values[i]) || (f.variadic && f.heterogeneous) ||
+            !s.constraints.contains(f.type))
+          continue;
+        Variable& v = out[f.type];
+        if (v.dtype == DType::Undefined) v.dtype = values[i]->type.dtype;
+        (inputs ? v.inputs : v.outputs).push_back(i);
+      }
+    };
+    collect(s.inputs, n.inputs, true);
+    collect(s.outputs, n.outputs, false);
+    return out;
+  }
+
+  bool listed(const onnx::Schema& s, std::string_view variable, DType t) const {
+    const auto it = s.constraints.find(std::string(variable));
+    return it == s.constraints.end() ||
+           std::find(it->second.begin(), it->second.end(), type_text(t)) != it->second.end();
+  }
+  bool usable(const onnx::Schema& s, std::string_view variable, DType t) const {
+    return listed(s, variable, t) && !(ort_ && ort_lacks(s.name, variable, t, opset_));
+  }
+
+  void fit(std::unique_ptr<ir::Node> n, Nodes& out) {
+    for (auto& [name, a] : n->attributes)
+      if (auto* g = std::get_if<std::shared_ptr<ir::Graph>>(&a)) walk(**g);
+    const onnx::Schema* s = n->domain.empty() ? onnx::find_schema("", n->op, opset_) : nullptr;
+    if (!s) {
+      out.push_back(std::move(n));
+      return;
+    }
+    if (ort_ && form_missing(*n) && reword(*n, n, out)) return;
+    for (const auto& [name, variable] : variables(*s, *n)) {
+      if (usable(*s, name, variable.dtype)) continue;
+      replace(*s, name, variable, std::move(n), out);
+      return;
+    }
+    out.push_back(std::move(n));
+  }
+
+  // Writes the node so that `variable` gets another type; what comes of it is fitted again.
+  void replace(const onnx::Schema& s, std::string_view name, const Variable& variable,
+               std::unique_ptr<ir::Node> n, Nodes& out) {
+    const DType t = variable.dtype;
+    const bool gap = listed(s, name, t);  // only ONNX Runtime lacks it
+    if (gap && reword(*n, n, out)) return;
+    for (DType c : stand_ins(n->op, t))
+      if (usable(s, name, c) && cast_around(variable, c, n, out)) return;
+    if (gap) {
+      Nodes body;
+      if (onnx::expand_function(context_.model, *n, opset_, body) && !body.empty()) {
+        for (auto& inner : body) {
+          if (!inner->origin) inner->origin = n->origin;
+          fit(std::move(inner), out);
+        }
+        return;
+      }
+      const std::string lacks =
+          "ONNX Runtime's CPU provider has no " + n->op + " for " + std::string(oe::name(t));
+      const ir::Node& node = *n;  // stays where it is while it moves into `out`
+      if (t == DType::Double && usable(s, name, DType::Float) &&
+          cast_around(variable, DType::Float, n, out)) {
+        report(Severity::Warning, "OE5003", node, lacks + ": computed in float", 0);
+        return;
+      }
+      report(Severity::Warning, "OE5003", node, lacks, 0);
+    } else {
+      int64_t needs = 0;
+      for (int64_t v : onnx::versions("", n->op))
+        if (const onnx::Schema* newer = v > opset_ ? onnx::find_schema("", n->op, v) : nullptr;
+            newer && needs == 0 && listed(*newer, name, t))
+          needs = v;
+      const std::string type = std::string(oe::name(t));
+      report(Severity::Error, "OE5002", *n,
+             needs ? "needs opset " + std::to_string(needs) + " or later for element type " + type
+                   : "takes no element type " + type + " at any opset",
+             static_cast<int>(needs));
+    }
+    out.push_back(std::move(n));
+  }
+
+  // Casts the inputs to `c` and the outputs back. False where an attribute fixes the type in a way
+  // that is not known here.
+  bool cast_around(const Variable& variable, DType c, std::unique_ptr<ir::Node>& n, Nodes& out) {
+    if (variable.inputs.empty() && !retype_attribute(*n, c)) return false;
+    for (const auto& [name, a] : n->attributes)
+      if (std::holds_alternative<std::shared_ptr<ir::Graph>>(a)) return false;
+    ir::Node& node = *n;
+    Nodes added;
+    Rewriter r(context_, static_cast<int>(opset_), n, added);
+    std::vector<std::pair<Value, Value>> results;
+    for (size_t i : variable.inputs) node.inputs[i] = r.cast(node.inputs[i], c);
+    for (size_t i : variable.outputs) {
+      Value original = r.detach(i);
+      node.outputs[i]->type = ir::Type::tensor(c, original->type.shape);
+      results.emplace_back(original, node.outputs[i]);
+    }
+    r.keep();
+    for (const auto& [original, inner] : results)
+      r.bind(original, r.op("Cast", {inner}, {{"to", static_cast<int64_t>(variable.dtype)}}));
+    // Another variable of the same node may still have to be fitted; casts fit as they are.
+    for (auto& inner : added) {
+      if (inner.get() == &node)
+        fit(std::move(inner), out);
+      else
+        out.push_back(std::move(inner));
+    }
+    return true;
+  }
+
+  bool retype_attribute(ir::Node& n, DType c) {
+    if (auto* dtype = n.attributes.find("dtype")) {
+      *dtype = static_cast<int64_t>(c);
+      return true;
+    }
+    if (const auto* value = n.attributes.get<TensorPtr>("value");
+        value && n.op == "ConstantOfShape") {
+      Nodes none;
+      std::unique_ptr<ir::Node> unused = std::make_unique<ir::Node>();
+      Rewriter r(context_, static_cast<int>(opset_), unused, none);
+      n.attributes.set("value", r.numbers((*value)->as_double(), {1}, c)->data);
+      return true;
+    }
+    return false;
+  }
+
+  // Attributes that ONNX Runtime's CPU kernels do not know.
+  static bool form_missing(const ir::Node& n) {
+    if (n.op == "LSTM" || n.op == "GRU" || n.op == "RNN")
+      return n.attributes.get_or<int64_t>("layout", 0) == 1;
+    return n.op == "Attention" && (n.attributes.get_or<int64_t>("left_window_size", -1) != -1 ||
+                                   n.attributes.get_or<int64_t>("right_window_size", -1) != -1);
+  }
+
+  // Operators that can be said with others of the same type.
+  bool reword(ir::Node& node, std::unique_ptr<ir::Node>& n, Nodes& out) {
+    using Rule = void (*)(Rewriter&, ir::Node&);
+    static const std::unordered_map<std::string_view, Rule> rules = {
+        {"Attention", expand_body},
+        {"Elu", plain_activation},
+        {"GRU", time_first},
+        {"Gemm", gemm_of_integers},
+        {"HardSigmoid", plain_activation},
+        {"LSTM", time_first},
+        {"LeakyRelu", plain_activation},
+        {"OneHot", one_hot_by_compare},
+        {"PRelu", plain_activation},
+        {"RNN", time_first},
+        {"Relu", relu_as_max},
+        {"Selu", plain_activation},
+        {"Softplus", plain_activation},
+        {"Softsign", plain_activation},
+        {"Swish", swish}};
+    const auto rule = rules.find(node.op);
+    const bool of_integers = node.op == "Relu" || node.op == "Gemm";
+    if (rule == rules.end() || (of_integers && !is_integer(node.inputs[0]->type.dtype)) ||
+        (rule->second == time_first && !form_missing(node)))
+      return false;
+    // Half types have an exact stand-in, which keeps the graph short.
+    if (rule->second == plain_activation && byte_size(node.inputs[0]->type.dtype) < 4) return false;
+    Nodes added;
+    const std::unique_ptr<ir::Node> saved = std::make_unique<ir::Node>(node);
+    try {
+      // Bodies are written for the opset itself, as everything here.
+      const int form = static_cast<int>(opset_) - (rule->second == expand_body ? 1 : 0);
+      Rewriter r(context_, form, n, added);
+      rule->second(r, node);
+    } catch (const NotExpressible&) {  // a rank is not known
+      node = *saved;
+      for (Value v : node.outputs)
+        if (v) v->producer = &node;
+      return false;
+    }
+    for (auto& inner : added) fit(std::move(inner), out);
+    return true;
+  }
+
+  void report(Severity severity, const char* code, const ir::Node& n, std::string message,
+              int needs) {
+    Diagnostic d;
+    d.code = code;
+    d.severity = severity;
+    d.op = n.origin && !n.origin->op.empty() ? n.origin->op : n.op;
+    d.message = std::move(message);
+    d.origin = n.origin;
+    d.needs_opset = needs;
+    diagnostics_.report(std::move(d));
+  }
+
+  Context context_;
+  int64_t opset_;
+  bool ort_;
+  Diagnostics& diagnostics_;
+};
+
+}  // namespace
+
+bool ort_lacks(std::string_view op, std::string_view variable, DType t, int64_t opset) {
+  const OrtGap* end = kOrtGaps + kOrtGapCount;
+  const auto before = [](const OrtGap& g, std::string_view o) { return g.op < o; };
+  for (const OrtGap* g = std::lower_bound(kOrtGaps, end, op, before); g != end && g->op == op; ++g)
+    if (g->variable == variable && g->dtype == t && g->first_opset <= opset &&
+        opset <= g->last_opset)
+      return true;
+  return false;
+}
+
+void fit_types(ir::Model& m, bool avoid_ort_gaps, Diagnostics& d) {
+  TypePass pass(m, avoid_ort_gaps, d);
+  pass.walk(m.graph);
+}
+
+}  // namespace oe::opsets

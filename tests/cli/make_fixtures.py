@@ -1,0 +1,142 @@
+"""Makes the small files that the command line tests read: good models and every kind of bad one.
+
+    make_fixtures.py FOLDER
+"""
+import pathlib
+import sys
+import warnings
+import zipfile
+
+import numpy
+import torch
+from torch import Tensor, nn
+
+warnings.filterwarnings("ignore")
+
+
+class Net(nn.Module):
+    """One input, rows dynamic."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 3)
+
+    def forward(self, x):
+        return torch.relu(self.fc(x))
+
+
+class Two(nn.Module):
+    def forward(self, left: Tensor, right: Tensor):
+        return left + right, left * right
+
+
+class Count(nn.Module):
+    """The documented loop: a trip count that is an input."""
+
+    def forward(self, x: Tensor, n: int):
+        for i in range(n):
+            x = x + i
+        return x
+
+
+class Busy(nn.Module):
+    """Runs for as long as it is told to: for tests that end the tool half-way."""
+
+    def forward(self, x: Tensor, n: int):
+        i = 0
+        while i < n:
+            i += 1
+        return x + i
+
+
+class Ids(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(6, 4)
+
+    def forward(self, ids):
+        return self.table(ids)
+
+
+class Fixed(nn.Module):
+    """Runs at one size only."""
+
+    def forward(self, x: Tensor):
+        return x.view(2, 4) + 1
+
+
+class Dropped(nn.Module):
+    def forward(self, x: Tensor):
+        return nn.functional.dropout(x, 0.5, self.training) * 2
+
+
+class Hermitian(nn.Module):
+    """An operator that ONNX does not have."""
+
+    def forward(self, x: Tensor):
+        return torch.geqrf(x)[0] + torch.geqrf(x + 1)[0]
+
+
+class Grid(nn.Module):
+    """Needs opset 16."""
+
+    def forward(self, x: Tensor, grid: Tensor):
+        return nn.functional.grid_sample(x, grid, align_corners=False)
+
+
+def rewrite_code(source: pathlib.Path, target: pathlib.Path, old: str, new: str) -> None:
+    """A copy of a TorchScript file with other code in it."""
+    with zipfile.ZipFile(source) as fin, zipfile.ZipFile(target, "w") as fout:
+        for item in fin.infolist():
+            data = fin.read(item)
+            if item.filename.endswith(".py"):
+                data = data.replace(old.encode(), new.encode())
+            if not item.filename.endswith(".debug_pkl"):
+                fout.writestr(item.filename, data)
+
+
+def main() -> None:
+    folder = pathlib.Path(sys.argv[1])
+    folder.mkdir(parents=True)
+    torch.manual_seed(0)
+    net = Net().eval()
+    x = torch.randn(2, 4)
+
+    def save(module, name):
+        torch.jit.save(module, str(folder / name))
+
+    save(torch.jit.trace(net, x), "traced.pt")
+    save(torch.jit.script(net), "net.pt")
+    save(torch.jit.script(Two().eval()), "two.pt")
+    save(torch.jit.script(Count().eval()), "count.pt")
+    save(torch.jit.script(Busy().eval()), "busy.pt")
+    save(torch.jit.trace(Ids().eval(), torch.tensor([[1, 5, 0]])), "ids.pt")
+    save(torch.jit.script(Fixed().eval()), "fixed.pt")
+    save(torch.jit.script(Dropped().train()), "train.pt")
+    save(torch.jit.script(Hermitian().eval()), "geqrf.pt")
+    save(torch.jit.script(Grid().eval()), "grid.pt")
+    rewrite_code(folder / "two.pt", folder / "unknown_op.pt", "torch.mul(", "ops.nowhere.multiply(")
+
+    (folder / "empty.pt").write_bytes(b"")
+    (folder / "text.pt").write_text("import torch\nprint('not a model')\n")
+    (folder / "folder.pt").mkdir()
+    with zipfile.ZipFile(folder / "photos.pt", "w") as z:
+        z.writestr("holiday/beach.txt", "sun")
+    torch.save(net.state_dict(), folder / "state_dict.pt")
+    torch.save(net.state_dict(), folder / "legacy.pt", _use_new_zipfile_serialization=False)
+    torch.save(net, folder / "eager.pt")
+    torch.save(net, folder / "eager_legacy.pt", _use_new_zipfile_serialization=False)
+    torch.export.save(torch.export.export(net, (x,)), folder / "program.pt2")
+    whole = (folder / "net.pt").read_bytes()
+    (folder / "truncated.pt").write_bytes(whole[: len(whole) // 2])
+    (folder / "noise.pt").write_bytes(bytes((i * 37 + 11) % 256 for i in range(4096)))
+    torch.save((torch.randn(2, 4), torch.randn(2, 4)), folder / "inputs.pt")
+    torch.save({"left": torch.randn(2, 4), "right": torch.randn(2, 4)}, folder / "named.pt")
+    torch.save((x, x, x), folder / "three.pt")
+    numpy.save(folder / "x.npy", x.numpy())
+    numpy.savez(folder / "x.npz", first=x.numpy(), second=(x + 1).numpy())
+    (folder / "axes.json").write_text('{"x": {"0": "rows"}}')
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,411 @@
+// One golden case: captured once, then lowered, walked down, checked, run and compared per opset.
+#include "tests/support/golden_case.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <stdexcept>
+
+#include "lib/capture/capture.h"
+#include "lib/lower/lower.h"
+#include "lib/onnx/onnx.h"
+#include "lib/optimize/optimize.h"
+#include "lib/option_text.h"
+#include "lib/support/text.h"
+#include "lib/torch/convert.h"
+#include "lib/torch/inputs.h"
+#include "lib/verify/compare.h"
+#include "opsets/opsets.h"
+
+namespace oe::golden {
+namespace {
+
+// One set of inputs with LibTorch's results, shaped like the model's outputs.
+struct Run {
+  std::string what;  // "seed 1", "also 5x3"
+  std::map<std::string, TensorPtr> inputs;
+  std::vector<verify::OrtValue> expected;
+};
+
+Options options_of(const Case& c) {
+  Options o;
+  for (const std::string& spec : c.inputs) o.inputs.push_back(parse_input_spec(spec));
+  if (!c.dynamic.empty()) parse_dynamic_axes(c.dynamic, o.dynamic_axes);
+  if (c.mode == "script") o.mode = CaptureMode::Script;
+  if (c.mode == "trace") o.mode = CaptureMode::Trace;
+  return o;
+}
+
+bool is_literal(const std::string& value) {
+  return !value.empty() && std::string("[-0123456789tf\"").find(value[0]) != std::string::npos;
+}
+
+// The example's SPECs with those of a `-- also` run put over them.
+std::vector<InputSpec> replaced(std::vector<InputSpec> base, const std::vector<std::string>& run) {
+  for (size_t i = 0; i < run.size(); ++i) {
+    const InputSpec spec = parse_input_spec(run[i]);
+    InputSpec* target = i < base.size() ? &base[i] : nullptr;
+    if (!spec.name.empty()) {
+      target = nullptr;
+      for (InputSpec& b : base)
+        if (b.name == spec.name) target = &b;
+    }
+    if (!target)
+      throw std::runtime_error("-- also names an input the case does not have: " + run[i]);
+    if (spec.shape) {
+      target->shape = spec.shape;
+      // Values that were written out belong to the old shape; generators go on.
+      if (is_literal(target->value)) target->value.clear();
+    } else if (!spec.value.empty()) {
+      target->shape.reset();
+    }
+    if (spec.dtype != DType::Undefined) target->dtype = spec.dtype;
+    if (!spec.value.empty()) target->value = spec.value;
+  }
+  return base;
+}
+
+TensorPtr host(const c10::IValue& v) {
+  if (v.isTensor()) {
+    const TensorPtr shared = torch_io::to_host(v.toTensor());
+    // A copy: the model may write to the storage later.
+    return Tensor::from_bytes(shared->dtype(), shared->dims(), shared->data(), shared->nbytes());
+  }
+  if (v.isBool()) return Tensor::of<uint8_t>(DType::Bool, {}, {v.toBool()});
+  if (v.isInt()) return Tensor::of<int64_t>(DType::Int64, {}, {v.toInt()});
+  if (v.isDouble()) return Tensor::of<double>(DType::Double, {}, {v.toDouble()});
+  throw std::runtime_error("a result of type " + v.tagKind() + " cannot be compared");
+}
+
+// Flattens the model's result like the program's outputs: a list is one value where the program
+// kept it as a list. None has no output.
+void flatten(const c10::IValue& v, const program::Program& p, std::vector<verify::OrtValue>& out) {
+  using verify::OrtValue;
+  if (v.isTuple()) {
+    for (const c10::IValue& e : v.toTupleRef().elements()) flatten(e, p, out);
+  } else if (v.isList()) {
+    const program::Value* recorded =
+        out.size() < p.outputs.size() ? p.outputs[out.size()].value.value() : nullptr;
+    if (recorded && recorded->type.kind == program::Type::Kind::List) {
+      OrtValue sequence{OrtValue::Kind::Sequence, nullptr, {}};
+      for (const c10::IValue& e : v.toListRef()) sequence.sequence.push_back(host(e));
+      out.push_back(std::move(sequence));
+    } else {
+      for (const c10::IValue& e : v.toListRef()) flatten(e, p, out);
+    }
+  } else if (v.isGenericDict()) {
+    for (const auto& entry : v.toGenericDict()) flatten(entry.value(), p, out);
+  } else if (!v.isNone()) {
+    out.push_back({OrtValue::Kind::Tensor, host(v), {}});
+  }
+}
+
+Run make_run(const std::string& what, const Options& o, const torch_io::Loaded& loaded,
+             const program::Program& p) {
+  Run run{what, {}, {}};
+  for (const torch_io::InputLeaf& leaf : torch_io::make_inputs(o, loaded).leaves)
+    run.inputs[leaf.name] = host(leaf.value);
+  // Other storages and another module: forward may write to both.
+  torch_io::ExampleInputs fresh = torch_io::make_inputs(o, loaded);
+  torch::jit::Module module = loaded.module.deepcopy();
+  flatten(module.get_method(loaded.method)(std::move(fresh.arguments)), p, run.expected);
+  return run;
+}
+
+std::vector<Run> make_runs(const Case& c, const Options& base, const torch_io::Loaded& loaded,
+                           const program::Program& p) {
+  std::vector<Run> runs;
+  const auto add = [&](const std::string& what, const std::vector<InputSpec>& specs) {
+    for (uint64_t seed = 0; seed < (c.seeds ? 2 : 1); ++seed) {
+      Options o = base;
+      o.inputs = specs;
+      o.seed = seed;
+      const std::string label = what + ", seed " + std::to_string(seed);
+      try {
+        runs.push_back(make_run(label, o, loaded, p));
+      } catch (const std::exception& e) {
+        throw std::runtime_error("LibTorch does not run the case (" + label + "): " + e.what());
+      }
+    }
+  };
+  add("the example", base.inputs);
+  for (const auto& run : c.also) add("also " + join(run, " "), replaced(base.inputs, run));
+  return runs;
+}
+
+void collect(const program::Block& b, std::set<std::string>& reached) {
+  for (const auto& n : b.nodes) {
+    reached.insert(n->op);
+    for (const auto& inner : n->blocks) collect(*inner, reached);
+  }
+}
+
+void throw_problems(const std::string& stage, const std::vector<std::string>& problems) {
+  if (!problems.empty()) throw std::runtime_error(stage + " is malformed: " + problems.front());
+}
+
+void throw_errors(const Diagnostics& d, int64_t opset) {
+  if (d.has_errors()) throw std::runtime_error(render_text(d, static_cast<int>(opset)));
+}
+
+ir::Model convert_at(const program::Program& p, int64_t opset) {
+  Diagnostics d;
+  ir::Model m = lower::lower(p, d);
+  throw_errors(d, opset);
+  throw_problems("the graph after lower", ir::verify(m));
+  optimize::optimize(m, {});
+  throw_problems("the graph after optimize", ir::verify(m));
+  opsets::legalize(m, opset, /*avoid_ort_gaps=*/true, d);
+  throw_errors(d, opset);
+  optimize::cleanup(m);
+  throw_problems("the graph after legalize", ir::verify(m));
+  return m;
+}
+
+std::string compare_value(const verify::OrtValue& actual, const verify::OrtValue& expected,
+                          verify::Tolerance t) {
+  using Kind = verify::OrtValue::Kind;
+  if (actual.kind != expected.kind) return "one is a sequence, the other is not";
+  if (expected.kind == Kind::Tensor)
+    return verify::compare(*actual.tensor, *expected.tensor, t).message;
+  if (actual.sequence.size() != expected.sequence.size()) {
+    return "a sequence of " + std::to_string(actual.sequence.size()) + " instead of " +
+           std::to_string(expected.sequence.size());
+  }
+  for (size_t i = 0; i < actual.sequence.size(); ++i) {
+    const verify::Comparison r = verify::compare(*actual.sequence[i], *expected.sequence[i], t);
+    if (!r.ok) return "element " + std::to_string(i) + ": " + r.message;
+  }
+  return {};
+}
+
+void run_and_compare(const Case& c, verify::Ort::Session& session, const std::vector<Run>& runs) {
+  const verify::Tolerance tolerance{c.atol, c.rtol};
+  for (const Run& run : runs) {
+    std::vector<verify::OrtValue> inputs;
+    for (const std::string& name : session.input_names()) {
+      const auto it = run.inputs.find(name);
+      if (it == run.inputs.end())
+        throw std::runtime_error("the model wants an input '" + name + "'");
+      inputs.push_back({verify::OrtValue::Kind::Tensor, it->second, {}});
+    }
+    const std::vector<verify::OrtValue> actual = session.run(inputs);
+    if (actual.size() != run.expected.size()) {
+      throw std::runtime_error(std::to_string(actual.size()) + " outputs, LibTorch has " +
+                               std::to_string(run.expected.size()));
+    }
+    for (size_t i = 0; i < actual.size(); ++i) {
+      const std::string wrong = compare_value(actual[i], run.expected[i], tolerance);
+      if (!wrong.empty()) {
+        throw std::runtime_error("output " + std::to_string(i) + " is wrong (" + run.what +
+                                 "): " + wrong);
+      }
+    }
+  }
+}
+
+// Problems by their text, with the opsets they occur at: most are the same at many opsets.
+class Failures {
+ public:
+  void add(int64_t opset, const std::string& text) {
+    auto [it, fresh] = at_.try_emplace(text);
+    if (fresh) order_.push_back(text);
+    it->second.push_back(opset);
+  }
+  bool empty() const { return order_.empty(); }
+  std::string text() const {
+    std::string all;
+    for (const std::string& t : order_) {
+      std::string opsets;
+      for (int64_t o : at_.at(t)) opsets += (opsets.empty() ? "" : ",") + std::to_string(o);
+      all += "opset " + opsets + ": " + t + "\n";
+    }
+    return all;
+  }
+
+ private:
+  std::map<std::string, std::vector<int64_t>> at_;
+  std::vector<std::string> order_;
+};
+
+const ExpectedError* expected_error(const Case& c, int64_t opset) {
+  for (const ExpectedError& e : c.errors)
+    if (e.opsets.holds(opset)) return &e;
+  return nullptr;
+}
+
+bool left_out(const Case& c, int64_t opset) {
+  for (const OpsetRange& r : c.no_ort)
+    if (r.holds(opset)) return true;
+  return false;
+}
+
+// The highest N of "needs opset N" in a message of the ladder; 0 when there is none.
+int64_t needed_opset(const std::string& message) {
+  static const std::string kNeeds = "needs opset ";
+  int64_t highest = 0;
+  for (size_t at = message.find(kNeeds); at != std::string::npos;
+       at = message.find(kNeeds, at + 1)) {
+    highest = std::max<int64_t>(highest, std::atoll(message.c_str() + at + kNeeds.size()));
+  }
+  return highest;
+}
+
+// What conversion gives at one opset: the model, or the message that names why not.
+struct Converted {
+  std::optional<ir::Model> model;
+  std::string error;
+};
+
+class Runner {
+ public:
+  Runner(const Case& c, const torch_io::Loaded& module, const Settings& s,
+         std::set<std::string>& reached)
+      : case_(c), module_(module), settings_(s), reached_(reached), options_(options_of(c)) {}
+
+  Outcome run() {
+    std::string capture_error;
+    try {
+      Diagnostics d;
+      const torch_io::ExampleInputs inputs = torch_io::make_inputs(options_, module_);
+      keep_types(inputs);
+      captured_ = capture::capture(module_, inputs, options_, d);
+      throw_errors(d, -1);
+      throw_problems("the program", program::verify(captured_->program));
+      collect(captured_->program.body, reached_);
+    } catch (const std::exception& e) {
+      captured_.reset();
+      capture_error = e.what();
+    }
+    for (int64_t opset : settings_.opsets) {
+      Converted r{std::nullopt, capture_error};
+      if (captured_) r = convert(opset);
+      judge(opset, r);
+    }
+    if (settings_.bless) bless_errors();
+    if (!failures_.empty()) {
+      outcome_.kind = Outcome::Kind::Failed;
+      outcome_.message = failures_.text();
+    } else if (converted_ > 0 && !settings_.ort) {
+      outcome_.kind = Outcome::Kind::Skipped;  // checked, but not run
+    }
+    return std::move(outcome_);
+  }
+
+ private:
+  // Other values keep the example's element types: [1,2] for a float input is no int tensor.
+  void keep_types(const torch_io::ExampleInputs& inputs) {
+    for (size_t i = 0; i < options_.inputs.size(); ++i) {
+      InputSpec& spec = options_.inputs[i];
+      for (size_t k = 0; k < inputs.leaves.size(); ++k) {
+        const torch_io::InputLeaf& leaf = inputs.leaves[k];
+        if ((spec.name.empty() ? k == i : spec.name == leaf.name) && leaf.value.isTensor())
+          spec.dtype = torch_io::to_dtype(leaf.value.toTensor().scalar_type());
+      }
+    }
+  }
+
+  Converted convert(int64_t opset) {
+    try {
+      return {convert_at(captured_->program, opset), {}};
+    } catch (const std::exception& e) {
+      return {std::nullopt, e.what()};
+    }
+  }
+
+  void judge(int64_t opset, Converted& r) {
+    const ExpectedError* expected = expected_error(case_, opset);
+    if (settings_.bless && (!expected || is_generated(*expected))) {
+      const int64_t needed = r.model ? 0 : needed_opset(r.error);
+      if (needed) needed_[opset] = needed;
+      if (needed) return;
+      expected = nullptr;
+    }
+    if (!r.model) {
+      if (!expected)
+        failures_.add(opset, r.error);
+      else if (r.error.find(expected->text) == std::string::npos)
+        failures_.add(opset, "expected an error with '" + expected->text + "', got: " + r.error);
+      return;
+    }
+    if (expected) {
+      failures_.add(opset, "converted, expected an error with '" + expected->text + "'");
+      return;
+    }
+    try {
+      compare_pinned(opset, *r.model);
+      const std::string refused = onnx::check(*r.model);
+      if (!refused.empty()) throw std::runtime_error("the ONNX checker refuses it: " + refused);
+      run_model(opset, *r.model);
+    } catch (const std::exception& e) {
+      failures_.add(opset, e.what());
+    }
+  }
+
+  // Neighbouring opsets with the same need are one line.
+  void bless_errors() {
+    std::vector<ExpectedError> errors;
+    for (const auto& [opset, needed] : needed_) {
+      const std::string text = "needs opset " + std::to_string(needed);
+      const int64_t low = opset == settings_.opsets.front() ? 0 : opset;  // written as "..8"
+      if (!errors.empty() && errors.back().text == text && errors.back().opsets.high == opset - 1)
+        errors.back().opsets.high = opset;
+      else
+        errors.push_back({{low, opset}, text, 0});
+    }
+    const auto same = [](const ExpectedError& a, const ExpectedError& b) {
+      return a.text == b.text && a.opsets.low == b.opsets.low && a.opsets.high == b.opsets.high;
+    };
+    std::vector<ExpectedError> now;
+    std::copy_if(case_.errors.begin(), case_.errors.end(), std::back_inserter(now), is_generated);
+    if (!std::equal(now.begin(), now.end(), errors.begin(), errors.end(), same))
+      outcome_.blessed.errors.emplace_back(case_, std::move(errors));
+  }
+
+  void compare_pinned(int64_t opset, const ir::Model& m) {
+    for (const Pinned& p : case_.pinned) {
+      if (p.opset != opset) continue;
+      const std::string now = ir::print(m);
+      if (strip(now) == strip(p.text)) continue;
+      if (settings_.bless)
+        outcome_.blessed.pinned.emplace_back(p, now);
+      else
+        throw std::runtime_error("the text differs from what is pinned; now:\n" + now);
+    }
+  }
+
+  void run_model(int64_t opset, const ir::Model& m) {
+    ++converted_;
+    if (!settings_.ort || opset > settings_.ort->newest_opset() || left_out(case_, opset)) return;
+    if (runs_.empty()) runs_ = make_runs(case_, options_, module_, captured_->program);
+    const auto session = settings_.ort->open_bytes(onnx::write_bytes(m), 1);
+    run_and_compare(case_, *session, runs_);
+  }
+
+  const Case& case_;
+  const torch_io::Loaded& module_;
+  const Settings& settings_;
+  std::set<std::string>& reached_;
+  Options options_;
+  std::optional<capture::Captured> captured_;
+  std::vector<Run> runs_;
+  Failures failures_;
+  Outcome outcome_;
+  int converted_ = 0;
+  std::map<int64_t, int64_t> needed_;  // opset -> the one the ladder asks for
+};
+
+}  // namespace
+
+Outcome run_case(const Case& c, const torch_io::Loaded& module, const Settings& s,
+                 std::set<std::string>& reached) {
+  try {
+    return Runner(c, module, s, reached).run();
+  } catch (const std::exception& e) {
+    return {Outcome::Kind::Failed, e.what(), {}};
+  }
+}
+
+}  // namespace oe::golden

@@ -1,0 +1,34 @@
+// Runs one golden case: convert at every opset, check, run, compare.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/torch/load.h"
+#include "lib/verify/ort.h"
+#include "tests/support/golden_file.h"
+
+namespace oe::golden {
+
+struct Settings {
+  std::vector<int64_t> opsets;       // in ascending order
+  std::shared_ptr<verify::Ort> ort;  // null: ONNX Runtime is absent
+  bool bless = false;
+};
+
+struct Outcome {
+  enum class Kind { Passed, Failed, Skipped };
+  Kind kind = Kind::Passed;
+  std::string message;  // of a failure
+  Blessing blessed;     // what the file should say, when asked for
+};
+
+// `module` is the case's own, made by golden_module.h. The operators that the captured program
+// names are added to `reached`.
+Outcome run_case(const Case& c, const torch_io::Loaded& module, const Settings& s,
+                 std::set<std::string>& reached);
+
+}  // namespace oe::golden

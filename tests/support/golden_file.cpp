@@ -1,0 +1,218 @@
+// Reading and rewriting of golden case files.
+#include "tests/support/golden_file.h"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <string_view>
+
+#include "lib/support/text.h"
+
+namespace oe::golden {
+namespace {
+
+std::vector<std::string> read_lines(const std::filesystem::path& path) {
+  std::ifstream in(path);
+  if (!in) throw std::runtime_error(path.string() + ": cannot be read");
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+std::string stripped(std::string_view text) { return std::string(strip(text)); }
+
+// "7..15", "..15", "16..", "18"
+OpsetRange parse_range(std::string_view text) {
+  OpsetRange r;
+  const size_t dots = text.find("..");
+  const std::string low(text.substr(0, dots));
+  if (dots == std::string_view::npos) {
+    r.low = r.high = std::stoll(low);
+    return r;
+  }
+  const std::string high(text.substr(dots + 2));
+  if (!low.empty()) r.low = std::stoll(low);
+  if (!high.empty()) r.high = std::stoll(high);
+  return r;
+}
+
+// Splits "7..15: text" or ": text" into its range (all opsets when there is none) and its text.
+std::pair<OpsetRange, std::string> range_and_text(std::string_view rest) {
+  const size_t colon = rest.find(':');
+  if (colon == std::string_view::npos) throw std::runtime_error("expected 'LOW..HIGH: text'");
+  const std::string range = stripped(rest.substr(0, colon));
+  return {range.empty() ? OpsetRange{} : parse_range(range), stripped(rest.substr(colon + 1))};
+}
+
+std::vector<std::string> words(std::string_view text) {
+  std::istringstream in{std::string(text)};
+  std::vector<std::string> result;
+  for (std::string w; in >> w;) result.push_back(w);
+  return result;
+}
+
+// "x: 2x3" is written for people; a SPEC has no blank there.
+std::string parse_spec_line(std::string_view line) {
+  std::string s = stripped(line);
+  const size_t equals = s.find('=');
+  const size_t colon = s.find(": ");
+  if (colon != std::string::npos && (equals == std::string::npos || colon < equals)) {
+    s.erase(colon + 1, s.find_first_not_of(' ', colon + 1) - colon - 1);
+  }
+  // "x:" and "x: @i64 = 1" have no size at all: 0-d.
+  const size_t name_end = s.find(':');
+  if (name_end != std::string::npos && name_end < s.find('=')) {
+    const size_t next = s.find_first_not_of(' ', name_end + 1);
+    if (next == std::string::npos || s[next] == '@' || s[next] == '=')
+      s.replace(name_end + 1, next == std::string::npos ? next : next - name_end - 1, "scalar");
+  }
+  // Blanks around '=' are for people too; those inside a JSON value stay.
+  const size_t at = s.find('=');
+  if (at != std::string::npos) {
+    s = stripped(std::string_view(s).substr(0, at)) + "=" +
+        stripped(std::string_view(s).substr(at + 1));
+  }
+  return s;
+}
+
+class Parser {
+ public:
+  explicit Parser(const std::filesystem::path& path) : path_(path), lines_(read_lines(path)) {}
+
+  std::vector<Case> run() {
+    size_t i = 0;
+    while (i < lines_.size() && !heading(i)) ++i;
+    while (i < lines_.size()) i = parse_case(i);
+    return std::move(cases_);
+  }
+
+ private:
+  bool heading(size_t i) const { return lines_[i].starts_with("## "); }
+  bool section(size_t i) const { return lines_[i].starts_with("-- "); }
+  size_t body_end(size_t i) const {
+    while (i < lines_.size() && !heading(i) && !section(i)) ++i;
+    return i;
+  }
+  std::string body(size_t first, size_t last) const {
+    while (first < last && strip(lines_[first]).empty()) ++first;
+    while (last > first && strip(lines_[last - 1]).empty()) --last;
+    std::string text;
+    for (size_t i = first; i < last; ++i) text += lines_[i] + "\n";
+    return text;
+  }
+
+  size_t parse_case(size_t i) {
+    Case c;
+    c.name = stripped(lines_[i].substr(3));
+    c.line = i + 1;
+    size_t end = body_end(i + 1);
+    c.source = body(i + 1, end);
+    for (i = end; i < lines_.size() && section(i); i = end) {
+      end = body_end(i + 1);
+      try {
+        parse_section(c, lines_[i].substr(3), i + 1, end);
+      } catch (const std::exception& e) {
+        throw std::runtime_error(path_.string() + ":" + std::to_string(i + 1) + ": " + e.what());
+      }
+    }
+    c.end = end;
+    while (strip(lines_[c.end - 1]).empty()) --c.end;
+    cases_.push_back(std::move(c));
+    return end;
+  }
+
+  void parse_section(Case& c, std::string_view line, size_t first, size_t last) {
+    const size_t key_end = std::min(line.find_first_of(" :"), line.size());
+    const std::string_view key = line.substr(0, key_end);
+    const std::string rest = stripped(line.substr(key_end));
+    if (key == "inputs") {
+      for (size_t i = first; i < last; ++i)
+        if (!strip(lines_[i]).empty()) c.inputs.push_back(parse_spec_line(lines_[i]));
+    } else if (key == "dynamic") {
+      c.dynamic = rest;
+    } else if (key == "also") {
+      for (const std::string& run : split(rest, ';'))
+        if (!strip(run).empty()) c.also.push_back(words(run));
+    } else if (key == "param" || key == "buffer") {
+      const size_t colon = rest.find(':');
+      if (colon == std::string::npos) throw std::runtime_error("expected 'NAME: SPEC'");
+      c.members.push_back(
+          {key == "param" ? Case::Member::Kind::Parameter : Case::Member::Kind::Buffer,
+           stripped(rest.substr(0, colon)), parse_spec_line(rest.substr(colon + 1))});
+    } else if (key == "attr") {
+      const size_t equals = rest.find('=');
+      if (equals == std::string::npos) throw std::runtime_error("expected 'NAME = JSON'");
+      c.members.push_back({Case::Member::Kind::Attribute, stripped(rest.substr(0, equals)),
+                           stripped(rest.substr(equals + 1))});
+    } else if (key == "opset") {
+      c.pinned.push_back({std::stoll(rest), body(first, last), first, last});
+    } else if (key == "error") {
+      auto [range, text] = range_and_text(rest);
+      c.errors.push_back({range, text, first - 1});
+    } else if (key == "no-ort") {
+      c.no_ort.push_back(range_and_text(rest).first);
+    } else if (key == "tolerance") {
+      const std::vector<std::string> w = words(rest);
+      if (w.size() < 2) throw std::runtime_error("a tolerance needs its reason on the same line");
+      const std::vector<std::string> numbers = split(w[0], ',');
+      c.atol = std::stod(numbers[0]);
+      c.rtol = numbers.size() > 1 ? std::stod(numbers[1]) : c.atol;
+    } else if (key == "no-seeds") {
+      if (rest.empty()) throw std::runtime_error("no-seeds needs its reason on the same line");
+      c.seeds = false;
+    } else if (key == "mode") {
+      c.mode = rest;
+    } else if (key == "python") {
+      c.python = true;
+    } else {
+      throw std::runtime_error("unknown section '-- " + std::string(key) + "'");
+    }
+  }
+
+  std::filesystem::path path_;
+  std::vector<std::string> lines_;
+  std::vector<Case> cases_;
+};
+
+}  // namespace
+
+std::vector<Case> parse(const std::filesystem::path& path) { return Parser(path).run(); }
+
+bool is_generated(const ExpectedError& e) { return e.text.starts_with("needs opset "); }
+
+void bless(const std::filesystem::path& path, const Blessing& b) {
+  std::vector<std::string> lines = read_lines(path);
+  struct Edit {
+    size_t first, last;
+    std::vector<std::string> text;
+  };
+  std::vector<Edit> edits;
+  for (const auto& [section, text] : b.pinned) {
+    edits.push_back({section.first, section.last, split(stripped(text), '\n')});
+    if (section.last < lines.size() && lines[section.last].starts_with("## "))
+      edits.back().text.push_back("");
+  }
+  for (const auto& [c, errors] : b.errors) {
+    for (const ExpectedError& e : c.errors)
+      if (is_generated(e)) edits.push_back({e.line, e.line + 1, {}});
+    const size_t at = c.pinned.empty() ? c.end : c.pinned.front().first - 1;
+    edits.push_back({at, at, {}});
+    for (const ExpectedError& e : errors) {
+      const std::string low = e.opsets.low ? std::to_string(e.opsets.low) : "";
+      edits.back().text.push_back("-- error " + low + ".." + std::to_string(e.opsets.high) + ": " +
+                                  e.text);
+    }
+  }
+  // From the end, so that the line numbers of the others stay right.
+  std::stable_sort(edits.begin(), edits.end(),
+                   [](const Edit& a, const Edit& e) { return a.first > e.first; });
+  for (const Edit& e : edits) {
+    lines.erase(lines.begin() + e.first, lines.begin() + e.last);
+    lines.insert(lines.begin() + e.first, e.text.begin(), e.text.end());
+  }
+  std::ofstream out(path, std::ios::trunc);
+  for (const std::string& line : lines) out << line << "\n";
+}
+
+}  // namespace oe::golden

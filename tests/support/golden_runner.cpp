@@ -1,0 +1,330 @@
+// golden_tests: runs the cases of tests/ops and tests/semantics (tests/ops/README.md).
+//
+// All cases of a file share one process; with several files each gets a process of its own, so that
+// a crash costs one case: the file is taken up again behind it.
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "lib/lower/lowering.h"
+#include "lib/onnx/schema.h"
+#include "lib/support/text.h"
+#include "lib/torch/load.h"
+#include "tests/support/golden_case.h"
+#include "tests/support/golden_module.h"
+
+extern char** environ;
+
+namespace fs = std::filesystem;
+using namespace oe;
+using namespace oe::golden;
+
+namespace {
+
+constexpr unsigned kSecondsPerFile = 1200;
+
+struct Arguments {
+  std::vector<std::string> paths;
+  std::string filter, python, opsets, ort_lib;
+  fs::path work;  // of this run: models made by Python, results of children
+  int jobs = 1;
+  size_t from = 0;      // a child that takes up a file behind a crash
+  std::string results;  // a child writes what it did here
+  bool bless = false;
+};
+
+struct Totals {
+  size_t passed = 0, failed = 0, skipped = 0;
+  std::set<std::string> reached;
+};
+
+std::vector<fs::path> files_of(const std::vector<std::string>& paths) {
+  std::vector<fs::path> files;
+  for (const fs::path p : paths) {
+    if (!fs::is_directory(p)) {
+      files.push_back(p);
+      continue;
+    }
+    for (const auto& e : fs::recursive_directory_iterator(p))
+      if (e.path().extension() == ".test") files.push_back(e.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::vector<int64_t> opsets_of(const std::string& list) {
+  std::vector<int64_t> opsets;
+  if (list.empty()) {
+    for (int64_t o = onnx::kOldestOpset; o <= onnx::newest_opset(); ++o) opsets.push_back(o);
+  }
+  for (const std::string& o : split(list, ','))
+    if (!o.empty()) opsets.push_back(std::stoll(o));
+  return opsets;
+}
+
+std::string label(const fs::path& file, const Case& c) {
+  return file.filename().string() + ":" + std::to_string(c.line) + ": " + c.name;
+}
+
+// --- a child: one file
+
+// Lines a child writes as it goes: what it is at, what came of it, what it reached.
+class Journal {
+ public:
+  explicit Journal(const std::string& path) {
+    if (!path.empty()) out_.open(path, std::ios::trunc);
+  }
+  void write(const std::string& key, const std::string& value) {
+    if (out_.is_open()) out_ << key << " " << value << std::endl;  // flushed: a crash may follow
+  }
+
+ private:
+  std::ofstream out_;
+};
+
+torch_io::Loaded module_of(const Case& c, const fs::path& made, size_t index) {
+  return c.python ? load_python_module(made, index) : define_module(c);
+}
+
+Totals run_file(const Arguments& a, const fs::path& file) {
+  Totals t;
+  Journal journal(a.results);
+  const std::vector<Case> cases = parse(file);
+  const auto wanted = [&](const Case& c) {
+    return a.filter.empty() || label(file, c).find(a.filter) != std::string::npos;
+  };
+  Settings s;
+  s.opsets = opsets_of(a.opsets);
+  s.bless = a.bless;
+  std::string why;
+  s.ort = verify::Ort::load(a.ort_lib, why);
+  torch_io::register_stub_operators();
+  const fs::path made = a.work / (file.parent_path().filename() / file.stem());
+  if (std::any_of(cases.begin(), cases.end(),
+                  [&](const Case& c) { return c.python && wanted(c); })) {
+    make_python_modules(a.python, file, made);
+  }
+  Blessing blessed;
+  for (size_t i = a.from; i < cases.size(); ++i) {
+    const Case& c = cases[i];
+    if (!wanted(c)) continue;
+    journal.write("at", std::to_string(i));
+    Outcome outcome;
+    try {
+      outcome = run_case(c, module_of(c, made, i), s, t.reached);
+    } catch (const std::exception& e) {
+      outcome = {Outcome::Kind::Failed, e.what(), {}};
+    }
+    std::ranges::move(outcome.blessed.pinned, std::back_inserter(blessed.pinned));
+    std::ranges::move(outcome.blessed.errors, std::back_inserter(blessed.errors));
+    if (outcome.kind == Outcome::Kind::Passed) {
+      ++t.passed;
+      journal.write("passed", "");
+    } else if (outcome.kind == Outcome::Kind::Skipped) {
+      ++t.skipped;
+      journal.write("skipped", "");
+    } else {
+      ++t.failed;
+      journal.write("failed", "");
+      std::cout << "FAIL " << label(file, c) << "\n" << strip(outcome.message) << std::endl;
+    }
+  }
+  for (const std::string& op : t.reached) journal.write("reached", op);
+  journal.write("done", "");
+  if (!blessed.empty()) bless(file, blessed);
+  return t;
+}
+
+// --- the parent: a process a file
+
+struct Child {
+  fs::path file, results, output;
+  size_t from = 0;
+};
+
+class Parent {
+ public:
+  Parent(const Arguments& a, const char* self, const std::vector<fs::path>& files)
+      : a_(a), self_(self) {
+    for (const fs::path& f : files) waiting_.push_back({f, {}, {}, 0});
+  }
+
+  Totals run() {
+    // Several processes share the cores: their threads must not spin while they wait.
+    setenv("OMP_WAIT_POLICY", "PASSIVE", /*overwrite=*/0);
+    while (!waiting_.empty() || !running_.empty()) {
+      while (!waiting_.empty() && running_.size() < static_cast<size_t>(a_.jobs)) start();
+      int status = 0;
+      const pid_t pid = waitpid(-1, &status, 0);
+      if (pid < 0) throw std::runtime_error("waitpid failed");
+      const Child child = running_.at(pid);
+      running_.erase(pid);
+      finish(child, status);
+    }
+    return std::move(totals_);
+  }
+
+ private:
+  void start() {
+    Child c = waiting_.front();
+    waiting_.pop_front();
+    const std::string stem = c.file.parent_path().filename().string() + "_" +
+                             c.file.stem().string() + "_" + std::to_string(c.from);
+    c.results = a_.work / (stem + ".results");
+    c.output = a_.work / (stem + ".out");
+    std::vector<std::string> args = {self_,       c.file.string(),
+                                     "--results", c.results.string(),
+                                     "--from",    std::to_string(c.from),
+                                     "--python",  a_.python,
+                                     "--filter",  a_.filter,
+                                     "--opsets",  a_.opsets,
+                                     "--ort-lib", a_.ort_lib,
+                                     "--work",    a_.work.string()};
+    if (a_.bless) args.push_back("--bless");
+    std::vector<char*> argv;
+    for (std::string& s : args) argv.push_back(s.data());
+    argv.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 1, c.output.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
+                                     0644);
+    posix_spawn_file_actions_adddup2(&actions, 1, 2);
+    pid_t pid = 0;
+    const int failed = posix_spawn(&pid, self_.c_str(), &actions, nullptr, argv.data(), environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (failed) throw std::runtime_error("cannot start " + self_);
+    running_.emplace(pid, c);
+  }
+
+  void finish(const Child& c, int status) {
+    std::ifstream in(c.results);
+    bool done = false;
+    long at = -1;
+    for (std::string line; std::getline(in, line);) {
+      const size_t blank = line.find(' ');
+      const std::string key = line.substr(0, blank), value = line.substr(blank + 1);
+      if (key == "at")
+        at = std::stol(value);
+      else if (key == "passed")
+        ++totals_.passed;
+      else if (key == "failed")
+        ++totals_.failed;
+      else if (key == "skipped")
+        ++totals_.skipped;
+      else if (key == "reached")
+        totals_.reached.insert(value);
+      else if (key == "done")
+        done = true;
+    }
+    std::ifstream output(c.output);
+    std::cout << output.rdbuf();
+    std::cout.clear();  // an empty output sets failbit
+    if (done) return;
+    ++totals_.failed;
+    const std::string how = WIFSIGNALED(status)
+                                ? "signal " + std::to_string(WTERMSIG(status))
+                                : "exit code " + std::to_string(WEXITSTATUS(status));
+    if (at < 0) {
+      std::cout << "FAIL " << c.file.string() << ": ended before its first case with " << how
+                << std::endl;
+      return;
+    }
+    const std::vector<Case> cases = parse(c.file);
+    std::cout << "FAIL " << label(c.file, cases.at(at)) << "\nthe process ended with " << how
+              << std::endl;
+    if (static_cast<size_t>(at) + 1 < cases.size())
+      waiting_.push_back({c.file, {}, {}, static_cast<size_t>(at) + 1});
+  }
+
+  const Arguments& a_;
+  std::string self_;
+  std::deque<Child> waiting_;
+  std::map<pid_t, Child> running_;
+  Totals totals_;
+};
+
+// Rows of the lowering tables that no case reached. Only asked when every operator file ran.
+std::vector<std::string> unreached_rows(const std::set<std::string>& reached) {
+  std::vector<std::string> rows;
+  for (const lower::Table& table : lower::tables()) {
+    for (const lower::Lowering& row : table) {
+      const std::string name(row.schema.substr(0, row.schema.find('(')));
+      if (!reached.count(name)) rows.push_back(name);
+    }
+  }
+  return rows;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Arguments a;
+  a.python = GOLDEN_SOURCE_DIR "/.deps/venv/bin/python3";
+  std::string work = (fs::temp_directory_path() / ("golden_" + std::to_string(getpid()))).string();
+  CLI::App app("Runs golden cases: every opset, ONNX Runtime against LibTorch");
+  app.add_option("paths", a.paths, "files, or folders of .test files")->required();
+  app.add_option("--filter", a.filter, "only cases whose label contains this text");
+  app.add_option("--opsets", a.opsets, "such as 9,18; default: all");
+  app.add_option("--jobs", a.jobs, "files at a time");
+  app.add_option("--python", a.python, "interpreter for `-- python` cases");
+  app.add_option("--ort-lib", a.ort_lib, "ONNX Runtime's library");
+  app.add_flag("--bless", a.bless, "rewrite the pinned text");
+  app.add_option("--work", work, "folder for intermediate files");
+  app.add_option("--from", a.from)->group("");
+  app.add_option("--results", a.results)->group("");
+  CLI11_PARSE(app, argc, argv);
+  a.work = work;
+  fs::create_directories(a.work);
+
+  const bool child = !a.results.empty();
+  Totals t;
+  try {
+    if (child) {
+      alarm(kSecondsPerFile);
+      run_file(a, a.paths.at(0));
+      return 0;
+    }
+    if (a.bless && !a.opsets.empty())
+      throw std::runtime_error("--bless needs every opset: leave --opsets out");
+    const std::vector<fs::path> files = files_of(a.paths);
+    t = Parent(a, fs::canonical("/proc/self/exe").c_str(), files).run();
+    const bool whole_folder = std::any_of(a.paths.begin(), a.paths.end(), [](const fs::path& p) {
+      return fs::is_directory(p) && fs::canonical(p).filename() == "ops";
+    });
+    if (whole_folder && a.filter.empty()) {
+      for (const std::string& row : unreached_rows(t.reached)) {
+        ++t.failed;
+        std::cout << "FAIL " << row << ": no case reaches this row of the lowering tables\n";
+      }
+    }
+  } catch (const std::exception& e) {
+    std::cerr << "error: " << e.what() << "\n";
+    if (child) return 1;
+    ++t.failed;
+  }
+  if (!std::getenv("GOLDEN_KEEP")) fs::remove_all(a.work);
+  if (std::getenv("ONNX_EXPORT_TESTS_REQUIRE_ALL")) {
+    std::string why;
+    if (!verify::Ort::load(a.ort_lib, why)) {
+      std::cout << "FAIL ONNX Runtime is absent: " << why << "\n";
+      ++t.failed;
+    }
+  }
+  std::cout << t.passed << " passed, " << t.failed << " failed";
+  if (t.skipped) std::cout << ", " << t.skipped << " skipped";
+  std::cout << std::endl;
+  return t.failed ? 1 : 0;
+}

@@ -1,0 +1,46 @@
+"""Runs every folder of examples/: model.py, the line in `command`, check.py.
+
+    run_examples.py --tool build/release/onnx-export
+"""
+import argparse
+import pathlib
+import shlex
+import subprocess
+import sys
+import tempfile
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
+
+
+def run(folder: pathlib.Path, tool: str) -> str:
+    """The output of the first step that fails; empty when none does."""
+    typed = shlex.split((folder / "command").read_text())
+    assert typed[0] == "onnx-export", f"{folder}/command does not start with onnx-export"
+    steps = [[sys.executable, str(folder / "model.py")], [tool, *typed[1:]],
+             [sys.executable, str(folder / "check.py")]]
+    with tempfile.TemporaryDirectory() as work:
+        for step in steps:
+            done = subprocess.run(step, cwd=work, capture_output=True, text=True)
+            if done.returncode != 0:
+                return f"{shlex.join(step)} ended with {done.returncode}\n{done.stdout}{done.stderr}"
+    return ""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tool", required=True)
+    tool = str(pathlib.Path(parser.parse_args().tool).resolve())
+    passed = failed = 0
+    for folder in sorted(p for p in EXAMPLES.iterdir() if p.is_dir()):
+        problem = run(folder, tool)
+        if problem:
+            failed += 1
+            print(f"FAIL {folder.name}: {problem}")
+        else:
+            passed += 1
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

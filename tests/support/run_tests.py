@@ -1,0 +1,113 @@
+"""Runs the test groups one after another and sums their closing lines `N passed, N failed`.
+
+    run_tests.py --build build/release [--jobs N] [--quick] [--list] [GROUP...]
+
+ONNX_EXPORT_TESTS_REQUIRE_ALL=1 (set by .ci/run) makes skipped tests failures.
+"""
+import argparse
+import dataclasses
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CLOSING = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.M)
+# A spread over the ladder: ends, the default, and where axes, sequences and types changed.
+QUICK_OPSETS = "7,9,11,13,16,18,21,26,28"
+
+
+@dataclasses.dataclass
+class Group:
+    name: str
+    command: list[str]
+    quick: list[str] | None = None  # instead of `command`; None: the same
+
+
+def groups(build: pathlib.Path, jobs: int) -> list[Group]:
+    python, tests = sys.executable, ROOT / "tests"
+    tool = str(build / "onnx-export")
+    golden = [str(build / "golden_tests"), "--python", python, "--jobs", str(jobs), str(tests / "ops"),
+              str(tests / "semantics")]
+    models = [python, str(tests / "models/run_models.py"), "--tool", tool, "--jobs", str(jobs)]
+    layers = [python, str(ROOT / "scripts/check-layers")]
+    return [
+        Group("layers", layers + ["--preprocess"], layers),
+        Group("unit", [str(build / "unit_tests")]),
+        Group("opsets", [str(build / "opsets_tests")]),
+        Group("optimize", [str(build / "optimize_tests"), str(tests / "optimize")]),
+        Group("golden", golden, golden + ["--opsets", QUICK_OPSETS]),
+        Group("cli", [python, str(tests / "support/cli_runner.py"), "--build", str(build)]),
+        Group("tool", [python, str(tests / "support/tool_tests.py"), "--build", str(build)]),
+        Group("examples", [python, str(tests / "support/run_examples.py"), "--tool", tool]),
+        Group("models", models + ["--full"], models + ["--quick"]),
+    ]
+
+
+def run(group: Group, quick: bool) -> tuple[int, int, int]:
+    command = group.quick if quick and group.quick else group.command
+    print(f"=== {group.name}", flush=True)
+    start = time.monotonic()
+    output = []
+    try:
+        child = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                 text=True, errors="replace")
+    except OSError as e:
+        print(f"FAIL {group.name}: {e}")
+        return 0, 1, 0
+    for line in child.stdout:
+        output.append(line)
+        print(line, end="", flush=True)
+    code = child.wait()
+    closing = CLOSING.findall("".join(output))
+    print(f"    {group.name}: {time.monotonic() - start:.1f} s", flush=True)
+    if not closing:
+        print(f"FAIL {group.name}: ended with {code} and no closing line")
+        return 0, 1, 0
+    passed, failed, skipped = (int(n or 0) for n in closing[-1])
+    if code != 0 and failed == 0:
+        print(f"FAIL {group.name}: exit code {code}")
+        failed = 1
+    return passed, failed, skipped
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", type=pathlib.Path, required=True)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("groups", nargs="*")
+    options = parser.parse_args()
+    every = groups(options.build.resolve(), options.jobs)
+    names = [g.name for g in every]
+    if options.list:
+        print("\n".join(names))
+        return 0
+    unknown = [g for g in options.groups if g not in names]
+    if unknown:
+        parser.error(f"no group is called '{unknown[0]}'; there are {', '.join(names)}")
+    totals = [0, 0, 0]
+    failed_groups = []
+    for group in every:
+        if options.groups and group.name not in options.groups:
+            continue
+        result = run(group, options.quick)
+        totals = [a + b for a, b in zip(totals, result)]
+        if result[1]:
+            failed_groups.append(group.name)
+    passed, failed, skipped = totals
+    if skipped and os.environ.get("ONNX_EXPORT_TESTS_REQUIRE_ALL"):
+        print(f"FAIL {skipped} tests were skipped, and nothing may be absent here")
+        failed += 1
+        failed_groups.append("(skipped)")
+    if failed_groups:
+        print(f"failed: {', '.join(failed_groups)}")
+    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

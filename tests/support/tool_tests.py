@@ -1,0 +1,124 @@
+"""Tests of the built executables: symbols, start, determinism, and generated files that are up to date.
+
+    tool_tests.py --build build/release
+"""
+import argparse
+import hashlib
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/models"))
+sys.path.insert(0, str(ROOT / "tests/support"))
+import catalogue  # noqa: E402
+import make_models  # noqa: E402
+import readme  # noqa: E402
+
+# What LibTorch exports too: a second copy visible from the executable would be mixed up with its own.
+FOREIGN = re.compile(r"google::protobuf|\bonnx|fmt::v|\bmz_|spdlog::|nlohmann|CLI::")
+HELP_MS = 50
+
+
+def output_of(*words, **options) -> str:
+    return subprocess.run([str(w) for w in words], check=True, capture_output=True, text=True,
+                          **options).stdout
+
+
+def test_exported_symbols(build: pathlib.Path) -> None:
+    for name in ("onnx-export", "onnx-export-worker"):
+        lines = output_of("nm", "-D", "--defined-only", "-C", build / name).splitlines()
+        # Weak (v, w, V, W) template instances of the standard library are exported by every program.
+        foreign = [line for line in lines if FOREIGN.search(line)]
+        assert not foreign, f"{name} exports {len(foreign)} foreign symbols: {foreign[:3]}"
+
+
+def test_supervisor_does_not_load_libtorch(build: pathlib.Path) -> None:
+    libraries = output_of("ldd", build / "onnx-export")
+    for name in ("torch", "c10", "onnxruntime", "protobuf"):
+        assert name not in libraries, f"onnx-export links {name}:\n{libraries}"
+
+
+def test_help_answers_at_once(build: pathlib.Path) -> None:
+    times = []
+    for _ in range(9):
+        start = time.perf_counter()
+        output_of(build / "onnx-export", "--help")
+        times.append(1000 * (time.perf_counter() - start))
+    median = statistics.median(times)
+    assert median < HELP_MS, f"--help takes {median:.0f} ms, the limit is {HELP_MS}"
+
+
+def test_same_bytes_anywhere(build: pathlib.Path) -> None:
+    """Two folders, 1 and 2 threads, inline and external weights."""
+    with tempfile.TemporaryDirectory() as top:
+        digests: dict[str, set[str]] = {}
+        for folder, threads in (("a", 1), ("some other/folder", 2)):
+            work = pathlib.Path(top) / folder
+            work.mkdir(parents=True)
+            for name in ("small_resnet18", "small_lm_transformer"):
+                model = catalogue.by_name()[name]
+                source = work / "model.pt"
+                make_models.make(model, "scripted", source)
+                for external in ("never", "always"):
+                    inputs = [w for i in model.inputs for w in ("--input", i.spec(model.sizes))]
+                    output_of(build / "onnx-export", "model.pt", "-o", "m.onnx", "--force",
+                              "--threads", threads, f"--external-data={external}", *inputs, cwd=work)
+                    content = hashlib.sha256()
+                    for file in sorted(work.glob("m.onnx*")):
+                        content.update(file.name.encode() + file.read_bytes())
+                        file.unlink()
+                    digests.setdefault(f"{name}, external data {external}", set()).add(
+                        content.hexdigest())
+        different = [what for what, found in digests.items() if len(found) > 1]
+        assert not different, f"the bytes depend on the folder or the threads: {different}"
+
+
+def fresh(build: pathlib.Path, what: str, path: str) -> None:
+    made = output_of(build / "document", what)
+    assert made == (ROOT / path).read_text(), f"{path} is out of date: run scripts/bless"
+
+
+def test_operator_list_is_fresh(build: pathlib.Path) -> None:
+    fresh(build, "operators", "opsets/OPERATORS.md")
+
+
+def test_pass_list_is_fresh(build: pathlib.Path) -> None:
+    fresh(build, "passes", "lib/optimize/PASSES.md")
+
+
+def test_readme_help_is_fresh(build: pathlib.Path) -> None:
+    assert readme.blessed(build / "onnx-export") == readme.PATH.read_text(), \
+        "the options in README.md are out of date: run scripts/bless"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", type=pathlib.Path, required=True)
+    parser.add_argument("--only", default="")
+    options = parser.parse_args()
+    os.environ.pop("ONNX_EXPORT_ORT_LIB", None)
+    passed = failed = 0
+    for name, test in list(globals().items()):
+        if not name.startswith("test_") or options.only not in name:
+            continue
+        try:
+            test(options.build.resolve())
+            passed += 1
+        except subprocess.CalledProcessError as e:
+            failed += 1
+            print(f"FAIL {name}: {e}\n{e.stdout}{e.stderr}")
+        except Exception as e:
+            failed += 1
+            print(f"FAIL {name}: {e}")
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

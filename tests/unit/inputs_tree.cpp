@@ -1,0 +1,191 @@
+// Example inputs of every shape a method can take, from SPECs, files and traces.
+#include <ATen/ATen.h>
+#include <torch/csrc/jit/api/module.h>
+#include <torch/csrc/jit/serialization/pickle.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "lib/option_text.h"
+#include "lib/torch/inputs.h"
+#include "lib/torch/reference.h"
+
+using namespace oe;
+using torch_io::ExampleInputs;
+
+namespace {
+
+torch_io::Loaded model(const std::string& signature, const std::string& body) {
+  torch_io::Loaded m;
+  m.module = torch::jit::Module("__torch__.M");
+  m.module.define("def forward(self, " + signature + "):\n  " + body + "\n");
+  m.method = "forward";
+  return m;
+}
+
+Options options(const std::vector<std::string>& specs) {
+  Options o;
+  for (const std::string& s : specs) o.inputs.push_back(parse_input_spec(s));
+  return o;
+}
+
+std::vector<std::string> names(const ExampleInputs& e) {
+  std::vector<std::string> list;
+  for (const auto& l : e.leaves) list.push_back(l.name);
+  return list;
+}
+using Names = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("positional and named inputs", "[inputs]") {
+  const auto m = model("x: Tensor, n: int, y: Tensor", "return x + y + n");
+  const auto e = make_inputs(options({"2x3", "y:2x3@f64", "n=4"}), m);
+  CHECK(names(e) == Names{"x", "n", "y"});
+  CHECK(e.arguments[1].toInt() == 4);
+  CHECK(e.arguments[2].toTensor().scalar_type() == at::kDouble);
+}
+
+TEST_CASE("the same seed gives the same numbers, another other ones", "[inputs]") {
+  const auto m = model("x: Tensor", "return x");
+  Options o = options({"x:5"});
+  const at::Tensor a = make_inputs(o, m).arguments[0].toTensor();
+  CHECK(a.equal(make_inputs(o, m).arguments[0].toTensor()));
+  o.seed = 1;
+  CHECK_FALSE(a.equal(make_inputs(o, m).arguments[0].toTensor()));
+}
+
+TEST_CASE("lists, tuples and dicts are flattened by path", "[inputs]") {
+  const auto m = model("xs: List[Tensor], p: Tuple[Tensor, int], d: Dict[str, Tensor]",
+                       "return xs[0] + p[0] + d['a']");
+  const auto e = make_inputs(options({"xs.0:2", "xs.1:3", "p.0:2", "p.1=7", "d.a:2", "d.b:4"}), m);
+  CHECK(names(e) == Names{"xs.0", "xs.1", "p.0", "p.1", "d.a", "d.b"});
+  CHECK(e.arguments[0].isTensorList());
+  CHECK(e.arguments[1].toTupleRef().elements()[1].toInt() == 7);
+  CHECK(e.arguments[2].toGenericDict().at("b").toTensor().size(0) == 4);
+  // They have to run: the element types are the method's own.
+  auto method = m.module.get_method("forward");
+  CHECK(method(e.arguments).toTensor().size(0) == 2);
+}
+
+TEST_CASE("a list takes the positional inputs that are left over", "[inputs]") {
+  const auto m = model("xs: List[Tensor], y: Tensor", "return xs[0] + y");
+  CHECK(names(make_inputs(options({"2", "2", "2"}), m)) == Names{"xs.0", "xs.1", "y"});
+}
+
+TEST_CASE("defaults of the signature are constants, not inputs", "[inputs]") {
+  const auto m =
+      model("x: Tensor, scale: float = 2.0, mask: Optional[Tensor] = None", "return x * scale");
+  const auto e = make_inputs(options({"x:2"}), m);
+  CHECK(names(e) == Names{"x"});
+  CHECK(e.arguments.size() == 3);
+  CHECK(e.arguments[1].toDouble() == 2.0);
+  CHECK(e.arguments[2].isNone());
+  CHECK(names(make_inputs(options({"x:2", "scale=3", "mask:2@bool"}), m)) ==
+        Names{"x", "scale", "mask"});
+}
+
+TEST_CASE("values: literals, words and ranges", "[inputs]") {
+  const auto m = model("x: Tensor", "return x");
+  const auto value = [&](const char* spec) {
+    return make_inputs(options({spec}), m).arguments[0].toTensor();
+  };
+  CHECK(value("x=[[1,2],[3,4]]").equal(at::tensor({1, 2, 3, 4}, at::kLong).reshape({2, 2})));
+  CHECK(value("x=[1.5]").scalar_type() == at::kFloat);
+  CHECK(value("x=[true,false]").scalar_type() == at::kBool);
+  CHECK(value("x:2x2@i32=7").equal(at::full({2, 2}, 7, at::kInt)));
+  CHECK(value("x:3=arange").equal(at::arange(3)));
+  CHECK(value("x:3=ones").equal(at::ones({3})));
+  const at::Tensor r = value("x:1000=randint(5,8)");
+  CHECK(r.min().item().toLong() == 5);
+  CHECK(r.max().item().toLong() == 7);
+  const at::Tensor u = value("x:1000=rand(-1,1)");
+  CHECK(u.min().item().toDouble() >= -1);
+  CHECK(u.max().item().toDouble() <= 1);
+  CHECK_THROWS_AS(value("x=[[1],[2,3]]"), Failure);
+  CHECK_THROWS_AS(value("x:3=[1,2]"), Failure);
+  CHECK_THROWS_AS(value("x=none"), Failure);
+  CHECK_THROWS_AS(value("x:3=zeroes"), Failure);
+}
+
+TEST_CASE("axis names from specs, options and positions", "[inputs]") {
+  const auto m = model("x: Tensor, y: Tensor", "return x");
+  Options o = options({"x:batch=2x3", "y:batchx?"});
+  auto e = make_inputs(o, m);
+  CHECK(e.leaves[0].axis_names == Names{"batch", ""});
+  CHECK(e.leaves[1].axis_names == Names{"batch", "y_dynamic_axes_1"});
+  CHECK(e.leaves[1].value.toTensor().size(0) == 2);
+  o = options({"2x3", "4x3"});
+  parse_dynamic_axes("x:0=n 1:-1=w y:0 z:0=q", o.dynamic_axes);
+  e = make_inputs(o, m);
+  CHECK(e.leaves[0].axis_names == Names{"n", ""});
+  CHECK(e.leaves[1].axis_names == Names{"y_dynamic_axes_1", "w"});
+  CHECK(e.output_axes_unresolved == Names{"z"});
+  o = options({"2x3", "4x3"});
+  o.dynamic_batch = true;  // only inputs with as many rows as the first
+  e = make_inputs(o, m);
+  CHECK(e.leaves[0].axis_names[0] == "batch");
+  CHECK(e.leaves[1].axis_names[0].empty());
+}
+
+TEST_CASE("input names replace the method's own, for axes too", "[inputs]") {
+  const auto m = model("x: Tensor, y: Tensor", "return x");
+  Options o = options({"2", "2"});
+  o.input_names = {"data"};
+  parse_dynamic_axes("data:0=n y:0=n", o.dynamic_axes);
+  const auto e = make_inputs(o, m);
+  CHECK(names(e) == Names{"data", "y"});
+  CHECK(e.leaves[0].axis_names[0] == "n");
+}
+
+TEST_CASE("a file of inputs keeps nested structure", "[inputs]") {
+  const auto m = model("x: Tensor, state: Tuple[Tensor, Tensor], k: int", "return x");
+  const auto bytes = torch::jit::pickle_save(c10::IValue(c10::ivalue::Tuple::create(
+      {at::ones({2}), c10::ivalue::Tuple::create({at::zeros({1}), at::ones({1})}), 3})));
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("oe-inputs-" + std::to_string(getpid()) + ".pt"))
+          .string();
+  std::ofstream(path, std::ios::binary)
+      .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  Options o;
+  o.inputs_file = path;
+  const auto e = make_inputs(o, m);
+  CHECK(names(e) == Names{"x", "state.0", "state.1", "k"});
+  CHECK(e.arguments[2].toInt() == 3);
+  std::filesystem::remove(path);
+}
+
+TEST_CASE("other sizes and seeds of the same inputs", "[inputs]") {
+  const auto m = model("x: Tensor, ids: Tensor, lengths: Tensor, n: int", "return x");
+  const auto e =
+      make_inputs(options({"x:2x3", "ids:2@i64=randint(3,9)", "lengths=[5,4,2]", "n=4"}), m);
+  const auto other = resized_inputs(e, {{4, 3}, {50}, {4}, {}}, e.seed + 1);
+  CHECK(other[0].toTensor().sizes() == at::IntArrayRef({4, 3}));
+  CHECK(other[1].toTensor().min().item().toLong() >= 3);
+  CHECK(other[1].toTensor().max().item().toLong() < 9);
+  const at::Tensor lengths = other[2].toTensor();
+  CHECK(lengths.equal(std::get<0>(lengths.sort(0, true))));
+  CHECK(other[3].toInt() > 0);
+  // The example's own seed and sizes give the example itself, as copies.
+  const auto same = resized_inputs(e, {{2, 3}, {2}, {3}, {}}, e.seed);
+  CHECK(same[0].toTensor().equal(e.arguments[0].toTensor()));
+  CHECK_FALSE(same[0].toTensor().is_same(e.arguments[0].toTensor()));
+  CHECK(same[3].toInt() == 4);
+}
+
+TEST_CASE("state written by a run does not leak into the next", "[inputs]") {
+  torch_io::Loaded m;
+  m.module = torch::jit::Module("__torch__.S");
+  m.module.register_buffer("count", at::zeros({1}));
+  m.module.define("def forward(self, x: Tensor):\n  self.count.add_(1)\n  return x + self.count\n");
+  m.method = "forward";
+  const auto e = make_inputs(options({"x:1=zeros"}), m);
+  torch_io::Reference reference(m);
+  for (int i = 0; i < 2; ++i) {
+    const auto run = reference.run(e, {{1}}, e.seed, {});
+    REQUIRE(run.outputs.size() == 1);
+    CHECK(run.outputs[0].tensors[0]->as_double() == std::vector<double>{1});
+  }
+  CHECK(m.module.attr("count").toTensor().item().toDouble() == 0);
+}

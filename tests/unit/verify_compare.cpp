@@ -1,0 +1,80 @@
+// Comparison of outputs: tolerance, exactness, NaN and infinity.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+
+#include "lib/verify/compare.h"
+
+using namespace oe;
+using Catch::Matchers::Contains;
+using verify::compare;
+
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+TensorPtr f32(std::vector<float> v) {
+  const auto n = static_cast<int64_t>(v.size());
+  return Tensor::of<float>(DType::Float, {n}, v);
+}
+TensorPtr i64(std::vector<int64_t> v) {
+  const auto n = static_cast<int64_t>(v.size());
+  return Tensor::of<int64_t>(DType::Int64, {n}, v);
+}
+
+}  // namespace
+
+TEST_CASE("floats within tolerance", "[verify]") {
+  const auto r = compare(*f32({1.00005F, 2}), *f32({1, 2}));
+  CHECK(r.ok);
+  CHECK(r.max_abs == Approx(5e-5).epsilon(0.01));
+  CHECK(r.max_rel == Approx(5e-5).epsilon(0.01));
+  CHECK_FALSE(compare(*f32({1.00005F}), *f32({1}), {1e-6, 1e-6}).ok);
+  CHECK(compare(*f32({0}), *f32({-0.0F})).ok);
+}
+
+TEST_CASE("the first wrong element is named", "[verify]") {
+  const auto a = Tensor::of<float>(DType::Float, {2, 2}, std::vector<float>{1, 2, 3.5F, 5});
+  const auto e = Tensor::of<float>(DType::Float, {2, 2}, std::vector<float>{1, 2, 3, 4});
+  const auto r = compare(*a, *e);
+  CHECK_FALSE(r.ok);
+  CHECK(r.message == "at [1,0]: 3.5, expected 3 (2 of 4 differ)");
+  CHECK(r.max_abs == 1);
+}
+
+TEST_CASE("NaN and infinity by position", "[verify]") {
+  CHECK(compare(*f32({kNan, kInf, -kInf}), *f32({kNan, kInf, -kInf})).ok);
+  CHECK_FALSE(compare(*f32({1}), *f32({kNan})).ok);
+  CHECK_FALSE(compare(*f32({kNan}), *f32({1})).ok);
+  CHECK_FALSE(compare(*f32({kInf}), *f32({-kInf})).ok);
+  CHECK_FALSE(compare(*f32({3e38F}), *f32({kInf})).ok);
+  CHECK_FALSE(compare(*f32({kInf}), *f32({kNan})).ok);
+  CHECK(compare(*f32({kInf}), *f32({kInf})).max_abs == 0);
+}
+
+TEST_CASE("integers exactly", "[verify]") {
+  const int64_t big = (int64_t{1} << 53);
+  CHECK(compare(*i64({big + 1}), *i64({big + 1})).ok);
+  const auto r = compare(*i64({big + 1}), *i64({big}), {1e9, 1e9});
+  CHECK_FALSE(r.ok);
+  CHECK_THAT(r.message, Contains("9007199254740993"));
+}
+
+TEST_CASE("types, shapes, strings, bools, halves", "[verify]") {
+  CHECK_THAT(compare(*i64({1}), *f32({1})).message, Contains("int64"));
+  CHECK(compare(*f32({1, 2}), *f32({1})).message == "shape is [2], expected [1]");
+  const Tensor a({1}, {"x"}), b({1}, {"y"});
+  CHECK(compare(a, a).ok);
+  CHECK(compare(a, b).message == "at [0]: \"x\", expected \"y\"");
+  const auto t = Tensor::of<uint8_t>(DType::Bool, {1}, {1}),
+             f = Tensor::of<uint8_t>(DType::Bool, {1}, {0});
+  CHECK_FALSE(compare(*t, *f).ok);
+  const auto half = [](uint16_t v) { return Tensor::of<uint16_t>(DType::Float16, {}, {v}); };
+  CHECK(compare(*half(0x3c00), *half(0x3c01)).ok);
+  CHECK(compare(*half(0x3c00), *half(0x3c01)).max_abs == Approx(1.0 / 1024));
+  CHECK_FALSE(compare(*half(0x3c00), *half(0x4000)).ok);
+  CHECK(compare(*half(0x7e00), *half(0x7e01)).ok);
+  CHECK(compare(*half(0x0001), *half(0x0001)).ok);
+  CHECK(compare(*f32({}), *f32({})).ok);
+}
