@@ -22,8 +22,8 @@ struct Context {
   const std::vector<Sym>& args;
   std::vector<TensorValuePtr> values;  // per argument; null when it is no tensor
   const PerWorld& out;
-  size_t index;   // of the result
-  size_t rank;    // of the result
+  size_t index;  // of the result
+  size_t rank;   // of the result
   size_t worlds;
   std::function<Axis(Taint)> fresh;
   std::function<TensorValuePtr(const Sym&)> read;
@@ -126,8 +126,8 @@ Axes structural(const Context& c) {
         for (const TensorValue* t : in) {
           if (!t->ranked || t->axes.size() > c.rank) return false;
           if (t->axes.size() + i < c.rank || !t->c.has(w)) continue;
-          const int64_t n = t->c.at(w).toTensor().size(
-              static_cast<int64_t>(t->axes.size() + i - c.rank));
+          const int64_t n =
+              t->c.at(w).toTensor().size(static_cast<int64_t>(t->axes.size() + i - c.rank));
           if (n != 1 && size != 1 && n != size) return false;
           if (n != 1) size = n;
         }
@@ -143,9 +143,8 @@ Axes structural(const Context& c) {
 
 bool all_ones(const Sym* s) {
   if (!s || !s->is(K::List) || s->list->items.empty()) return false;
-  return std::all_of(s->list->items.begin(), s->list->items.end(), [](const Sym& e) {
-    return e.is_constant_number() && e.c.at(0).toInt() == 1;
-  });
+  return std::all_of(s->list->items.begin(), s->list->items.end(),
+                     [](const Sym& e) { return e.is_constant_number() && e.c.at(0).toInt() == 1; });
 }
 
 // Spatial axes of a window operator. With stride 1 the size is the input's plus a constant, so one
@@ -159,8 +158,7 @@ Axis window_axis(const Context& c, const TensorValue& in, size_t axis, size_t in
 Axes windowed(const Context& c, bool convolution) {
   const TensorValue& in = *c.values[0];
   size_t spatial = convolution ? c.values[1]->axes.size() - 2 : 0;
-  if (!convolution)
-    spatial = static_cast<size_t>(c.op.base[c.op.base.find("pool") + 4] - '0');
+  if (!convolution) spatial = static_cast<size_t>(c.op.base[c.op.base.find("pool") + 4] - '0');
   if (in.axes.size() != c.rank || c.rank < spatial) return std::nullopt;
   std::vector<Axis> axes = in.axes;
   if (convolution) {
@@ -291,6 +289,19 @@ Axes concatenated(const Context& c, bool stacked) {
   const auto& items = c.args[0].list->items;
   auto dim = c.constant("dim");
   if (!dim) return std::nullopt;
+  if (c.args[0].list->is_open()) {
+    // All elements agree, save on the axis that they are joined on.
+    std::vector<Axis> axes = c.args[0].list->open.sequence->element.axes;
+    for (Axis& a : axes)
+      if (!a.is_static() && a.id == 0) a = c.fresh(Taint::Data);
+    const Axis joined = c.fresh(Taint::Data);
+    const auto at = static_cast<long>(wrap(*dim, c.rank));
+    if (stacked)
+      axes.insert(axes.begin() + at, joined);
+    else if (axes.size() == c.rank)
+      axes[static_cast<size_t>(at)] = joined;
+    return axes;
+  }
   std::vector<TensorValuePtr> parts;
   for (const Sym& e : items) {
     auto t = c.read(e);
@@ -526,7 +537,8 @@ Axes repeated(const Context& c) {
       a = in.axes[in.axes.size() + i - c.rank];
       size = example_size(in, in.axes.size() + i - c.rank);
     }
-    const Sym n = items.size() + i >= c.rank ? items[items.size() + i - c.rank] : Sym::of(int64_t{1});
+    const Sym n =
+        items.size() + i >= c.rank ? items[items.size() + i - c.rank] : Sym::of(int64_t{1});
     if (n.is_constant_number())
       axes.push_back(n.c.at(0).toInt() == 1 ? a : c.derived(a));
     else
@@ -704,7 +716,7 @@ std::vector<Axis> Executor::infer_axes(const OpInfo& op, const std::vector<Sym>&
   };
   if (!ranked) return all_dynamic();
 
-  Context c{op, args, {}, out, index, rank, worlds_, [this](Taint t) { return fresh_axis(t); },
+  Context c{op,    args, {}, out, index, rank, worlds_, [this](Taint t) { return fresh_axis(t); },
             reader};
   for (const Sym& a : args) c.values.push_back(a.is(K::Tensor) ? read(a.tensor) : nullptr);
   Axes axes = by_rule(c);

@@ -12,26 +12,55 @@ using K = Sym::Kind;
 
 // Results that say nothing about elements or sizes: always constants.
 const std::unordered_set<std::string>& metadata() {
-  static const std::unordered_set<std::string> names = {
-      "aten::dim",           "aten::is_floating_point", "aten::is_complex", "prim::dtype",
-      "prim::device",        "prim::layout",            "prim::is_cuda",    "prim::is_cpu",
-      "prim::requires_grad", "prim::is_quantized",      "prim::is_sparse",  "prim::is_mkldnn",
-      "prim::is_mps",        "prim::is_xpu",            "prim::is_nested",  "prim::is_meta",
-      "aten::result_type",   "aten::element_size",      "aten::get_device", "aten::is_signed",
-      "aten::is_leaf",       "aten::is_inference",      "aten::is_contiguous", "aten::is_pinned",
-      "aten::is_grad_enabled", "aten::is_autocast_enabled", "aten::is_autocast_cpu_enabled",
-      "prim::is_xla",        "prim::is_ipu",            "prim::is_maia",    "prim::is_vulkan",
-      "aten::is_conj",       "aten::is_neg",            "prim::type",       "aten::is_scripting"};
+  static const std::unordered_set<std::string> names = {"aten::dim",
+                                                        "aten::is_floating_point",
+                                                        "aten::is_complex",
+                                                        "prim::dtype",
+                                                        "prim::device",
+                                                        "prim::layout",
+                                                        "prim::is_cuda",
+                                                        "prim::is_cpu",
+                                                        "prim::requires_grad",
+                                                        "prim::is_quantized",
+                                                        "prim::is_sparse",
+                                                        "prim::is_mkldnn",
+                                                        "prim::is_mps",
+                                                        "prim::is_xpu",
+                                                        "prim::is_nested",
+                                                        "prim::is_meta",
+                                                        "aten::result_type",
+                                                        "aten::element_size",
+                                                        "aten::get_device",
+                                                        "aten::is_signed",
+                                                        "aten::is_leaf",
+                                                        "aten::is_inference",
+                                                        "aten::is_contiguous",
+                                                        "aten::is_pinned",
+                                                        "aten::is_grad_enabled",
+                                                        "aten::is_autocast_enabled",
+                                                        "aten::is_autocast_cpu_enabled",
+                                                        "prim::is_xla",
+                                                        "prim::is_ipu",
+                                                        "prim::is_maia",
+                                                        "prim::is_vulkan",
+                                                        "aten::is_conj",
+                                                        "aten::is_neg",
+                                                        "prim::type",
+                                                        "aten::is_scripting"};
   return names;
 }
 
 // Results that depend on the sizes of tensor arguments but not on their elements.
 bool content_free(const std::string& base) {
   static const std::unordered_set<std::string> names = {
-      "aten::numel",      "aten::stride",     "aten::storage_offset", "aten::is_same_size",
-      "aten::zeros_like", "aten::ones_like",  "aten::full_like",      "aten::empty_like",
-      "aten::rand_like",  "aten::randn_like", "aten::randint_like",   "aten::new_zeros",
-      "aten::new_ones",   "aten::new_full",   "aten::new_empty",      "aten::new_empty_strided",
+      "aten::numel",           "aten::stride",
+      "aten::storage_offset",  "aten::is_same_size",
+      "aten::zeros_like",      "aten::ones_like",
+      "aten::full_like",       "aten::empty_like",
+      "aten::rand_like",       "aten::randn_like",
+      "aten::randint_like",    "aten::new_zeros",
+      "aten::new_ones",        "aten::new_full",
+      "aten::new_empty",       "aten::new_empty_strided",
       "aten::_shape_as_tensor"};
   return names.contains(base);
 }
@@ -67,10 +96,14 @@ Taint Executor::taint_of(const Sym& s) {
     case K::Tensor:
       return read(s.tensor)->taint;
     case K::List: {
+      if (s.list->is_open()) return Taint::Data;
       Taint t = Taint::Constant;
       for (const Sym& e : s.list->items) t = join(t, taint_of(e));
       return t;
     }
+    case K::Sequence:
+      return Taint::Data;
+    case K::Maybe:
     case K::Tuple: {
       Taint t = Taint::Constant;
       for (const Sym& e : *s.tuple) t = join(t, taint_of(e));
@@ -120,6 +153,7 @@ c10::IValue Executor::to_ivalue(const Sym& s, size_t w) {
       return t->c.has(w) ? t->c.at(w) : missing();
     }
     case K::List: {
+      if (s.list->is_open()) return open_ivalue(s.list->open, s.list->element, w);
       c10::impl::GenericList list(s.list->element);
       list.reserve(s.list->items.size());
       for (const Sym& e : s.list->items) list.push_back(to_ivalue(e, w));
@@ -138,10 +172,14 @@ c10::IValue Executor::to_ivalue(const Sym& s, size_t w) {
       return c10::ivalue::Tuple::create(std::move(items));
     }
     case K::Object: {
-      auto object = c10::ivalue::Object::create(
-          c10::StrongTypePtr(nullptr, s.object->type), s.object->type->numAttributes());
+      auto object = c10::ivalue::Object::create(c10::StrongTypePtr(nullptr, s.object->type),
+                                                s.object->type->numAttributes());
       return c10::IValue(object);
     }
+    case K::Maybe:
+      return to_ivalue(s.tuple->at(0), w).toBool() ? to_ivalue(s.tuple->at(1), w) : c10::IValue();
+    case K::Sequence:
+      return s.sequence->c.has(w) ? s.sequence->c.at(w) : missing();
     case K::Uninitialized:
       refuse("OE4009", "a value is used that was never set");
     default:
@@ -156,7 +194,14 @@ program::Arg Executor::to_arg(const Sym& s) {
       return {};
     case K::Tensor:
       return {recorder_.value(read(s.tensor))};
+    case K::Sequence:
+      return {s.sequence->recorded};
+    case K::Maybe:
+      refuse("OE4012",
+             "a value that is None or something else, depending on the input, is used as it is",
+             "test it with 'is None' first: ONNX operators take no optional values");
     case K::List: {
+      if (s.list->is_open()) return to_arg(s.list->open);
       program::Args items;
       for (const Sym& e : s.list->items) items.push_back(to_arg(e));
       return {std::move(items)};
@@ -266,8 +311,8 @@ std::vector<Sym> Executor::apply(const OpInfo& op, const std::vector<Sym>& args,
   }
   std::vector<Sym> out;
   for (size_t i = 0; i < returns.size(); ++i)
-    out.push_back(make_output(op, args, std::move(results[i]), taint, i, node, fold,
-                              returns[i].type()));
+    out.push_back(
+        make_output(op, args, std::move(results[i]), taint, i, node, fold, returns[i].type()));
   return out;
 }
 
@@ -285,8 +330,8 @@ Sym Executor::make_output(const OpInfo& op, const std::vector<Sym>& args, PerWor
     for (size_t i = 0; i < worlds_; ++i)
       if (v->c.has(i) && v->c.at(i).toTensor().dim() != rank) v->ranked = false;
     if (v->ranked) {
-      v->axes = folded ? std::vector<Axis>(static_cast<size_t>(rank))
-                       : infer_axes(op, args, v->c, index);
+      v->axes =
+          folded ? std::vector<Axis>(static_cast<size_t>(rank)) : infer_axes(op, args, v->c, index);
       if (v->axes.size() != static_cast<size_t>(rank)) {
         v->axes.clear();
         v->ranked = false;
@@ -306,7 +351,8 @@ Sym Executor::make_output(const OpInfo& op, const std::vector<Sym>& args, PerWor
     return fresh_tensor(v);
   }
   if (example.isNone() || example.isTensor()) {
-    if (node) recorder_.add_output(node, {program::Type::Kind::None, DType::Undefined, {}, nullptr});
+    if (node)
+      recorder_.add_output(node, {program::Type::Kind::None, DType::Undefined, {}, nullptr});
     return Sym::none();
   }
   if (example.isInt() || example.isDouble() || example.isBool()) {
@@ -329,8 +375,8 @@ Sym Executor::make_output(const OpInfo& op, const std::vector<Sym>& args, PerWor
                "give the axis a fixed size, or unpack the list into a fixed number of values");
     std::vector<Sym> items;
     for (size_t k = 0; k < n; ++k) {
-      PerWorld e = c.shared() ? PerWorld::constant(c.at(0).toListRef()[k])
-                              : PerWorld::sized(worlds_);
+      PerWorld e =
+          c.shared() ? PerWorld::constant(c.at(0).toListRef()[k]) : PerWorld::sized(worlds_);
       if (!c.shared())
         for (size_t i = 0; i < worlds_; ++i)
           if (c.has(i)) e.set(i, c.at(i).toListRef()[k]);
@@ -377,8 +423,7 @@ Sym Executor::size_of(const Sym& tensor, int64_t axis) {
   if (recorder_.on()) {
     s.recorded = recorder_.size_of(a.id);
     if (!s.recorded) {
-      program::Node* n =
-          recorder_.record("aten::size.int", {{recorder_.value(t)}, {axis}}, here());
+      program::Node* n = recorder_.record("aten::size.int", {{recorder_.value(t)}, {axis}}, here());
       s.recorded = recorder_.add_output(n, program::Type::integer());
       recorder_.remember_size(a.id, s.recorded);
     }
@@ -411,9 +456,9 @@ std::vector<Sym> Executor::call_operator(const OpInfo& op, const std::vector<Sym
     if (op.name == "aten::numel" && args.size() == 1) return {numel_of(args[0])};
     // A number that became a tensor and a number again is that number (traced sizes).
     TensorValuePtr t = read(args[0].tensor);
-    if (t->number &&
-        ((t->number->is(K::Int) && (op.name == "aten::Int.Tensor" || op.name == "aten::IntImplicit")) ||
-         op.name == "aten::ScalarImplicit" || op.name == "aten::item"))
+    if (t->number && ((t->number->is(K::Int) &&
+                       (op.name == "aten::Int.Tensor" || op.name == "aten::IntImplicit")) ||
+                      op.name == "aten::ScalarImplicit" || op.name == "aten::item"))
       return {*t->number};
   }
   if (op.outs) return call_out(op, args);
@@ -426,6 +471,7 @@ std::vector<Sym> Executor::call_operator(const OpInfo& op, const std::vector<Sym
     if (uses.size() == 1 && uses[0].user->kind() == c10::prim::ListUnpack)
       length = static_cast<int>(uses[0].user->outputs().size());
   }
+  if (length < 0 && cuts_dynamic_axis(op, args)) return {open_split(op, args)};
   std::vector<Sym> out = apply(op, args, length);
   alias_outputs(op, args, out);
   return out;

@@ -159,8 +159,9 @@ void add_state_outputs(Executor& ex, const Options& o, Captured& out, Diagnostic
   }
   std::string names;
   for (const std::string& n : written) names += (names.empty() ? "" : ", ") + n;
-  d.report({"OE2202", Severity::Note, "", "the model writes its own state in forward (" + names +
-                                              "); each call of the ONNX file starts from the saved state",
+  d.report({"OE2202", Severity::Note, "",
+            "the model writes its own state in forward (" + names +
+                "); each call of the ONNX file starts from the saved state",
             "--state=outputs returns the new state as extra outputs", nullptr, 0});
 }
 
@@ -206,8 +207,8 @@ Attempt run(const torch_io::Loaded& m, const torch_io::ExampleInputs& inputs, co
 
 }  // namespace
 
-Captured capture(const torch_io::Loaded& m, const torch_io::ExampleInputs& inputs,
-                 const Options& o, Diagnostics& d) {
+Captured capture(const torch_io::Loaded& m, const torch_io::ExampleInputs& inputs, const Options& o,
+                 Diagnostics& d) {
   c10::InferenceMode inference;
   const std::vector<DynamicAxis> axes = dynamic_axes(inputs);
   std::vector<std::vector<int64_t>> candidates;
@@ -247,8 +248,10 @@ Captured capture(const torch_io::Loaded& m, const torch_io::ExampleInputs& input
         for (const auto& [w, message] : a.dead)
           if (sizes[w][i] != example[i]) why = ": " + message;
         d.report({"OE2203", Severity::Warning, "",
-                  "axis '" + axes[i].name + "' is declared dynamic, but LibTorch ran at no other "
-                  "size than " + std::to_string(example[i]) + why,
+                  "axis '" + axes[i].name +
+                      "' is declared dynamic, but LibTorch ran at no other "
+                      "size than " +
+                      std::to_string(example[i]) + why,
                   "", nullptr, 0});
       }
       for (const Diagnostic& x : a.diagnostics.all()) d.report(x);

@@ -19,7 +19,7 @@ struct Captured {
   std::vector<c10::IValue> outputs;
 };
 
-Captured capture(const torch_io::Loaded& m, const torch_io::ExampleInputs& inputs,
-                 const Options& o, Diagnostics& d);
+Captured capture(const torch_io::Loaded& m, const torch_io::ExampleInputs& inputs, const Options& o,
+                 Diagnostics& d);
 
 }  // namespace oe::capture

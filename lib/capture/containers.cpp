@@ -49,8 +49,7 @@ bool Executor::equal_constants(const Sym& a, const Sym& b) {
 }
 
 Sym Executor::get_attribute(const Sym& s, const std::string& name) {
-  if (!s.is(K::Object))
-    refuse("OE4031", "attribute '" + name + "' of a value that is no object");
+  if (!s.is(K::Object)) refuse("OE4031", "attribute '" + name + "' of a value that is no object");
   auto& attributes = s.object->attributes;
   auto it = attributes.find(name);
   if (it != attributes.end()) return it->second;
@@ -83,6 +82,16 @@ bool Executor::list_call(const OpInfo& op, const std::vector<Sym>& args, std::ve
     if (i < 0) i += size;
     return std::clamp<int64_t>(i, 0, size);
   };
+  auto computed = [&](size_t i) {
+    return args.size() > i && args[i].is(K::Int) && args[i].taint != Taint::Constant &&
+           concrete_ < 0;
+  };
+  const bool indexed = name == "__getitem__" || name == "_set_item" || name == "insert" ||
+                       name == "pop" || name == "Delete" || name == "slice";
+  const bool joined = name == "extend" || name == "add_" || name == "add";
+  if (list.is_open() || (indexed && (computed(1) || computed(2))) ||
+      (joined && args.size() > 1 && args[1].is(K::List) && args[1].list->is_open()))
+    return open_list_call(op, args, out);
   if (name == "len") {
     out = {Sym::of(size)};
   } else if (name == "__getitem__") {
@@ -248,6 +257,20 @@ bool Executor::dict_call(const OpInfo& op, const std::vector<Sym>& args, std::ve
 bool Executor::container_call(const OpInfo& op, const std::vector<Sym>& args, JitNode* n,
                               std::vector<Sym>& out) {
   const std::string& b = op.base;
+  if ((b == "aten::__is__" || b == "aten::__isnot__") &&
+      (args[0].is(K::Maybe) || args[1].is(K::Maybe))) {
+    const Sym& maybe = args[0].is(K::Maybe) ? args[0] : args[1];
+    if (!args[0].is(K::None) && !args[1].is(K::None))
+      refuse("OE4037", "two values that may be None are compared for identity");
+    const Sym present = maybe.tuple->at(0);
+    out = {b == "aten::__isnot__" ? present : apply1("aten::__not__", {present})};
+    return true;
+  }
+  if (b == "aten::_unwrap_optional" && args[0].is(K::Maybe)) {
+    assume("a value that may be None is there");
+    out = {args[0].tuple->at(1)};
+    return true;
+  }
   if (b == "aten::__is__" || b == "aten::__isnot__") {
     auto identity = [](const Sym& s) -> const void* {
       return s.tensor   ? static_cast<const void*>(s.tensor.get())
@@ -277,7 +300,8 @@ bool Executor::container_call(const OpInfo& op, const std::vector<Sym>& args, Ji
     auto type = n->output()->type()->expect<c10::DictType>();
     Sym d = make_dict({}, type->getKeyType(), type->getValueType());
     if (!args.empty())
-      for (const Sym& e : args[0].list->items) d.dict->items.emplace_back((*e.tuple)[0], (*e.tuple)[1]);
+      for (const Sym& e : args[0].list->items)
+        d.dict->items.emplace_back((*e.tuple)[0], (*e.tuple)[1]);
     out = {d};
     return true;
   }
@@ -291,6 +315,14 @@ bool Executor::container_call(const OpInfo& op, const std::vector<Sym>& args, Ji
   }
   if (!args[0].is(K::List)) return false;
   if (list_call(op, args, out)) return true;
+  if (args[0].list->is_open()) {
+    if (auto results = call_on_open(op, args)) {
+      out = std::move(*results);
+      return true;
+    }
+    refuse("OE4038", op.base + " of a list whose length depends on the input",
+           "ONNX has no such operator on lists of unknown length: stack the list first");
+  }
   const Taint t = [&] {
     Taint all = Taint::Constant;
     for (const Sym& a : args) all = join(all, taint_of(a));

@@ -10,6 +10,9 @@ namespace oe::capture {
 
 using K = Sym::Kind;
 
+// How often what follows an If may go into both of its branches, one inside the other.
+constexpr int kTails = 3;
+
 bool Executor::must_keep(const Sym& cond, size_t& taken) {
   if (cond.taint == Taint::Constant) {
     taken = cond.c.at(0).toBool() ? 0 : 1;
@@ -120,7 +123,15 @@ std::vector<Sym> Executor::run_branch(JitNode* n, size_t k, const Frame& f, cons
   std::vector<Sym> out = run_block(n->blocks()[k], {}, inner);
   if (!tail) return out;
   set(n, inner, std::move(out));
-  return run_nodes(n->owningBlock(), n->next(), inner);
+  ++tails_;
+  try {
+    out = run_nodes(n->owningBlock(), n->next(), inner);
+  } catch (...) {
+    --tails_;
+    throw;
+  }
+  --tails_;
+  return out;
 }
 
 std::optional<std::vector<Sym>> Executor::kept_if(JitNode* n, Frame& f, const Sym& cond,
@@ -176,7 +187,7 @@ std::optional<std::vector<Sym>> Executor::kept_if(JitNode* n, Frame& f, const Sy
   node->args = {to_arg(cond)};
   node->origin = here();
   for (Outcome& o : out) node->blocks.push_back(std::move(o.block));
-  Joiner joiner{*this, node, cond, branch, start};
+  Joiner joiner{*this, node, cond, branch, start, tail || tails_ >= kTails};
   std::vector<Sym> results;
   std::vector<std::pair<std::shared_ptr<Cell>, Sym>> contents;
   try {
@@ -187,8 +198,8 @@ std::optional<std::vector<Sym>> Executor::kept_if(JitNode* n, Frame& f, const Sy
         if (k == 1 && out[0].content(cell.get())) continue;  // joined already
         const Frozen* other = out[1 - k].content(cell.get());
         const Frozen before = other ? *other : freeze_cell(*cell);
-        contents.emplace_back(cell, k == 0 ? joiner.merge(frozen, before)
-                                           : joiner.merge(before, frozen));
+        contents.emplace_back(cell,
+                              k == 0 ? joiner.merge(frozen, before) : joiner.merge(before, frozen));
       }
   } catch (const JoinFailure&) {
     if (tail) throw;
@@ -241,6 +252,8 @@ void Executor::kept_loop(JitNode* n, Frame& f, int64_t first, Sym trip, Sym cond
           std::vector<Sym> results = run_block(body, params, f);
           std::vector<Frozen> ends;
           for (const Sym& s : results) ends.push_back(freeze(s));
+          for (size_t i = 0; i < locals.size(); ++i)
+            ends[i + 1] = locals[i].conform(*this, ends[i + 1]);
           std::vector<std::pair<std::shared_ptr<Cell>, Frozen>> contents;
           for (const auto& c : changed_cells())
             if (stateful(*c)) contents.emplace_back(c, freeze_cell(*c));
@@ -266,6 +279,7 @@ void Executor::kept_loop(JitNode* n, Frame& f, int64_t first, Sym trip, Sym cond
             for (auto& [cell, slot] : cells)
               for (auto& [c, content] : contents)
                 if (c == cell) {
+                  content = slot.conform(*this, content);
                   changed |= slot.widen(*this, content);
                   if (!changed) slot.returned(*this, content, returns);
                 }
@@ -278,6 +292,8 @@ void Executor::kept_loop(JitNode* n, Frame& f, int64_t first, Sym trip, Sym cond
     for (auto& [cell, slot] : cells)
       if (slot.kind == Slot::Kind::Same && slot.init.sym.is(K::Uninitialized))
         slot.init = freeze_cell(*cell);
+    for (Slot& slot : locals) slot.settle(*this);
+    for (auto& [cell, slot] : cells) slot.settle(*this);
   }
   block->returns = std::move(returns);
 

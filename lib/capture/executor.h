@@ -6,6 +6,7 @@
 //   axes.cpp          which axes of a result are static
 //   views.cpp         reading and writing through views; in-place and out= operators
 //   containers.cpp    lists, dicts, tuples, strings, objects
+//   open_lists.cpp    lists whose length is not known at export
 //   join.cpp          values of two branches, or of a loop's start and end, made one
 //   control_flow.cpp  If and Loop: taken, unrolled or kept
 #pragma once
@@ -47,6 +48,8 @@ struct JoinFailure : Failure {
 // A value with everything it refers to read at one moment (see join.cpp).
 struct Frozen;
 struct Slot;
+struct Sample;
+enum class Form;
 
 class Executor {
  public:
@@ -150,6 +153,37 @@ class Executor {
   bool equal_constants(const Sym& a, const Sym& b);
   std::vector<std::string> attribute_path(const Sym& object) const;
 
+  // --- open_lists.cpp: `content` is what ListCell::open holds
+  bool stackable(const Sym& a, const Sym& b, bool a_stacked, bool b_stacked);
+  TensorValue element_type(const Sample& s);
+  Sym stack_items(const std::vector<Sym>& items);
+  std::optional<Sym> empty_stack(const Sym& element, bool stacked);
+  Sym sequence(program::Arg recorded, PerWorld c, TensorValue element);
+  TensorValue join_elements(const TensorValue& a, const TensorValue& b);
+  Sym change_sequence(const std::string& op, const Sym& s, const std::vector<Sym>& args,
+                      TensorValue element,
+                      const std::function<void(c10::impl::GenericList&, size_t)>& change);
+  Sym sequence_of(const std::vector<Sym>& items, const TensorValue* like);
+  Sym sequence_from(const Sym& stack);
+  std::optional<Sym> open_content(const std::vector<Sym>& items);
+  Sym open_length(const Sym& content);
+  Sym open_element(const Sym& content, const Sym& index, const c10::TypePtr& type);
+  Sym open_slice(const Sym& content, const Sym& start, const Sym& end, int64_t step = 1);
+  Sym open_concat(const Sym& a, const Sym& b);
+  Sym open_insert(Sym content, const Sym& item, const Sym* at);
+  Sym open_erase(const Sym& content, const Sym& index);
+  Sym open_replace(const Sym& content, const Sym& index, const Sym& item);
+  Sym content_of(const ListCell& list, const char* why);
+  void set_open(ListCell& list, Sym content, const std::vector<Sym>& added);
+  bool open_list_call(const OpInfo& op, const std::vector<Sym>& args, std::vector<Sym>& out);
+  std::optional<std::vector<Sym>> call_on_open(const OpInfo& op, const std::vector<Sym>& args);
+  c10::IValue open_ivalue(const Sym& content, const c10::TypePtr& type, size_t world);
+  bool cuts_dynamic_axis(const OpInfo& op, const std::vector<Sym>& args);
+  Sym open_split(const OpInfo& op, const std::vector<Sym>& args);
+  Sym tied(Sym element, const Sym& content);
+  static std::shared_ptr<StorageCell> storage_of(const Sym& s);  // of a tensor or a sequence
+  static void entangle(StorageCell& a, StorageCell& b);
+
   // --- scopes: state changes that can be taken back
   struct Scope {
     uint64_t start = 0;  // serial of the first cell made inside
@@ -170,9 +204,12 @@ class Executor {
   // --- join.cpp
   Frozen freeze(const Sym& s);
   Frozen freeze_cell(Cell& c);
+  void freeze_list(const ListCell& list, Frozen& f);
   void set_cell(Cell& c, const Sym& content);
   friend struct Joiner;
   friend struct Slot;
+  friend Form common_form(Executor&, const std::vector<Sample>&);
+  friend std::optional<Frozen> opened(Executor&, const Frozen&, Form, const Sample&);
   friend bool identical(Executor&, const Frozen&, const Frozen&);
   friend bool same_structure(Executor&, const Frozen&, const Frozen&);
   friend Sym rebuild(Executor&, const Frozen&, std::vector<Sym>);
@@ -204,6 +241,7 @@ class Executor {
   Diagnostics& diagnostics_;
   uint64_t active_, real_;
   int concrete_ = -1;  // >= 0: every condition is taken as in this world, nothing is recorded
+  int tails_ = 0;      // kept Ifs around the running node that hold what follows them too
   uint64_t next_version_ = 1;
   std::vector<Scope> scopes_;
   std::vector<std::string> assumptions_;

@@ -42,6 +42,7 @@ size_t Executor::first_active() const {
 // --- values
 
 Sym Executor::fresh_tensor(TensorValuePtr v) {
+  recorder_.remember_axes(*v);
   auto storage = std::make_shared<StorageCell>();
   storage->base = v;
   storage->version = next_version_++;
@@ -271,8 +272,7 @@ Sym Executor::constant_node(JitNode* n, Frame& f) {
     s.kind = Sym::Kind::Opaque;  // callers look at the node, not at the value
   } else {
     auto v = torch::jit::toIValue(n->output());
-    if (!v)
-      throw Failure(ExitCode::Internal, "OE1004", "a constant has no value", "", here());
+    if (!v) throw Failure(ExitCode::Internal, "OE1004", "a constant has no value", "", here());
     kept_alive_.push_back(*v);
     s = wrap_constant(*v, f.path.empty() ? "constant" : f.path + ".constant");
   }
@@ -327,7 +327,8 @@ bool Executor::has_type(const Sym& v, const c10::TypePtr& t) {
       return v.is(K::List) &&
              v.list->element->isSubtypeOf(*t->castRaw<c10::ListType>()->getElementType());
     case c10::TypeKind::DictType:
-      return v.is(K::Dict) && v.dict->key->isSubtypeOf(*t->castRaw<c10::DictType>()->getKeyType()) &&
+      return v.is(K::Dict) &&
+             v.dict->key->isSubtypeOf(*t->castRaw<c10::DictType>()->getKeyType()) &&
              v.dict->value->isSubtypeOf(*t->castRaw<c10::DictType>()->getValueType());
     case c10::TypeKind::TupleType: {
       if (!v.is(K::Tuple)) return false;
@@ -359,7 +360,8 @@ void Executor::run_node(JitNode* n, Frame& f) {
       return set(n, f, {get_attribute(get(n->input(), f), n->s(c10::attr::name))});
     case prim::SetAttr: {
       Sym object = get(n->input(0), f);
-      if (!object.is(Sym::Kind::Object)) refuse("OE4007", "an attribute of a foreign object is set");
+      if (!object.is(Sym::Kind::Object))
+        refuse("OE4007", "an attribute of a foreign object is set");
       touch(*object.object);
       const std::string& name = n->s(c10::attr::name);
       object.object->attributes[name] = get(n->input(1), f);
@@ -381,10 +383,19 @@ void Executor::run_node(JitNode* n, Frame& f) {
       return set(n, f, *t.tuple);
     }
     case prim::ListConstruct:
-      return set(n, f, {make_list(inputs_of(n, f),
-                                  n->output()->type()->expect<c10::ListType>()->getElementType())});
+      return set(n, f,
+                 {make_list(inputs_of(n, f),
+                            n->output()->type()->expect<c10::ListType>()->getElementType())});
     case prim::ListUnpack: {
       const Sym l = get(n->input(), f);
+      if (l.list->is_open()) {
+        std::vector<Sym> out;
+        for (size_t i = 0; i < n->outputs().size(); ++i)
+          out.push_back(
+              open_element(l.list->open, Sym::of(static_cast<int64_t>(i)), l.list->element));
+        assume("a list has " + std::to_string(out.size()) + " elements");
+        return set(n, f, std::move(out));
+      }
       if (l.list->items.size() != n->outputs().size())
         world_failed(first_active(), "Expected " + std::to_string(n->outputs().size()) +
                                          " elements in a list but found " +
@@ -396,9 +407,8 @@ void Executor::run_node(JitNode* n, Frame& f) {
       auto type = n->output()->type()->expect<c10::DictType>();
       Sym d = make_dict({}, type->getKeyType(), type->getValueType());
       for (size_t i = 0; i + 1 < in.size(); i += 2) {
-        auto same = std::find_if(d.dict->items.begin(), d.dict->items.end(), [&](const auto& e) {
-          return equal_constants(e.first, in[i]);
-        });
+        auto same = std::find_if(d.dict->items.begin(), d.dict->items.end(),
+                                 [&](const auto& e) { return equal_constants(e.first, in[i]); });
         if (same != d.dict->items.end())
           same->second = in[i + 1];
         else
@@ -417,8 +427,12 @@ void Executor::run_node(JitNode* n, Frame& f) {
     case prim::Uninitialized:
       return set(n, f, {Sym{}});
     case prim::unchecked_cast:
-    case prim::unchecked_unwrap_optional:
-      return set(n, f, {get(n->input(), f)});
+    case prim::unchecked_unwrap_optional: {
+      const Sym& v = get(n->input(), f);
+      const bool wanted =
+          v.is(Sym::Kind::Maybe) && n->output()->type()->kind() != c10::TypeKind::OptionalType;
+      return set(n, f, {wanted ? v.tuple->at(1) : v});
+    }
     case prim::isinstance:
       return set(n, f, {is_instance(n, get(n->input(), f))});
     case prim::RaiseException: {
@@ -432,8 +446,7 @@ void Executor::run_node(JitNode* n, Frame& f) {
     case prim::Exit: {
       // Context managers that leave numbers alone (no_grad, profiler); their value is not used.
       if (!n->outputs().empty()) {
-        for (size_t i = 0; i < n->outputs().size(); ++i)
-          f.values[n->outputs()[i]] = Sym::none();
+        for (size_t i = 0; i < n->outputs().size(); ++i) f.values[n->outputs()[i]] = Sym::none();
       }
       return;
     }

@@ -2,6 +2,8 @@
 #include "lib/capture/join.h"
 
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -12,7 +14,7 @@ namespace {
 using K = Sym::Kind;
 
 bool container(const Sym& s) {
-  return s.is(K::Tuple) || s.is(K::List) || s.is(K::Dict) || s.is(K::Object);
+  return s.is(K::Tuple) || s.is(K::List) || s.is(K::Dict) || s.is(K::Object) || s.is(K::Maybe);
 }
 
 const void* identity(const Sym& s) {
@@ -48,6 +50,8 @@ const char* describe(const Sym& s) {
       return "a tuple";
     case K::Object:
       return "an object";
+    case K::Maybe:
+      return "None or a value";
     default:
       return "a value";
   }
@@ -69,16 +73,81 @@ Sym unset_number(K kind) {
   return kind == K::Int ? Sym::of(int64_t{0}) : kind == K::Float ? Sym::of(0.0) : Sym::of(false);
 }
 
-bool leafy(const Sym& s) { return s.is(K::Tensor) || s.is_number(); }
+bool leafy(const Sym& s) { return s.is(K::Tensor) || s.is_number() || s.is(K::Sequence); }
+
+// The value again, as it was when it was frozen.
+Sym thaw(Executor& ex, const Frozen& f) {
+  if (f.tensor) return ex.fresh_tensor(f.tensor);
+  if (!f.sym.is(K::Tuple)) return f.sym;
+  std::vector<Sym> items;
+  for (const Frozen& e : f.items) items.push_back(thaw(ex, e));
+  return Sym::of_tuple(std::move(items), f.sym.type);
+}
+
+void add_samples(Executor& ex, const Frozen& list, std::vector<Sample>& out) {
+  for (const Frozen& e : list.items) out.push_back({thaw(ex, e), list.open});
+}
 
 }  // namespace
+
+Frozen as_maybe(const Frozen& f) {
+  if (f.sym.is(K::Maybe)) return f;
+  Frozen present, value = f;
+  present.sym = Sym::of(!f.sym.is(K::None));
+  if (f.sym.is(K::None)) value = Frozen{};
+  Frozen out;
+  out.sym = Sym::maybe(present.sym, value.sym);
+  out.items = {std::move(present), std::move(value)};
+  return out;
+}
+
+Form common_form(Executor& ex, const std::vector<Sample>& samples) {
+  bool sequence = false, tensors = true, stack = !samples.empty();
+  const Sample* element = nullptr;  // one that is no stack, if there is any
+  for (const Sample& s : samples) {
+    sequence = sequence || s.sym.is(K::Sequence);
+    tensors = tensors && (s.sym.is(K::Tensor) || s.sym.is(K::Sequence));
+    if (!s.stacked && !element) element = &s;
+  }
+  if (!element && !samples.empty()) element = &samples[0];
+  for (const Sample& s : samples)
+    stack = stack && !sequence && ex.stackable(element->sym, s.sym, element->stacked, s.stacked);
+  return stack ? Form::Stack : tensors && !samples.empty() ? Form::Sequence : Form::None;
+}
+
+// The list in that form, made in the current block. Nothing where it has no elements and their
+// sizes are not known here.
+std::optional<Frozen> opened(Executor& ex, const Frozen& list, Form form, const Sample& sample) {
+  std::optional<Sym> content;
+  if (list.open) {
+    content = thaw(ex, list.items[0]);
+    if (form == Form::Sequence && content->is(K::Tensor)) content = ex.sequence_from(*content);
+  } else {
+    std::vector<Sym> items;
+    for (const Frozen& e : list.items) items.push_back(thaw(ex, e));
+    if (form == Form::Sequence) {
+      const TensorValue like = ex.element_type(sample);
+      content = ex.sequence_of(items, &like);
+    } else {
+      content = items.empty() ? ex.empty_stack(sample.sym, sample.stacked) : ex.stack_items(items);
+    }
+  }
+  if (!content) return std::nullopt;
+  Frozen out = list;
+  out.open = true;
+  out.items = {ex.freeze(*content)};
+  return out;
+}
 
 bool same_structure(Executor& ex, const Frozen& a, const Frozen& b) {
   if (a.sym.kind != b.sym.kind || a.items.size() != b.items.size()) return false;
   if (a.names != b.names || a.keys.size() != b.keys.size()) return false;
   for (size_t i = 0; i < a.keys.size(); ++i)
     if (!ex.equal_constants(a.keys[i], b.keys[i])) return false;
-  return true;
+  if (a.open != b.open) return false;
+  if (!a.open) return true;
+  const Sym x = thaw(ex, a.items[0]), y = thaw(ex, b.items[0]);
+  return (x.is(K::Sequence) && y.is(K::Sequence)) || ex.stackable(x, y, true, true);
 }
 
 Frozen Executor::freeze(const Sym& s) {
@@ -91,8 +160,11 @@ Frozen Executor::freeze(const Sym& s) {
     case K::Tuple:
       for (const Sym& e : *s.tuple) f.items.push_back(freeze(e));
       break;
+    case K::Maybe:
+      for (const Sym& e : *s.tuple) f.items.push_back(freeze(e));
+      break;
     case K::List:
-      for (const Sym& e : s.list->items) f.items.push_back(freeze(e));
+      freeze_list(*s.list, f);
       break;
     case K::Dict:
       for (const auto& [k, v] : s.dict->items) {
@@ -113,6 +185,12 @@ Frozen Executor::freeze(const Sym& s) {
   return f;
 }
 
+void Executor::freeze_list(const ListCell& list, Frozen& f) {
+  f.open = list.is_open();
+  if (f.open) f.items.push_back(freeze(list.open));
+  for (const Sym& e : list.items) f.items.push_back(freeze(e));
+}
+
 Frozen Executor::freeze_cell(Cell& c) {
   Frozen f;
   if (auto* storage = dynamic_cast<StorageCell*>(&c)) {
@@ -121,7 +199,7 @@ Frozen Executor::freeze_cell(Cell& c) {
   } else if (auto* list = dynamic_cast<ListCell*>(&c)) {
     f.sym.kind = K::List;
     f.sym.list = std::static_pointer_cast<ListCell>(c.shared_from_this());
-    for (const Sym& e : list->items) f.items.push_back(freeze(e));
+    freeze_list(*list, f);
   } else if (auto* dict = dynamic_cast<DictCell*>(&c)) {
     f.sym.kind = K::Dict;
     f.sym.dict = std::static_pointer_cast<DictCell>(c.shared_from_this());
@@ -148,6 +226,7 @@ void Executor::set_cell(Cell& c, const Sym& content) {
     storage->version = next_version_++;
   } else if (auto* list = dynamic_cast<ListCell*>(&c)) {
     list->items = content.list->items;
+    list->open = content.list->open;
   } else if (auto* dict = dynamic_cast<DictCell*>(&c)) {
     dict->items = content.dict->items;
   } else if (auto* object = dynamic_cast<ObjectCell*>(&c)) {
@@ -171,6 +250,7 @@ bool identical(Executor& ex, const Frozen& a, const Frozen& b) {
     return true;
   }
   if (a.sym.is(K::Uninitialized) || a.sym.is(K::None)) return true;
+  if (a.sym.is(K::Sequence)) return a.sym.sequence == b.sym.sequence;
   if (a.sym.recorded) return a.sym.recorded == b.sym.recorded;
   return ex.equal_constants(a.sym, b.sym);
 }
@@ -178,9 +258,10 @@ bool identical(Executor& ex, const Frozen& a, const Frozen& b) {
 TensorValuePtr join_types(Executor& ex, const TensorValue& a, const TensorValue& b, Taint taint) {
   if (example(a).scalar_type() != example(b).scalar_type())
     ex.cannot_join("OE4050",
-              std::string("a tensor is ") + c10::toString(example(a).scalar_type()) +
-                  " on one path and " + c10::toString(example(b).scalar_type()) + " on another",
-              "convert both to one type with to()");
+                   std::string("a tensor is ") + c10::toString(example(a).scalar_type()) +
+                       " on one path and " + c10::toString(example(b).scalar_type()) +
+                       " on another",
+                   "convert both to one type with to()");
   auto t = std::make_shared<TensorValue>();
   t->taint = join(taint, join(a.taint, b.taint));
   t->ranked = a.ranked && b.ranked && a.axes.size() == b.axes.size();
@@ -188,8 +269,8 @@ TensorValuePtr join_types(Executor& ex, const TensorValue& a, const TensorValue&
   for (size_t i = 0; i < a.axes.size(); ++i) {
     const Axis &x = a.axes[i], &y = b.axes[i];
     const auto at = static_cast<int64_t>(i);
-    const bool same = x.is_static() && y.is_static() ? example(a).size(at) == example(b).size(at)
-                                                     : x.id == y.id;
+    const bool same =
+        x.is_static() && y.is_static() ? example(a).size(at) == example(b).size(at) : x.id == y.id;
     t->axes.push_back(same ? x : ex.fresh_axis(join(Taint::Shape, join(x.taint, y.taint))));
   }
   return t;
@@ -201,9 +282,8 @@ program::Arg placeholder(Executor& ex, const Frozen& like) {
   if (like.sym.is(K::Bool)) return {false};
   std::vector<int64_t> sizes;
   for (size_t i = 0; i < like.tensor->axes.size(); ++i)
-    sizes.push_back(like.tensor->axes[i].is_static()
-                        ? example(*like.tensor).size(static_cast<int64_t>(i))
-                        : 1);
+    sizes.push_back(
+        like.tensor->axes[i].is_static() ? example(*like.tensor).size(static_cast<int64_t>(i)) : 1);
   auto t = std::make_shared<TensorValue>();
   t->c = PerWorld::constant(at::zeros(sizes, example(*like.tensor).options()));
   t->axes.resize(sizes.size());
@@ -214,8 +294,14 @@ Sym rebuild(Executor& ex, const Frozen& like, std::vector<Sym> items) {
   switch (like.sym.kind) {
     case K::Tuple:
       return Sym::of_tuple(std::move(items), like.sym.type);
-    case K::List:
-      return ex.make_list(std::move(items), like.sym.list->element);
+    case K::Maybe:
+      return Sym::maybe(std::move(items[0]), std::move(items[1]));
+    case K::List: {
+      if (!like.open) return ex.make_list(std::move(items), like.sym.list->element);
+      Sym l = ex.make_list({}, like.sym.list->element);
+      l.list->open = std::move(items[0]);
+      return l;
+    }
     case K::Dict: {
       std::vector<std::pair<Sym, Sym>> pairs;
       for (size_t i = 0; i < items.size(); ++i) pairs.emplace_back(like.keys[i], items[i]);
@@ -257,7 +343,7 @@ Sym Joiner::leaf(const Frozen& a, const Frozen& b) {
     TensorValuePtr t = a_unset || b_unset ? std::make_shared<TensorValue>(*known.tensor)
                                           : join_types(ex, *a.tensor, *b.tensor, cond.taint);
     t->taint = join(t->taint, cond.taint);
-    t->c = a_unset ? pick(b.tensor->c, b.tensor->c)
+    t->c = a_unset   ? pick(b.tensor->c, b.tensor->c)
            : b_unset ? pick(a.tensor->c, a.tensor->c)
                      : pick(a.tensor->c, b.tensor->c);
     t->number = nullptr;
@@ -278,7 +364,9 @@ Sym Joiner::leaf(const Frozen& a, const Frozen& b) {
   Sym s;
   s.kind = known.sym.kind;
   s.taint = join(cond.taint, join(a.sym.taint, b.sym.taint));
-  s.c = a_unset ? pick(b.sym.c, b.sym.c) : b_unset ? pick(a.sym.c, a.sym.c) : pick(a.sym.c, b.sym.c);
+  s.c = a_unset   ? pick(b.sym.c, b.sym.c)
+        : b_unset ? pick(a.sym.c, a.sym.c)
+                  : pick(a.sym.c, b.sym.c);
   if (!a_unset && !b_unset && a.sym.axis_id == b.sym.axis_id) s.axis_id = a.sym.axis_id;
   returns(0, a, a_unset);
   returns(1, b, b_unset);
@@ -288,28 +376,84 @@ Sym Joiner::leaf(const Frozen& a, const Frozen& b) {
   return s;
 }
 
+Sym Joiner::sequence_leaf(const Frozen& a, const Frozen& b) {
+  if (!a.sym.is(K::Sequence) || !b.sym.is(K::Sequence))
+    ex.cannot_join("OE4051", "a list is set in one branch only", "set it before the condition");
+  const SequenceValue &x = *a.sym.sequence, &y = *b.sym.sequence;
+  TensorValue element = ex.join_elements(x.element, y.element);
+  node->blocks[0]->returns.push_back({x.recorded});
+  node->blocks[1]->returns.push_back({y.recorded});
+  program::Value* out =
+      ex.recorder().add_output(node, program::Type::list(ex.recorder().type_of(element)));
+  Sym s = ex.sequence({out}, pick(x.c, y.c), std::move(element));
+  for (const auto& storage : {x.storage, y.storage})
+    Executor::entangle(*s.sequence->storage, *storage);
+  return s;
+}
+
+void Joiner::inside(size_t k, const std::function<void()>& f) {
+  ex.recorder().enter(node->blocks[k].get());
+  try {
+    ex.in_worlds(ex.active_, 0, f);
+  } catch (...) {
+    ex.recorder().leave();
+    throw;
+  }
+  ex.recorder().leave();
+}
+
+// Two lists of different lengths become open lists of one form, each in its own branch.
+bool Joiner::open_lists(Frozen& a, Frozen& b) {
+  std::vector<Sample> samples;
+  add_samples(ex, a, samples);
+  add_samples(ex, b, samples);
+  Form form = common_form(ex, samples);
+  for (; form != Form::None; form = form == Form::Stack ? Form::Sequence : Form::None) {
+    std::optional<Frozen> x, y;
+    inside(0, [&] { x = opened(ex, a, form, samples[0]); });
+    inside(1, [&] { y = opened(ex, b, form, samples[0]); });
+    if (!x || !y) continue;
+    a = std::move(*x);
+    b = std::move(*y);
+    return true;
+  }
+  return false;
+}
+
 Sym Joiner::merge(const Frozen& a, const Frozen& b) {
-  if (identical(ex, a, b)) return a.sym.is(K::Tensor) && !a.sym.tensor ? ex.fresh_tensor(a.tensor) : a.sym;
+  if (identical(ex, a, b))
+    return a.sym.is(K::Tensor) && !a.sym.tensor ? ex.fresh_tensor(a.tensor) : a.sym;
   const bool a_unset = a.sym.is(K::Uninitialized), b_unset = b.sym.is(K::Uninitialized);
   if ((a_unset && !leafy(b.sym)) || (b_unset && leafy(a.sym) == false)) {
     // An unset container: the set branch's structure, each piece unset in the other.
     const Frozen& set = a_unset ? b : a;
     if (!container(set.sym)) return set.sym;
     std::vector<Sym> items;
-    for (const Frozen& e : set.items) items.push_back(a_unset ? merge(Frozen{}, e) : merge(e, Frozen{}));
+    for (const Frozen& e : set.items)
+      items.push_back(a_unset ? merge(Frozen{}, e) : merge(e, Frozen{}));
     return rebuild(ex, set, std::move(items));
   }
+  if (a.sym.is(K::Sequence) || b.sym.is(K::Sequence)) return sequence_leaf(a, b);
   if (a_unset || b_unset || (leafy(a.sym) && a.sym.kind == b.sym.kind)) return leaf(a, b);
+  const bool optional = a.sym.is(K::Maybe) || b.sym.is(K::Maybe) ||
+                        (permissive && (a.sym.is(K::None) || b.sym.is(K::None)));
+  if (a.sym.kind != b.sym.kind && optional) return merge(as_maybe(a), as_maybe(b));
   if (a.sym.kind != b.sym.kind)
-    ex.cannot_join("OE4051", std::string("a value is ") + describe(a.sym) + " in one branch and " +
-                            describe(b.sym) + " in the other",
-              "give both branches the same kind of value");
+    ex.cannot_join("OE4051",
+                   std::string("a value is ") + describe(a.sym) + " in one branch and " +
+                       describe(b.sym) + " in the other",
+                   "give both branches the same kind of value");
   if (container(a.sym)) {
-    if (!same_structure(ex, a, b))
-      ex.cannot_join("OE4052", std::string(describe(a.sym)) +
-                              " has another length or other keys in the two branches of a condition "
-                              "that depends on the input",
-                "build containers of one shape in both branches");
+    if (!same_structure(ex, a, b)) {
+      Frozen x = a, y = b;
+      if (a.sym.is(K::List) && (permissive || a.open || b.open) && open_lists(x, y))
+        return merge(x, y);
+      ex.cannot_join("OE4052",
+                     std::string(describe(a.sym)) +
+                         " has another length or other keys in the two branches of a condition "
+                         "that depends on the input",
+                     "build containers of one shape in both branches");
+    }
     std::vector<Sym> items;
     for (size_t i = 0; i < a.items.size(); ++i) items.push_back(merge(a.items[i], b.items[i]));
     return rebuild(ex, a, std::move(items));
@@ -352,23 +496,87 @@ bool Slot::widen_tensor(Executor& ex, const TensorValue& end) {
   return changed;
 }
 
+// A list whose length changes from iteration to iteration.
+bool Slot::widen_list(Executor& ex, const Frozen& end) {
+  std::vector<Sample> samples;
+  add_samples(ex, init, samples);
+  add_samples(ex, end, samples);
+  reopen = common_form(ex, samples);
+  if (reopen == Form::None) return false;
+  sample = samples[0];
+  return true;
+}
+
+Frozen Slot::conform(Executor& ex, const Frozen& end) const {
+  if (init.sym.is(K::Maybe) && !end.sym.is(K::Uninitialized) && !end.sym.is(K::Maybe))
+    return conform(ex, as_maybe(end));
+  Frozen out = end;
+  if (init.open && end.sym.is(K::List) && !same_structure(ex, init, end)) {
+    std::vector<Sample> samples = {{thaw(ex, init.items[0]), true}};
+    add_samples(ex, end, samples);
+    const Form form = samples[0].sym.is(K::Sequence) ? Form::Sequence : Form::Stack;
+    if (common_form(ex, samples) == form)
+      if (auto same = opened(ex, end, form, samples[0])) return *same;
+  }
+  if (kind == Kind::Items && out.items.size() == items.size())
+    for (size_t i = 0; i < items.size(); ++i) out.items[i] = items[i].conform(ex, end.items[i]);
+  return out;
+}
+
+void Slot::settle(Executor& ex) {
+  if (reopen != Form::None) {
+    std::optional<Frozen> list = opened(ex, init, reopen, sample);
+    if (!list) list = opened(ex, init, Form::Sequence, sample);
+    init = std::move(*list);
+    kind = Kind::Items;
+    items.assign(1, Slot{});
+    items[0].init = init.items[0];
+    reopen = Form::None;
+    return;
+  }
+  for (Slot& s : items) s.settle(ex);
+}
+
 bool Slot::widen(Executor& ex, const Frozen& end) {
+  if (reopen != Form::None) return true;
   auto check_kind = [&] {
     if (init.sym.kind != end.sym.kind && !init.sym.is(K::Uninitialized))
-      ex.refuse("OE4053", std::string("a value starts a loop as ") + describe(init.sym) +
-                              " and ends its body as " + describe(end.sym),
+      ex.refuse("OE4053",
+                std::string("a value starts a loop as ") + describe(init.sym) +
+                    " and ends its body as " + describe(end.sym),
                 "give it the same kind of value before the loop");
   };
-  auto check_structure = [&] {
-    if (!same_structure(ex, init, end))
-      ex.refuse("OE4054",
-                std::string(describe(init.sym)) +
-                    " changes its length or keys in a loop whose trip count depends on the input",
-                "collect the values in a tensor of known size instead");
+  auto restructured = [&] {
+    if (same_structure(ex, init, end)) return false;
+    if (init.sym.is(K::List) && end.sym.is(K::List) && widen_list(ex, end)) return true;
+    ex.refuse("OE4054",
+              std::string(describe(init.sym)) +
+                  " changes its length or keys in a loop whose trip count depends on the input",
+              "collect values of one kind, or in a tensor of known size");
   };
+  const bool optional = init.sym.is(K::None) || end.sym.is(K::None) || end.sym.is(K::Maybe);
+  if (optional && init.sym.kind != end.sym.kind && !init.sym.is(K::Maybe) &&
+      !init.sym.is(K::Uninitialized)) {
+    const Frozen before = as_maybe(init), after = as_maybe(end);
+    *this = Slot{};
+    init = before;
+    kind = Kind::Items;
+    items.resize(2);
+    for (size_t i = 0; i < 2; ++i) {
+      items[i].init = init.items[i];
+      items[i].widen(ex, after.items[i]);
+    }
+    return true;
+  }
   if (kind == Kind::Same) {
     if (identical(ex, init, end)) return false;
     check_kind();
+    if (end.sym.is(K::Sequence)) {
+      if (init.sym.is(K::Uninitialized)) ex.refuse("OE4055", "a list is set in a loop only");
+      kind = Kind::Leaf;
+      element = ex.join_elements(init.sym.sequence->element, end.sym.sequence->element);
+      return true;
+    }
     if (leafy(end.sym)) {
       kind = Kind::Leaf;
       number = end.sym.kind;
@@ -387,7 +595,7 @@ bool Slot::widen(Executor& ex, const Frozen& end) {
     if (!container(init.sym))
       ex.refuse("OE4055",
                 std::string(describe(init.sym)) + " that ONNX cannot carry changes in a loop");
-    check_structure();
+    if (restructured()) return true;
     kind = Kind::Items;
     for (size_t i = 0; i < init.items.size(); ++i) {
       items.emplace_back();
@@ -398,9 +606,19 @@ bool Slot::widen(Executor& ex, const Frozen& end) {
   }
   if (kind == Kind::Leaf) {
     check_kind();
+    if (element) {
+      TensorValue wider = ex.join_elements(*element, end.sym.sequence->element);
+      const bool changed = wider.ranked != element->ranked ||
+                           !std::equal(wider.axes.begin(), wider.axes.end(), element->axes.begin(),
+                                       element->axes.end(), [](const Axis& a, const Axis& b) {
+                                         return a.id == b.id && a.is_static() == b.is_static();
+                                       });
+      element = std::move(wider);
+      return changed;
+    }
     return end.tensor && widen_tensor(ex, *end.tensor);
   }
-  check_structure();
+  if (restructured()) return true;
   bool changed = false;
   for (size_t i = 0; i < items.size(); ++i) changed |= items[i].widen(ex, end.items[i]);
   return changed;
@@ -423,6 +641,12 @@ Sym Slot::enter(Executor& ex, program::Block* body) {
     body->params.push_back(p.new_value(std::move(t)));
     return body->params.back();
   };
+  if (element) {
+    program::Value* p = parameter(program::Type::list(ex.recorder().type_of(*element)));
+    Sym s = ex.sequence({p}, init.sym.sequence->c, *element);
+    Executor::entangle(*s.sequence->storage, *init.sym.sequence->storage);
+    return s;
+  }
   if (type) {
     auto t = std::make_shared<TensorValue>(*type);
     t->recorded = parameter(ex.recorder().type_of(*t));
@@ -462,12 +686,73 @@ void Slot::returned(Executor& ex, const Frozen& end, program::Args& returns) con
 
 std::vector<const Frozen*> Slot::nth(const std::vector<const Frozen*>& finals, size_t i) const {
   std::vector<const Frozen*> out;
-  for (const Frozen* f : finals)
-    out.push_back(f && i < f->items.size() ? &f->items[i] : nullptr);
+  for (const Frozen* f : finals) out.push_back(f && i < f->items.size() ? &f->items[i] : nullptr);
   return out;
 }
 
-Sym Slot::leave(Executor& ex, program::Node* node, const std::vector<const Frozen*>& finals) const {
+namespace {
+
+// A concrete list in the form of an open one, in world w.
+Frozen in_form(const Frozen& content, const std::vector<Frozen>& items, size_t w) {
+  Frozen out;
+  out.sym.kind = content.sym.kind;
+  if (content.sym.is(K::Tuple)) {
+    for (size_t k = 0; k < content.items.size(); ++k) {
+      std::vector<Frozen> column;
+      for (const Frozen& e : items) column.push_back(e.items.at(k));
+      out.items.push_back(in_form(content.items[k], column, w));
+    }
+    return out;
+  }
+  const size_t worlds = w + 1;
+  if (content.sym.is(K::Sequence)) {
+    c10::impl::GenericList list(c10::TensorType::get());
+    for (const Frozen& e : items)
+      if (e.tensor->c.has(w)) list.push_back(e.tensor->c.at(w));
+    auto seq = std::make_shared<SequenceValue>();
+    seq->c = PerWorld::sized(worlds);
+    seq->c.set(w, list);
+    out.sym.sequence = std::move(seq);
+    return out;
+  }
+  std::vector<at::Tensor> tensors;
+  for (const Frozen& e : items) {
+    const PerWorld& c = e.tensor ? e.tensor->c : e.sym.c;
+    if (!c.has(w)) continue;
+    const c10::IValue& v = c.at(w);
+    tensors.push_back(v.isTensor()   ? v.toTensor()
+                      : v.isInt()    ? at::scalar_tensor(v.toInt(), at::kLong)
+                      : v.isDouble() ? at::scalar_tensor(v.toDouble(), at::kDouble)
+                                     : at::scalar_tensor(v.toBool(), at::kBool));
+  }
+  const at::Tensor& like =
+      content.tensor->c.has(w) ? content.tensor->c.at(w).toTensor() : example(*content.tensor);
+  out.tensor = std::make_shared<TensorValue>(*content.tensor);
+  out.tensor->c = PerWorld::sized(worlds);
+  std::vector<int64_t> none = like.sizes().vec();
+  none[0] = 0;
+  out.tensor->c.set(w, tensors.empty() ? at::zeros(none, like.options()) : at::stack(tensors));
+  return out;
+}
+
+}  // namespace
+
+Sym Slot::leave(Executor& ex, program::Node* node, const std::vector<const Frozen*>& found) const {
+  // In its own world a list has a length and an optional is there or not: the loop's form for all.
+  std::vector<Frozen> formed(found.size());
+  std::vector<const Frozen*> finals = found;
+  for (size_t w = 0; w < found.size(); ++w) {
+    if (!found[w]) continue;
+    if (init.sym.is(K::Maybe) && !found[w]->sym.is(K::Maybe)) {
+      formed[w] = as_maybe(*found[w]);
+      finals[w] = &formed[w];
+    } else if (init.open && !found[w]->open) {
+      formed[w] = *found[w];
+      formed[w].open = true;
+      formed[w].items = {in_form(init.items[0], found[w]->items, w)};
+      finals[w] = &formed[w];
+    }
+  }
   if (kind == Kind::Same)
     return init.sym.is(K::Tensor) && !init.sym.tensor ? ex.fresh_tensor(init.tensor) : init.sym;
   if (kind == Kind::Items) {
@@ -479,8 +764,17 @@ Sym Slot::leave(Executor& ex, program::Node* node, const std::vector<const Froze
   PerWorld c = PerWorld::sized(finals.size());
   for (size_t w = 0; w < finals.size(); ++w) {
     if (!finals[w]) continue;
-    const PerWorld& from = finals[w]->tensor ? finals[w]->tensor->c : finals[w]->sym.c;
+    const PerWorld& from = finals[w]->tensor                ? finals[w]->tensor->c
+                           : finals[w]->sym.is(K::Sequence) ? finals[w]->sym.sequence->c
+                                                            : finals[w]->sym.c;
     if (from.has(w)) c.set(w, from.at(w));
+  }
+  if (element) {
+    program::Value* out =
+        ex.recorder().add_output(node, program::Type::list(ex.recorder().type_of(*element)));
+    Sym s = ex.sequence({out}, std::move(c), *element);
+    Executor::entangle(*s.sequence->storage, *init.sym.sequence->storage);
+    return s;
   }
   if (type) {
     auto t = std::make_shared<TensorValue>(*type);

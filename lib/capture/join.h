@@ -1,7 +1,9 @@
 // Values of two branches, or of a loop's start and end, made one.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -13,19 +15,34 @@ namespace oe::capture {
 
 // A value with everything it refers to, read at one moment: what is left of it after its scope.
 struct Frozen {
-  Sym sym;                    // identity
-  TensorValuePtr tensor;      // content of a tensor
-  std::vector<Frozen> items;  // of a tuple, list, dict (values) or object (attributes)
-  std::vector<Sym> keys;      // of a dict
+  Sym sym;                         // identity
+  TensorValuePtr tensor;           // content of a tensor
+  std::vector<Frozen> items;       // of a tuple, list, dict (values) or object (attributes)
+  std::vector<Sym> keys;           // of a dict
   std::vector<std::string> names;  // of an object
-  bool content_only = false;  // content of a cell: identity does not count
+  bool content_only = false;       // content of a cell: identity does not count
+  bool open = false;               // an open list: `items` holds its content alone
+};
+
+// The two forms that an open list can have (see open_lists.cpp).
+enum class Form { None, Stack, Sequence };
+// What an open list's elements look like: an element, or a whole stack or sequence of them.
+struct Sample {
+  Sym sym;
+  bool stacked = false;
 };
 
 // Nothing tells the two apart, so nothing has to be carried.
 bool identical(Executor& ex, const Frozen& a, const Frozen& b);
 
-// Same kind, same length, same keys.
+// None or a value, whichever `f` is.
+Frozen as_maybe(const Frozen& f);
+
+// Same kind, same length or form, same keys.
 bool same_structure(Executor& ex, const Frozen& a, const Frozen& b);
+
+// The form that holds all of them; None when none does.
+Form common_form(Executor& ex, const std::vector<Sample>& samples);
 
 // Type of a tensor that is `a` or `b`: axes that differ become dynamic, ranks that differ unknown.
 // Reports a difference in element type as a Failure through `refuse`.
@@ -41,11 +58,16 @@ struct Joiner {
   const Sym& cond;
   std::vector<int> branch;  // per world: 0, 1, or -1 where unknown
   uint64_t scope_start;     // serial of the first cell made inside the branches
+  // Values that differ in kind or length become a Maybe or an open list; else that is a failure.
+  bool permissive = false;
 
   Sym merge(const Frozen& a, const Frozen& b);
 
  private:
   Sym leaf(const Frozen& a, const Frozen& b);
+  Sym sequence_leaf(const Frozen& a, const Frozen& b);
+  bool open_lists(Frozen& a, Frozen& b);
+  void inside(size_t branch, const std::function<void()>& f);
   PerWorld pick(const PerWorld& a, const PerWorld& b) const;
 };
 
@@ -54,13 +76,20 @@ struct Slot {
   enum class Kind { Same, Leaf, Items };
   Kind kind = Kind::Same;
   Frozen init;
-  TensorValuePtr type;      // of a carried tensor: taint, axes, ranked; its example is init's
-  Sym::Kind number = Sym::Kind::Int;  // of a carried number
-  std::set<int> own_axes;   // ids of axes that differ between iterations
-  std::vector<Slot> items;  // of Items
+  TensorValuePtr type;  // of a carried tensor: taint, axes, ranked; its example is init's
+  Sym::Kind number = Sym::Kind::Int;   // of a carried number
+  std::set<int> own_axes;              // ids of axes that differ between iterations
+  std::vector<Slot> items;             // of Items
+  std::optional<TensorValue> element;  // of a carried sequence
+  Form reopen = Form::None;  // a list whose length changes: the form it takes, at settle()
+  Sample sample;
 
+  // Gives the value at the end of the body the form that this slot has found for it.
+  Frozen conform(Executor& ex, const Frozen& end) const;
   // Takes the value at the end of the body into account; true when the slot had to become wider.
   bool widen(Executor& ex, const Frozen& end);
+  // Gives what is carried its form before the loop, outside of the body.
+  void settle(Executor& ex);
   // The value at the start of an iteration; carried leaves become block parameters.
   Sym enter(Executor& ex, program::Block* body);
   void initial(Executor& ex, program::Args& args) const;
@@ -71,6 +100,7 @@ struct Slot {
 
  private:
   bool widen_tensor(Executor& ex, const TensorValue& end);
+  bool widen_list(Executor& ex, const Frozen& end);
   std::vector<const Frozen*> nth(const std::vector<const Frozen*>& finals, size_t i) const;
 };
 

@@ -19,39 +19,113 @@ const std::unordered_map<std::string, AxisRule>& rules() {
     auto add = [&](AxisRule r, std::initializer_list<const char*> names) {
       for (const char* n : names) t[std::string("aten::") + n] = r;
     };
-    add(AxisRule::First,
-        {"select_scatter", "slice_scatter", "diagonal_scatter", "as_strided_scatter", "index_put",
-         "_index_put_impl", "_unsafe_index_put", "scatter", "scatter_add", "scatter_reduce",
-         "index_copy", "index_fill", "index_add", "index_reduce", "masked_fill", "masked_scatter",
-         "put", "copy", "fill", "zero", "roll", "flip", "fliplr", "flipud", "cumsum", "cumprod",
-         "cummax", "cummin", "logcumsumexp", "softmax", "log_softmax", "_softmax", "_log_softmax",
-         "softmin", "triu", "tril", "dropout", "feature_dropout", "alpha_dropout", "batch_norm",
-         "layer_norm", "group_norm", "instance_norm", "rms_norm", "to", "type_as", "_to_copy",
-         "contiguous", "clone", "detach", "alias", "sort", "argsort", "relu", "local_response_norm",
-         "_transformer_encoder_layer_fwd", "normal_functional", "uniform", "renorm"});
+    add(AxisRule::First, {"select_scatter",
+                          "slice_scatter",
+                          "diagonal_scatter",
+                          "as_strided_scatter",
+                          "index_put",
+                          "_index_put_impl",
+                          "_unsafe_index_put",
+                          "scatter",
+                          "scatter_add",
+                          "scatter_reduce",
+                          "index_copy",
+                          "index_fill",
+                          "index_add",
+                          "index_reduce",
+                          "masked_fill",
+                          "masked_scatter",
+                          "put",
+                          "copy",
+                          "fill",
+                          "zero",
+                          "roll",
+                          "flip",
+                          "fliplr",
+                          "flipud",
+                          "cumsum",
+                          "cumprod",
+                          "cummax",
+                          "cummin",
+                          "logcumsumexp",
+                          "softmax",
+                          "log_softmax",
+                          "_softmax",
+                          "_log_softmax",
+                          "softmin",
+                          "triu",
+                          "tril",
+                          "dropout",
+                          "feature_dropout",
+                          "alpha_dropout",
+                          "batch_norm",
+                          "layer_norm",
+                          "group_norm",
+                          "instance_norm",
+                          "rms_norm",
+                          "to",
+                          "type_as",
+                          "_to_copy",
+                          "contiguous",
+                          "clone",
+                          "detach",
+                          "alias",
+                          "sort",
+                          "argsort",
+                          "relu",
+                          "local_response_norm",
+                          "_transformer_encoder_layer_fwd",
+                          "normal_functional",
+                          "uniform",
+                          "renorm"});
     add(AxisRule::Other, {"expand_as", "view_as", "reshape_as"});
     add(AxisRule::Convolution,
         {"conv1d", "conv2d", "conv3d", "_convolution", "convolution", "conv_transpose1d",
          "conv_transpose2d", "conv_transpose3d", "_convolution_mode", "mkldnn_convolution"});
-    add(AxisRule::Pool,
-        {"max_pool1d", "max_pool2d", "max_pool3d", "max_pool1d_with_indices",
-         "max_pool2d_with_indices", "max_pool3d_with_indices", "avg_pool1d", "avg_pool2d",
-         "avg_pool3d"});
+    add(AxisRule::Pool, {"max_pool1d", "max_pool2d", "max_pool3d", "max_pool1d_with_indices",
+                         "max_pool2d_with_indices", "max_pool3d_with_indices", "avg_pool1d",
+                         "avg_pool2d", "avg_pool3d"});
     add(AxisRule::AdaptivePool,
-        {"adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d",
-         "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d",
-         "_adaptive_avg_pool2d", "_adaptive_avg_pool3d"});
+        {"adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
+         "adaptive_max_pool2d", "adaptive_max_pool3d", "_adaptive_avg_pool2d",
+         "_adaptive_avg_pool3d"});
     add(AxisRule::Linear, {"linear"});
-    add(AxisRule::MatMul, {"matmul", "mm", "bmm", "addmm", "baddbmm", "mv", "dot", "linalg_matmul"});
-    add(AxisRule::Reduce,
-        {"sum", "mean", "prod", "amax", "amin", "max", "min", "argmax", "argmin", "any", "all",
-         "std", "var", "std_mean", "var_mean", "norm", "frobenius_norm", "nuclear_norm",
-         "linalg_vector_norm", "logsumexp", "median", "nanmedian", "mode", "nansum", "nanmean",
-         "count_nonzero", "aminmax", "kthvalue", "quantile"});
+    add(AxisRule::MatMul,
+        {"matmul", "mm", "bmm", "addmm", "baddbmm", "mv", "dot", "linalg_matmul"});
+    add(AxisRule::Reduce, {"sum",
+                           "mean",
+                           "prod",
+                           "amax",
+                           "amin",
+                           "max",
+                           "min",
+                           "argmax",
+                           "argmin",
+                           "any",
+                           "all",
+                           "std",
+                           "var",
+                           "std_mean",
+                           "var_mean",
+                           "norm",
+                           "frobenius_norm",
+                           "nuclear_norm",
+                           "linalg_vector_norm",
+                           "logsumexp",
+                           "median",
+                           "nanmedian",
+                           "mode",
+                           "nansum",
+                           "nanmean",
+                           "count_nonzero",
+                           "aminmax",
+                           "kthvalue",
+                           "quantile"});
     add(AxisRule::Sizes,
-        {"view", "reshape", "_reshape_alias", "expand", "broadcast_to", "_unsafe_view", "zeros",
-         "ones", "full", "empty", "rand", "randn", "randint", "new_zeros", "new_ones", "new_full",
-         "new_empty", "normal", "view_copy", "expand_copy", "arange", "linspace", "eye", "range",
+        {"view",       "reshape",     "_reshape_alias", "expand",   "broadcast_to", "_unsafe_view",
+         "zeros",      "ones",        "full",           "empty",    "rand",         "randn",
+         "randint",    "new_zeros",   "new_ones",       "new_full", "new_empty",    "normal",
+         "view_copy",  "expand_copy", "arange",         "linspace", "eye",          "range",
          "as_strided", "unflatten"});
     add(AxisRule::Cat, {"cat", "concat", "concatenate"});
     add(AxisRule::Stack, {"stack"});
@@ -59,9 +133,8 @@ const std::unordered_map<std::string, AxisRule>& rules() {
     add(AxisRule::Select, {"select"});
     add(AxisRule::Unsqueeze, {"unsqueeze"});
     add(AxisRule::Squeeze, {"squeeze"});
-    add(AxisRule::Permute,
-        {"transpose", "t", "permute", "movedim", "moveaxis", "swapaxes", "swapdims", "numpy_T",
-         "mT", "adjoint", "matrix_H", "mH"});
+    add(AxisRule::Permute, {"transpose", "t", "permute", "movedim", "moveaxis", "swapaxes",
+                            "swapdims", "numpy_T", "mT", "adjoint", "matrix_H", "mH"});
     add(AxisRule::Flatten, {"flatten", "ravel"});
     add(AxisRule::Split,
         {"split", "split_with_sizes", "chunk", "unbind", "unsafe_split", "unsafe_chunk",
@@ -81,10 +154,9 @@ const std::unordered_map<std::string, AxisRule>& rules() {
          "replication_pad1d", "replication_pad2d", "replication_pad3d", "_pad_circular"});
     add(AxisRule::PixelShuffle, {"pixel_shuffle", "pixel_unshuffle"});
     add(AxisRule::Repeat, {"repeat", "tile"});
-    add(AxisRule::DataSized,
-        {"nonzero", "nonzero_numpy", "argwhere", "masked_select", "unique_dim", "_unique",
-         "_unique2", "unique_consecutive", "unique_dim_consecutive", "bincount", "_pack_padded_sequence",
-         "_pad_packed_sequence"});
+    add(AxisRule::DataSized, {"nonzero", "nonzero_numpy", "argwhere", "masked_select", "unique_dim",
+                              "_unique", "_unique2", "unique_consecutive", "unique_dim_consecutive",
+                              "bincount", "_pack_padded_sequence", "_pad_packed_sequence"});
     t["torchvision::nms"] = AxisRule::DataSized;
     return t;
   }();
@@ -114,7 +186,7 @@ const OpInfo* find_twin(const c10::FunctionSchema& schema, const std::string& ba
 
 const std::unordered_set<std::string>& metadata_operators() {
   static const std::unordered_set<std::string> names = {
-      "aten::unsqueeze_", "aten::squeeze_",  "aten::t_",        "aten::transpose_",
+      "aten::unsqueeze_", "aten::squeeze_",  "aten::t_",          "aten::transpose_",
       "aten::swapdims_",  "aten::swapaxes_", "aten::as_strided_", "aten::detach_"};
   return names;
 }
@@ -178,8 +250,7 @@ const OpInfo& op_named(const std::string& name) {
     auto op = torch::jit::findOperatorFor(
         {name.substr(0, dot), dot == std::string::npos ? "" : name.substr(dot + 1)});
     if (!op)
-      throw Failure(ExitCode::Unsupported, "OE4001",
-                    "this LibTorch has no operator " + name);
+      throw Failure(ExitCode::Unsupported, "OE4001", "this LibTorch has no operator " + name);
     it = cache.emplace(name, &op_info(*op)).first;
   }
   return *it->second;

@@ -14,31 +14,31 @@ enum class AxisRule {
   First,       // the axes of the first argument
   Other,       // the axes of argument `other`
   Convolution,
-  Pool,          // trailing axes follow the input's, the leading ones are copied
+  Pool,  // trailing axes follow the input's, the leading ones are copied
   Linear,
   MatMul,
-  Reduce,        // argument `dim`, `keepdim`
-  Sizes,         // an int[] argument lists the axes (view, expand, zeros, ...)
+  Reduce,  // argument `dim`, `keepdim`
+  Sizes,   // an int[] argument lists the axes (view, expand, zeros, ...)
   Cat,
   Stack,
-  Slice,         // also narrow
+  Slice,  // also narrow
   Select,
   Unsqueeze,
   Squeeze,
-  Permute,       // transpose, t, permute, movedim: found by labelling the axes
+  Permute,  // transpose, t, permute, movedim: found by labelling the axes
   Flatten,
-  Split,         // unbind, split, chunk, ...
+  Split,  // unbind, split, chunk, ...
   Embedding,
-  Index,         // index.Tensor
+  Index,  // index.Tensor
   IndexSelect,
-  Gather,        // the index's axes
-  Recurrent,     // lstm, gru, rnn
-  Resize,        // upsample_*, interpolate
+  Gather,     // the index's axes
+  Recurrent,  // lstm, gru, rnn
+  Resize,     // upsample_*, interpolate
   AdaptivePool,
   Pad,
   PixelShuffle,
   Repeat,
-  DataSized,     // nonzero, masked_select, unique, ...: sizes born from data
+  DataSized,  // nonzero, masked_select, unique, ...: sizes born from data
 };
 
 struct OpInfo {
@@ -47,9 +47,9 @@ struct OpInfo {
   std::string name;  // with overload: "aten::add.Tensor"
   std::string base;  // without: "aten::add"
   AxisRule rule = AxisRule::Structural;
-  bool random = false;    // draws random numbers
-  int written = -1;       // index of the argument an in-place operator writes; -1: none
-  int outs = 0;           // number of trailing out= arguments
+  bool random = false;             // draws random numbers
+  int written = -1;                // index of the argument an in-place operator writes; -1: none
+  int outs = 0;                    // number of trailing out= arguments
   bool metadata_in_place = false;  // unsqueeze_, t_, ...: changes the view, not the elements
   const OpInfo* twin = nullptr;    // the functional operator with the same leading arguments
 };

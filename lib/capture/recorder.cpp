@@ -78,8 +78,8 @@ program::Value* Recorder::value(const TensorValuePtr& t) {
                       " cannot be written to ONNX");
   auto owner = std::make_shared<at::Tensor>(dense);
   program::Value* v = program_.new_value(type_of(*t), t->name);
-  v->constant = std::make_shared<const Tensor>(dtype, dense.sizes().vec(),
-                                               dense.const_data_ptr(), std::move(owner));
+  v->constant = std::make_shared<const Tensor>(dtype, dense.sizes().vec(), dense.const_data_ptr(),
+                                               std::move(owner));
   t->recorded = v;
   return v;
 }
@@ -88,6 +88,18 @@ program::Value* Recorder::size_of(int axis_id) const {
   for (auto it = sizes_.rbegin(); it != sizes_.rend(); ++it)
     if (auto found = it->find(axis_id); found != it->end()) return found->second;
   return nullptr;
+}
+
+std::pair<program::Value*, size_t> Recorder::axis_source(int axis_id) const {
+  for (auto it = sources_.rbegin(); it != sources_.rend(); ++it)
+    if (auto found = it->find(axis_id); found != it->end()) return found->second;
+  return {nullptr, 0};
+}
+
+void Recorder::remember_axes(const TensorValue& t) {
+  if (!t.recorded || !on()) return;
+  for (size_t i = 0; i < t.axes.size(); ++i)
+    if (!t.axes[i].is_static()) sources_.back().try_emplace(t.axes[i].id, t.recorded, i);
 }
 
 std::string Recorder::symbol_name(const TensorValue& t, size_t axis) const {

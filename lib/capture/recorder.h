@@ -32,10 +32,12 @@ class Recorder {
   void enter(program::Block* b) {
     blocks_.push_back(b);
     sizes_.emplace_back();
+    sources_.emplace_back();
   }
   void leave() {
     blocks_.pop_back();
     sizes_.pop_back();
+    sources_.pop_back();
   }
 
   program::Node* record(std::string op, program::Args args, OriginPtr origin);
@@ -47,6 +49,10 @@ class Recorder {
   // The recorded size of the axes with this id, if one is visible from the current block.
   program::Value* size_of(int axis_id) const;
   void remember_size(int axis_id, program::Value* v) { sizes_.back()[axis_id] = v; }
+
+  // A recorded tensor with an axis of this id that is visible from the current block.
+  std::pair<program::Value*, size_t> axis_source(int axis_id) const;
+  void remember_axes(const TensorValue& t);
 
   program::Type type_of(const TensorValue& t) const;
 
@@ -62,6 +68,7 @@ class Recorder {
   program::Program& program_;
   std::vector<program::Block*> blocks_;
   std::vector<std::unordered_map<int, program::Value*>> sizes_{1};
+  std::vector<std::unordered_map<int, std::pair<program::Value*, size_t>>> sources_{1};
   std::vector<Symbol> symbols_;
   int next_axis_id_ = 1;
   int off_ = 0;

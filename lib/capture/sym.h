@@ -36,9 +36,7 @@ class PerWorld {
     return p;
   }
   bool shared() const { return shared_; }
-  bool has(size_t w) const {
-    return shared_ || (w < values_.size() && !values_[w].isNone());
-  }
+  bool has(size_t w) const { return shared_ || (w < values_.size() && !values_[w].isNone()); }
   const c10::IValue& at(size_t w) const { return shared_ ? values_[0] : values_.at(w); }
   void set(size_t w, c10::IValue v) { values_.at(w) = std::move(v); }
 
@@ -59,10 +57,10 @@ struct Sym;
 
 // The immutable content of a tensor at one moment.
 struct TensorValue {
-  Taint taint = Taint::Constant;  // of the elements
-  bool ranked = true;             // false: the rank is not the same in every run
-  std::vector<Axis> axes;         // when ranked
-  PerWorld c;                     // at::Tensor, never written to
+  Taint taint = Taint::Constant;       // of the elements
+  bool ranked = true;                  // false: the rank is not the same in every run
+  std::vector<Axis> axes;              // when ranked
+  PerWorld c;                          // at::Tensor, never written to
   program::Value* recorded = nullptr;  // null for a constant that nothing recorded has used yet
   std::string name;                    // state_dict name of a parameter, or derived from it
   std::shared_ptr<const Sym> number;   // set when this is NumToTensor(number)
@@ -116,6 +114,7 @@ struct TensorHandle : Cell {
 struct ListCell;
 struct DictCell;
 struct ObjectCell;
+struct SequenceValue;
 
 struct Sym {
   enum class Kind {
@@ -130,7 +129,9 @@ struct Sym {
     Dict,
     Tuple,
     Object,
-    Opaque,  // device, generator, function, enum, custom class, complex number: constants only
+    Maybe,     // None or a value, by what the input says: `tuple` holds (is a value, the value)
+    Sequence,  // the elements of an open list that no tensor can stack (see ListCell)
+    Opaque,    // device, generator, function, enum, custom class, complex number: constants only
   };
   Kind kind = Kind::Uninitialized;
   Taint taint = Taint::Constant;       // of a number, string or opaque value
@@ -142,8 +143,9 @@ struct Sym {
   std::shared_ptr<ListCell> list;
   std::shared_ptr<DictCell> dict;
   std::shared_ptr<ObjectCell> object;
-  std::shared_ptr<const std::vector<Sym>> tuple;
-  c10::TypePtr type;  // of Tuple (names its fields)
+  std::shared_ptr<const SequenceValue> sequence;
+  std::shared_ptr<const std::vector<Sym>> tuple;  // also of Maybe
+  c10::TypePtr type;                              // of Tuple (names its fields)
 
   bool is(Kind k) const { return kind == k; }
   bool is_number() const { return kind == Kind::Int || kind == Kind::Float || kind == Kind::Bool; }
@@ -159,11 +161,29 @@ struct Sym {
   static Sym of(std::string v);
   static Sym opaque(c10::IValue v);
   static Sym of_tuple(std::vector<Sym> elements, c10::TypePtr type);
+  static Sym maybe(Sym present, Sym value);
+};
+
+// A sequence of tensors whose number is not known at export: an ONNX sequence. Immutable.
+struct SequenceValue {
+  Taint taint = Taint::Data;
+  PerWorld c;  // a list of tensors
+  // The type of every element; an axis with id 0 and a taint differs from element to element.
+  TensorValue element;
+  program::Value* recorded = nullptr;
+  // Stands for the elements' memory, so that writing what may be one of them is refused.
+  std::shared_ptr<StorageCell> storage = std::make_shared<StorageCell>();
 };
 
 struct ListCell : Cell {
   std::vector<Sym> items;
+  // Set when the length is not known at export (then there are no items): the elements stacked on a
+  // new axis 0, for tuples column by column; a Sequence where their shapes differ. What it holds
+  // is replaced, never written.
+  Sym open;
   c10::TypePtr element;
+
+  bool is_open() const { return !open.is(Sym::Kind::Uninitialized); }
 
   std::shared_ptr<Cell> copy() const override { return std::make_shared<ListCell>(*this); }
   void restore(const Cell& s) override { *this = static_cast<const ListCell&>(s); }
@@ -179,7 +199,7 @@ struct DictCell : Cell {
 
 struct ObjectCell : Cell {
   c10::ClassTypePtr type;
-  std::string path;                            // of a module: "layer1.0"; empty at the top
+  std::string path;                                // of a module: "layer1.0"; empty at the top
   c10::intrusive_ptr<c10::ivalue::Object> object;  // attributes not yet asked for; may be null
   std::map<std::string, Sym> attributes;
 
@@ -222,6 +242,14 @@ inline Sym Sym::of_tuple(std::vector<Sym> elements, c10::TypePtr type) {
   s.kind = Kind::Tuple;
   s.tuple = std::make_shared<const std::vector<Sym>>(std::move(elements));
   s.type = std::move(type);
+  return s;
+}
+
+inline Sym Sym::maybe(Sym present, Sym value) {
+  Sym s;
+  s.kind = Kind::Maybe;
+  s.tuple = std::make_shared<const std::vector<Sym>>(
+      std::vector<Sym>{std::move(present), std::move(value)});
   return s;
 }
 

@@ -11,9 +11,8 @@ std::vector<DynamicAxis> dynamic_axes(const torch_io::ExampleInputs& e) {
     const auto& l = e.leaves[leaf];
     for (size_t axis = 0; axis < l.axis_names.size(); ++axis) {
       if (l.axis_names[axis].empty()) continue;
-      auto it = std::find_if(axes.begin(), axes.end(), [&](const DynamicAxis& a) {
-        return a.name == l.axis_names[axis];
-      });
+      auto it = std::find_if(axes.begin(), axes.end(),
+                             [&](const DynamicAxis& a) { return a.name == l.axis_names[axis]; });
       if (it == axes.end()) {
         it = axes.insert(axes.end(), DynamicAxis{});
         it->name = l.axis_names[axis];

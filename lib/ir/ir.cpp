@@ -49,9 +49,7 @@ std::string NameAuthority::unique(std::string_view wanted) {
   }
 }
 
-bool NameAuthority::taken(std::string_view name) const {
-  return next_.contains(std::string(name));
-}
+bool NameAuthority::taken(std::string_view name) const { return next_.contains(std::string(name)); }
 
 Value* Model::new_value(std::string_view wanted, Type type) {
   values.push_back({names.unique(wanted), std::move(type), nullptr, nullptr});

@@ -27,8 +27,8 @@ struct Model;
 struct Type {
   enum class Kind { Unknown, Tensor, Sequence, Optional };
   Kind kind = Kind::Unknown;
-  DType dtype = DType::Undefined;  // of a Tensor
-  Shape shape;                     // of a Tensor
+  DType dtype = DType::Undefined;       // of a Tensor
+  Shape shape;                          // of a Tensor
   std::shared_ptr<const Type> element;  // of Sequence and Optional
 
   static Type tensor(DType d, Shape s = {}) { return {Kind::Tensor, d, std::move(s), nullptr}; }
@@ -89,9 +89,9 @@ class Attributes {
 };
 
 struct Node {
-  std::string name;    // unique over the model
-  std::string domain;  // "" is ai.onnx
-  std::string op;      // "Conv"
+  std::string name;             // unique over the model
+  std::string domain;           // "" is ai.onnx
+  std::string op;               // "Conv"
   std::vector<Value*> inputs;   // null: optional input left out
   std::vector<Value*> outputs;  // null: optional output not wanted
   Attributes attributes;
@@ -121,7 +121,7 @@ class NameAuthority {
 };
 
 struct Model {
-  int64_t ir_version = 0;               // 0: the newest the opset allows, chosen when written
+  int64_t ir_version = 0;                 // 0: the newest the opset allows, chosen when written
   std::map<std::string, int64_t> opsets;  // domain ("" is ai.onnx) -> version
   std::string producer_name = "onnx-export";
   std::string producer_version;

@@ -1,4 +1,5 @@
-// An immutable tensor: a view of contiguous row-major bytes together with whatever keeps them alive.
+// An immutable tensor: a view of contiguous row-major bytes together with whatever keeps them
+// alive.
 #pragma once
 
 #include <cstring>
@@ -11,8 +12,8 @@
 
 namespace oe {
 
-// Weights are never copied: `data` points into LibTorch's storage (or the archive), `owner` keeps it
-// alive. Bool is one byte an element, 0 or 1. String tensors use `strings` and have no bytes.
+// Weights are never copied: `data` points into LibTorch's storage (or the archive), `owner` keeps
+// it alive. Bool is one byte an element, 0 or 1. String tensors use `strings` and have no bytes.
 class Tensor {
  public:
   Tensor(DType dtype, std::vector<int64_t> dims, const void* data,

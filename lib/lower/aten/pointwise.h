@@ -38,7 +38,7 @@ Value fmod(Emit& g, Value a, Value b);
 // a ** b for operands of one type; integers are exact and wrap.
 Value power(Emit& g, Value a, Value b);
 Value power(Emit& g, Value a, int64_t exponent);  // exponent >= 0, by squaring
-Value powers_of_two(Emit& g);  // 1-d int64: 1, 2, 4, ... 2^63 (which wraps)
+Value powers_of_two(Emit& g);                     // 1-d int64: 1, 2, 4, ... 2^63 (which wraps)
 // a < b ? b : a and the like for every type; NaN where either is NaN.
 Value maximum(Emit& g, Value a, Value b);
 Value minimum(Emit& g, Value a, Value b);
