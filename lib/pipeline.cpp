@@ -153,6 +153,7 @@ verify::Request verification_request(const Options& o, const capture::Captured& 
   for (const ir::Value* v : m.graph.outputs) {
     r.output_names.push_back(v->name);
     form.sequences.push_back(v->type.kind == ir::Type::Kind::Sequence);
+    form.vectors.push_back(v->type.shape && v->type.shape->size() == 1);
   }
   for (const program::Port& port : c.program.outputs) form.output_names.push_back(port.name);
   return r;

@@ -35,7 +35,7 @@ struct Context {
   std::unordered_set<std::string> present;  // operators that may occur in the model
   bool untyped = false;                     // nodes were added whose types inference has to find
   std::unordered_map<std::string, Value> constants;  // type, dims and bytes -> shared initializer
-  int64_t target = 0;  // where the descent ends
+  int64_t target = 0;                                // where the descent ends
 };
 
 // Numpy broadcast of the shapes; absent when a rank is not known.

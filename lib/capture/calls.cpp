@@ -246,6 +246,18 @@ bool Executor::too_large_to_fold(const PerWorld& out, const std::vector<Sym>& ar
   return bytes > in;
 }
 
+// Element types are part of the graph.
+void Executor::require_known_types(const OpInfo& op, const std::vector<Sym>& args) {
+  for (size_t i = 0; i < args.size() && i < op.schema->arguments().size(); ++i) {
+    if (!args[i].is(K::Int) || args[i].taint == Taint::Constant) continue;
+    const c10::TypePtr type = op.schema->arguments()[i].real_type();
+    const auto optional = type->cast<c10::OptionalType>();
+    if ((optional ? optional->getElementType() : type)->kind() == c10::TypeKind::ScalarTypeType)
+      refuse("OE4017", "the element type that " + op.base + " is given depends on the input",
+             "ONNX types are fixed: convert to one type, or choose between the results");
+  }
+}
+
 std::vector<Sym> Executor::apply(const OpInfo& op, const std::vector<Sym>& args, int list_length) {
   const auto& returns = op.schema->returns();
   const bool random = is_random(op, args);
@@ -303,7 +315,9 @@ std::vector<Sym> Executor::apply(const OpInfo& op, const std::vector<Sym>& args,
     }
   }
   program::Node* node = nullptr;
-  if (!fold && recorder_.on()) {
+  const bool text = !returns.empty() && returns[0].type()->kind() == c10::TypeKind::StringType;
+  if (!fold && recorder_.on() && !text) {
+    require_known_types(op, args);
     program::Args recorded;
     recorded.reserve(args.size());
     for (const Sym& a : args) recorded.push_back(to_arg(a));
@@ -327,8 +341,12 @@ Sym Executor::make_output(const OpInfo& op, const std::vector<Sym>& args, PerWor
     v->c = std::move(c);
     v->taint = taint;
     const int64_t rank = example.toTensor().dim();
-    for (size_t i = 0; i < worlds_; ++i)
-      if (v->c.has(i) && v->c.at(i).toTensor().dim() != rank) v->ranked = false;
+    for (size_t i = 0; i < worlds_; ++i) {
+      if (!v->c.has(i)) continue;
+      if (v->c.at(i).toTensor().dim() != rank) v->ranked = false;
+      if (v->c.at(i).toTensor().scalar_type() != example.toTensor().scalar_type())
+        refuse("OE4017", "the element type of a result of " + op.base + " depends on the input");
+    }
     if (v->ranked) {
       v->axes =
           folded ? std::vector<Axis>(static_cast<size_t>(rank)) : infer_axes(op, args, v->c, index);
@@ -461,6 +479,19 @@ std::vector<Sym> Executor::call_operator(const OpInfo& op, const std::vector<Sym
                       op.name == "aten::ScalarImplicit" || op.name == "aten::item"))
       return {*t->number};
   }
+  // An argument that may be None: the operator with it, and without it.
+  for (size_t i = 0; i < args.size() && concrete_ < 0; ++i)
+    if (args[i].is(K::Maybe)) {
+      const Sym present = args[i].tuple->at(0), value = args[i].tuple->at(1);
+      return *kept_branches(
+          present,
+          [&](size_t k) {
+            std::vector<Sym> known = args;
+            known[i] = k == 0 ? value : Sym::none();
+            return call_operator(op, known, n);
+          },
+          {false, false}, true);
+    }
   if (op.outs) return call_out(op, args);
   if (op.written >= 0) return call_in_place(op, args);
   if (op.schema->is_mutable())

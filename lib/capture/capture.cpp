@@ -108,6 +108,7 @@ class OutputBuilder {
         return;
       }
       case K::List:
+        if (s.list->is_open()) return add(ex_.open_output(s, label(name)), name);
         for (size_t i = 0; i < s.list->items.size(); ++i)
           add(s.list->items[i], join(name, std::to_string(i), false));
         return;
@@ -122,12 +123,21 @@ class OutputBuilder {
         d_.report({"OE2201", Severity::Note, "", "output " + label(name) + " is None and left out",
                    "", nullptr, 0});
         return;
+      case K::Maybe:
+        throw Failure(ExitCode::Unsupported, "OE4041",
+                      "output " + label(name) + " is None or a value, depending on the input",
+                      "return a value in every case, and what says whether it counts");
       case K::Tensor:
+        if (!ex_.read(s.tensor)->ranked)
+          throw Failure(ExitCode::Unsupported, "OE4042",
+                        "output " + label(name) + " has a rank that depends on the input",
+                        "ONNX outputs have one rank: reshape it to a fixed number of axes");
+        [[fallthrough]];
+      case K::Sequence:
       case K::Int:
       case K::Float:
       case K::Bool:
         out_.program.outputs.push_back({label(name), ex_.to_arg(s)});
-        out_.outputs.push_back(ex_.to_ivalue(s, 0));
         return;
       default:
         throw Failure(ExitCode::Unsupported, "OE4040",
@@ -153,7 +163,6 @@ void add_state_outputs(Executor& ex, const Options& o, Captured& out, Diagnostic
   if (o.state == State::Outputs) {
     for (const auto& [name, value] : ex.written_tensors()) {
       out.program.outputs.push_back({name, ex.to_arg(value)});
-      out.outputs.push_back(ex.to_ivalue(value, 0));
     }
     return;
   }

@@ -15,8 +15,6 @@ struct Captured {
   std::vector<std::string> assumptions;  // e.g. a branch that could run in no world
   // Shapes of the input leaves in each world that LibTorch accepted; [0] is the example.
   std::vector<std::vector<std::vector<int64_t>>> worlds;
-  // The model's own results in world 0, flattened like program.outputs (for verification).
-  std::vector<c10::IValue> outputs;
 };
 
 Captured capture(const torch_io::Loaded& m, const torch_io::ExampleInputs& inputs, const Options& o,

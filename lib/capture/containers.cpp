@@ -48,6 +48,17 @@ bool Executor::equal_constants(const Sym& a, const Sym& b) {
   return x == y;
 }
 
+// All attributes of one of the model's objects: what is changed later is then told from the rest.
+void Executor::load_attributes(ObjectCell& o) {
+  if (!o.object) return;
+  Sym s;
+  s.kind = K::Object;
+  s.object = std::static_pointer_cast<ObjectCell>(o.shared_from_this());
+  for (const auto& a : o.type->getAttributes())
+    if (!o.object->getAttr(a.getName()).isNone() || a.getType()->kind() != c10::TypeKind::NoneType)
+      get_attribute(s, a.getName());
+}
+
 Sym Executor::get_attribute(const Sym& s, const std::string& name) {
   if (!s.is(K::Object)) refuse("OE4031", "attribute '" + name + "' of a value that is no object");
   auto& attributes = s.object->attributes;
@@ -87,9 +98,9 @@ bool Executor::list_call(const OpInfo& op, const std::vector<Sym>& args, std::ve
            concrete_ < 0;
   };
   const bool indexed = name == "__getitem__" || name == "_set_item" || name == "insert" ||
-                       name == "pop" || name == "Delete" || name == "slice";
+                       name == "pop" || name == "Delete" || name == "slice" || name == "mul";
   const bool joined = name == "extend" || name == "add_" || name == "add";
-  if (list.is_open() || (indexed && (computed(1) || computed(2))) ||
+  if (list.is_open() || (indexed && (computed(1) || (name == "slice" && computed(2)))) ||
       (joined && args.size() > 1 && args[1].is(K::List) && args[1].list->is_open()))
     return open_list_call(op, args, out);
   if (name == "len") {
@@ -97,37 +108,37 @@ bool Executor::list_call(const OpInfo& op, const std::vector<Sym>& args, std::ve
   } else if (name == "__getitem__") {
     out = {items[position(args[1])]};
   } else if (name == "_set_item") {
-    touch(list);
+    change(list);
     items[position(args[1])] = args[2];
     out = {args[0]};
   } else if (name == "append") {
-    touch(list);
+    change(list);
     items.push_back(args[1]);
     out = {args[0]};
   } else if (name == "extend" || name == "add_") {
     const std::vector<Sym> more = args[1].list->items;
-    touch(list);
+    change(list);
     items.insert(items.end(), more.begin(), more.end());
     out = {args[0]};
   } else if (name == "insert") {
     int64_t at = known_int(args[1], "index");
     if (at < 0) at += size;
-    touch(list);
+    change(list);
     items.insert(items.begin() + std::clamp<int64_t>(at, 0, size), args[2]);
   } else if (name == "pop") {
     const size_t at = position(args.size() > 1 ? args[1] : Sym::of(int64_t{-1}));
     out = {items[at]};
-    touch(list);
+    change(list);
     items.erase(items.begin() + static_cast<long>(at));
   } else if (name == "Delete") {
     const size_t at = position(args[1]);
-    touch(list);
+    change(list);
     items.erase(items.begin() + static_cast<long>(at));
   } else if (name == "clear") {
-    touch(list);
+    change(list);
     items.clear();
   } else if (name == "reverse") {
-    touch(list);
+    change(list);
     std::reverse(items.begin(), items.end());
   } else if (name == "add") {
     std::vector<Sym> both = items;
@@ -138,7 +149,7 @@ bool Executor::list_call(const OpInfo& op, const std::vector<Sym>& args, std::ve
     std::vector<Sym> all;
     for (int64_t i = 0; i < times; ++i) all.insert(all.end(), items.begin(), items.end());
     if (name == "mul_") {
-      touch(list);
+      change(list);
       items = std::move(all);
       out = {args[0]};
     } else {
@@ -186,7 +197,7 @@ bool Executor::dict_call(const OpInfo& op, const std::vector<Sym>& args, std::ve
   };
   auto put = [&](const Sym& key, const Sym& value) {
     auto it = find(key);
-    touch(dict);
+    change(dict);
     if (it == items.end())
       items.emplace_back(key, value);
     else
@@ -218,22 +229,22 @@ bool Executor::dict_call(const OpInfo& op, const std::vector<Sym>& args, std::ve
     if (it == items.end() && args.size() < 3) missing();
     out = {it == items.end() ? args[2] : it->second};
     if (it != items.end()) {
-      touch(dict);
+      change(dict);
       items.erase(find(args[1]));
     }
   } else if (name == "popitem") {
     if (items.empty()) missing();
-    touch(dict);
+    change(dict);
     out = {Sym::of_tuple({items.back().first, items.back().second},
                          c10::TupleType::create({dict.key, dict.value}))};
     items.pop_back();
   } else if (name == "Delete") {
     auto it = find(args[1]);
     if (it == items.end()) missing();
-    touch(dict);
+    change(dict);
     items.erase(find(args[1]));
   } else if (name == "clear") {
-    touch(dict);
+    change(dict);
     items.clear();
   } else if (name == "update") {
     const auto more = args[1].dict->items;
@@ -282,6 +293,9 @@ bool Executor::container_call(const OpInfo& op, const std::vector<Sym>& args, Ji
     const bool same = (args[0].is(K::None) || args[1].is(K::None))
                           ? args[0].is(K::None) && args[1].is(K::None)
                       : identity(args[0]) ? identity(args[0]) == identity(args[1])
+                      : args[0].is(K::Opaque) && args[1].is(K::Opaque) &&
+                              args[0].taint == Taint::Constant && args[1].taint == Taint::Constant
+                          ? args[0].c.at(0).is(args[1].c.at(0))
                                           : equal_constants(args[0], args[1]);
     out = {Sym::of(same == (b == "aten::__is__"))};
     return true;
@@ -343,13 +357,54 @@ bool Executor::container_call(const OpInfo& op, const std::vector<Sym>& args, Ji
     out = {b == "aten::eq" ? all : apply1("aten::__not__", {all})};
     return true;
   }
+  // Searches and orderings of numbers that the graph computes.
+  const std::string name = b.substr(b.find("::") + 2);
+  const bool numbers = std::all_of(args[0].list->items.begin(), args[0].list->items.end(),
+                                   [](const Sym& s) { return s.is_number(); });
+  if (t != Taint::Constant && numbers && concrete_ < 0) {
+    const auto& items = args[0].list->items;
+    auto equal = [&](const Sym& x) {
+      return apply1(x.is(K::Int) ? "aten::eq.int" : x.is(K::Float) ? "aten::eq.float" : "aten::eq.bool",
+                    {x, args[1]});
+    };
+    if (name == "__contains__") {
+      Sym any = Sym::of(false);
+      for (const Sym& x : items)
+        any = any.is_constant_number() ? equal(x) : apply1("aten::__or__.bool", {any, equal(x)});
+      out = {any};
+      return true;
+    }
+    if (name == "count") {
+      Sym n = Sym::of(int64_t{0});
+      for (const Sym& x : items)
+        n = apply1("aten::add.int", {n, apply1("aten::Int.bool", {equal(x)})});
+      out = {n};
+      return true;
+    }
+    if ((name == "sort" || name == "sorted") && !items.empty()) {
+      const Sym descending = args.size() > 1 ? args[1] : Sym::of(false);
+      const Sym sorted = apply(op_named("aten::sort"), {stack_items(items), Sym::of(int64_t{-1}),
+                                                        descending}).at(0);
+      std::vector<Sym> ordered;
+      for (size_t i = 0; i < items.size(); ++i)
+        ordered.push_back(open_element(sorted, Sym::of(static_cast<int64_t>(i)),
+                                       args[0].list->element));
+      if (name == "sorted") {
+        out = {make_list(std::move(ordered), args[0].list->element)};
+      } else {
+        change(*args[0].list);
+        args[0].list->items = std::move(ordered);
+      }
+      return true;
+    }
+  }
   // A constant list that LibTorch's own operator changes in place (sort, remove, ...).
   if (op.schema->is_mutable() && t == Taint::Constant) {
     torch::jit::Stack stack;
     for (const Sym& a : args) stack.push_back(to_ivalue(a, 0));
     const c10::IValue list = stack[0];
     op.op->getOperation()(stack);
-    touch(*args[0].list);
+    change(*args[0].list);
     args[0].list->items.clear();
     for (const c10::IValue& v : list.toListRef())
       args[0].list->items.push_back(wrap_constant(v, ""));

@@ -117,9 +117,12 @@ std::vector<Sym> Executor::run_branch(JitNode* n, size_t k, const Frame& f, cons
                                       bool tail) {
   Frame inner = f;
   // Inside the branch the condition is known, whatever variable holds it.
-  for (auto& [name, value] : inner.values)
+  for (auto& [name, value] : inner.values) {
     if (value.is(K::Bool) && value.recorded && value.recorded == cond.recorded)
       value = Sym::of(k == 0);
+    if (value.is(K::Maybe) && cond.recorded && value.tuple->at(0).recorded == cond.recorded)
+      value = k == 0 ? value.tuple->at(1) : Sym::none();
+  }
   std::vector<Sym> out = run_block(n->blocks()[k], {}, inner);
   if (!tail) return out;
   set(n, inner, std::move(out));
@@ -136,6 +139,14 @@ std::vector<Sym> Executor::run_branch(JitNode* n, size_t k, const Frame& f, cons
 
 std::optional<std::vector<Sym>> Executor::kept_if(JitNode* n, Frame& f, const Sym& cond,
                                                   bool tail) {
+  return kept_branches(
+      cond, [&](size_t k) { return run_branch(n, k, f, cond, tail); },
+      {ends_in_raise(n->blocks()[0]), ends_in_raise(n->blocks()[1])}, tail);
+}
+
+std::optional<std::vector<Sym>> Executor::kept_branches(
+    const Sym& cond, const std::function<std::vector<Sym>(size_t)>& run,
+    std::array<bool, 2> raises, bool permissive) {
   const uint64_t start = Cell::next_serial();
   std::vector<int> branch(worlds_, -1);
   uint64_t mask[2] = {0, 0};
@@ -147,7 +158,7 @@ std::optional<std::vector<Sym>> Executor::kept_if(JitNode* n, Frame& f, const Sy
 
   Outcome out[2];
   for (size_t k = 0; k < 2; ++k) {
-    if (!(real_ & mask[k]) && ends_in_raise(n->blocks()[k])) {
+    if (!(real_ & mask[k]) && raises[k]) {
       out[k].raised = true;
       out[k].failure = "it raises";
       continue;
@@ -155,7 +166,7 @@ std::optional<std::vector<Sym>> Executor::kept_if(JitNode* n, Frame& f, const Sy
     try {
       in_scope(out[k].block.get(), [&] {
         in_worlds(active_, real_ & mask[k], [&] {
-          for (const Sym& s : run_branch(n, k, f, cond, tail)) out[k].results.push_back(freeze(s));
+          for (const Sym& s : run(k)) out[k].results.push_back(freeze(s));
           for (const auto& c : changed_cells())
             if (stateful(*c)) out[k].changed.emplace_back(c, freeze_cell(*c));
         });
@@ -178,7 +189,7 @@ std::optional<std::vector<Sym>> Executor::kept_if(JitNode* n, Frame& f, const Sy
     if (!out[k].failure.empty()) {
       assume(std::string("the condition is taken to be ") + (k == 0 ? "false" : "true") +
              "; in the other branch " + out[k].failure);
-      return run_branch(n, 1 - k, f, cond, tail);
+      return run(1 - k);
     }
 
   auto owned = std::make_unique<program::Node>();
@@ -187,7 +198,7 @@ std::optional<std::vector<Sym>> Executor::kept_if(JitNode* n, Frame& f, const Sy
   node->args = {to_arg(cond)};
   node->origin = here();
   for (Outcome& o : out) node->blocks.push_back(std::move(o.block));
-  Joiner joiner{*this, node, cond, branch, start, tail || tails_ >= kTails};
+  Joiner joiner{*this, node, cond, branch, start, permissive || tails_ >= kTails};
   std::vector<Sym> results;
   std::vector<std::pair<std::shared_ptr<Cell>, Sym>> contents;
   try {
@@ -202,7 +213,7 @@ std::optional<std::vector<Sym>> Executor::kept_if(JitNode* n, Frame& f, const Sy
                               k == 0 ? joiner.merge(frozen, before) : joiner.merge(before, frozen));
       }
   } catch (const JoinFailure&) {
-    if (tail) throw;
+    if (joiner.permissive) throw;
     return std::nullopt;
   }
   recorder_.append(std::move(owned));

@@ -15,6 +15,7 @@
 #include <torch/csrc/jit/api/module.h>
 #include <torch/csrc/jit/ir/ir.h>
 
+#include <array>
 #include <functional>
 #include <optional>
 #include <string>
@@ -68,6 +69,9 @@ class Executor {
   c10::IValue to_ivalue(const Sym& s, size_t world);
   program::Arg to_arg(const Sym& s);
 
+  // A list whose length is not known as an output: a sequence, or one tensor of its numbers.
+  Sym open_output(const Sym& list, const std::string& name);
+
   Recorder& recorder() { return recorder_; }
   const std::vector<std::string>& assumptions() const { return assumptions_; }
   // Worlds the model refused, with the reason; world 0 is never among them.
@@ -116,6 +120,7 @@ class Executor {
                   size_t index, program::Node* n, bool folded, const c10::TypePtr& type);
   Taint content_taint(const OpInfo& op, const std::vector<Sym>& args);
   Taint taint_of(const Sym& s);
+  void require_known_types(const OpInfo& op, const std::vector<Sym>& args);
   bool is_random(const OpInfo& op, const std::vector<Sym>& args) const;
   bool too_large_to_fold(const PerWorld& out, const std::vector<Sym>& args);
   Sym size_of(const Sym& tensor, int64_t axis);
@@ -138,6 +143,9 @@ class Executor {
   std::vector<Sym> call_in_place(const OpInfo& op, const std::vector<Sym>& args);
   std::vector<Sym> call_out(const OpInfo& op, const std::vector<Sym>& args);
   void alias_outputs(const OpInfo& op, const std::vector<Sym>& args, std::vector<Sym>& outputs);
+  // From now on either may be the other.
+  static void entangle(Cell& a, Cell& b);
+  void check_write(const Cell& c);
   void restride(TensorValue& v, const TensorValue& like);
 
   // --- containers.cpp
@@ -148,6 +156,7 @@ class Executor {
   bool dict_call(const OpInfo& op, const std::vector<Sym>& args, std::vector<Sym>& out);
   Sym make_list(std::vector<Sym> items, c10::TypePtr element);
   Sym make_dict(std::vector<std::pair<Sym, Sym>> items, c10::TypePtr key, c10::TypePtr value);
+  void load_attributes(ObjectCell& o);
   Sym get_attribute(const Sym& object, const std::string& name);
   int64_t known_int(const Sym& s, const char* what);
   bool equal_constants(const Sym& a, const Sym& b);
@@ -169,7 +178,10 @@ class Executor {
   Sym open_length(const Sym& content);
   Sym open_element(const Sym& content, const Sym& index, const c10::TypePtr& type);
   Sym open_slice(const Sym& content, const Sym& start, const Sym& end, int64_t step = 1);
-  Sym open_concat(const Sym& a, const Sym& b);
+  Sym open_concat(Sym a, Sym b);
+  Sym backwards(const Sym& sequence);
+  Sym rearranged(const std::string& op, const Sym& s, const std::vector<Sym>& args,
+                 const std::function<c10::impl::GenericList(const c10::impl::GenericList&, size_t)>& f);
   Sym open_insert(Sym content, const Sym& item, const Sym* at);
   Sym open_erase(const Sym& content, const Sym& index);
   Sym open_replace(const Sym& content, const Sym& index, const Sym& item);
@@ -182,7 +194,6 @@ class Executor {
   Sym open_split(const OpInfo& op, const std::vector<Sym>& args);
   Sym tied(Sym element, const Sym& content);
   static std::shared_ptr<StorageCell> storage_of(const Sym& s);  // of a tensor or a sequence
-  static void entangle(StorageCell& a, StorageCell& b);
 
   // --- scopes: state changes that can be taken back
   struct Scope {
@@ -190,7 +201,10 @@ class Executor {
     std::vector<std::pair<std::shared_ptr<Cell>, std::shared_ptr<Cell>>> saved;  // live, content
     std::unordered_set<const Cell*> touched;
   };
+  // Before a cell changes: the scope keeps what it was.
   void touch(Cell& c);
+  // The same for a change that the model makes; refused where the cell may be another one too.
+  void change(Cell& c);
   void open_scope();
   // Takes every change back and returns the cells the scope found and changed, in order.
   std::vector<std::shared_ptr<Cell>> changed_cells() const;
@@ -222,6 +236,11 @@ class Executor {
   // The branches of `n`, each followed by the nodes after it when `tail` is set, as an If. Results
   // are the node's outputs, or the block's. Nothing when the branches' values cannot be joined.
   std::optional<std::vector<Sym>> kept_if(JitNode* n, Frame& f, const Sym& cond, bool tail);
+  // Two ways to go on as an If: run(0) where `cond` is true, run(1) where it is not. `permissive`:
+  // values that differ in kind or length become a Maybe or an open list; else nothing is given back.
+  std::optional<std::vector<Sym>> kept_branches(
+      const Sym& cond, const std::function<std::vector<Sym>(size_t)>& run,
+      std::array<bool, 2> raises, bool permissive);
   std::vector<Sym> run_branch(JitNode* n, size_t k, const Frame& f, const Sym& cond, bool tail);
   std::vector<Sym> run_nodes(JitBlock* b, JitNode* first, Frame& f);
   void run_loop(JitNode* n, Frame& f);

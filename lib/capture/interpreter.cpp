@@ -93,8 +93,7 @@ Sym Executor::wrap_constant(const c10::IValue& v, const std::string& name) {
     if (t.has_storage())
       // Another tensor of the model over the same memory: reading both is fine, writing is not.
       for (auto& other : by_memory_[t.storage().unsafeGetStorageImpl()]) {
-        other->entangled.push_back(s.tensor->storage);
-        s.tensor->storage->entangled.push_back(other);
+        entangle(*other, *s.tensor->storage);
       }
     if (t.has_storage())
       by_memory_[t.storage().unsafeGetStorageImpl()].push_back(s.tensor->storage);
@@ -171,7 +170,11 @@ Sym Executor::run_function(torch::jit::Function& f, std::vector<Sym> args,
   Frame frame;
   frame.path = path;
   analyse_lifetimes(graph->block());
-  return run_block(graph->block(), args, frame).at(0);
+  // The frame alone holds the arguments: what it drops may be written.
+  for (size_t i = 0; i < args.size(); ++i)
+    frame.values[graph->block()->inputs()[i]] = std::move(args[i]);
+  args.clear();
+  return run_block(graph->block(), {}, frame).at(0);
 }
 
 std::vector<Sym> Executor::run_block(JitBlock* b, const std::vector<Sym>& params, Frame& f) {
@@ -362,7 +365,8 @@ void Executor::run_node(JitNode* n, Frame& f) {
       Sym object = get(n->input(0), f);
       if (!object.is(Sym::Kind::Object))
         refuse("OE4007", "an attribute of a foreign object is set");
-      touch(*object.object);
+      load_attributes(*object.object);
+      change(*object.object);
       const std::string& name = n->s(c10::attr::name);
       object.object->attributes[name] = get(n->input(1), f);
       if (object.object->object)
@@ -444,6 +448,17 @@ void Executor::run_node(JitNode* n, Frame& f) {
       return;
     case prim::Enter:
     case prim::Exit: {
+      const bool enter = n->kind() == prim::Enter;
+      const Sym manager = get(n->input(0), f);
+      if (manager.is(Sym::Kind::Object) && !manager.object->type->is_module()) {
+        std::vector<Sym> args = {manager};
+        if (!enter) args.insert(args.end(), 3, Sym::none());
+        Sym out = run_function(
+            manager.object->type->getMethod(enter ? "__enter__" : "__exit__"), std::move(args),
+            f.path);
+        if (n->outputs().size() == 1) set(n, f, {out});
+        return;
+      }
       // Context managers that leave numbers alone (no_grad, profiler); their value is not used.
       if (!n->outputs().empty()) {
         for (size_t i = 0; i < n->outputs().size(); ++i) f.values[n->outputs()[i]] = Sym::none();
@@ -470,6 +485,7 @@ void Executor::run_node(JitNode* n, Frame& f) {
   const OpInfo& info = op_info(*op);
   std::vector<Sym> out;
   if (!container_call(info, in, n, out)) out = call_operator(info, in, n);
+  if (out.size() > n->outputs().size()) out.resize(n->outputs().size());
   set(n, f, std::move(out));
 }
 
@@ -503,6 +519,11 @@ void Executor::touch(Cell& c) {
   Scope& scope = scopes_.back();
   if (c.serial >= scope.start || !scope.touched.insert(&c).second) return;
   scope.saved.emplace_back(c.shared_from_this(), c.copy());
+}
+
+void Executor::change(Cell& c) {
+  check_write(c);
+  touch(c);
 }
 
 void Executor::open_scope() {

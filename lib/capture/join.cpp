@@ -63,6 +63,14 @@ const at::Tensor& example(const TensorValue& t) {
   return t.c.at(w).toTensor();
 }
 
+// What a list, dict or object has its identity from; null for other values.
+Cell* cell_of(const Sym& s) {
+  return s.is(K::List)     ? static_cast<Cell*>(s.list.get())
+         : s.is(K::Dict)   ? static_cast<Cell*>(s.dict.get())
+         : s.is(K::Object) ? static_cast<Cell*>(s.object.get())
+                           : nullptr;
+}
+
 // The argument for a frozen leaf, whose value was recorded in the block that has just ended.
 program::Arg leaf_arg(Executor& ex, const Frozen& f) {
   if (f.tensor) return {ex.recorder().value(f.tensor)};
@@ -349,12 +357,15 @@ Sym Joiner::leaf(const Frozen& a, const Frozen& b) {
     t->number = nullptr;
     returns(0, a, a_unset);
     returns(1, b, b_unset);
-    t->recorded = ex.recorder().add_output(node, ex.recorder().type_of(*t));
+    program::Type type = ex.recorder().type_of(*t);
+    if ((a_unset || b_unset) && type.shape)  // the other branch gives anything: no axis has a name
+      for (Dim& d : *type.shape)
+        if (!d.is_number()) d = Dim::unknown();
+    t->recorded = ex.recorder().add_output(node, std::move(type));
     Sym s = ex.fresh_tensor(t);
     for (const Frozen* f : {&a, &b})
       if (f->sym.tensor && f->sym.tensor->storage->serial < scope_start) {
-        s.tensor->storage->entangled.push_back(f->sym.tensor->storage);
-        f->sym.tensor->storage->entangled.push_back(s.tensor->storage);
+        Executor::entangle(*s.tensor->storage, *f->sym.tensor->storage);
       }
     return s;
   }
@@ -454,10 +465,23 @@ Sym Joiner::merge(const Frozen& a, const Frozen& b) {
                          "that depends on the input",
                      "build containers of one shape in both branches");
     }
+    Cell *x = a.content_only ? nullptr : cell_of(a.sym), *y = b.content_only ? nullptr : cell_of(b.sym);
+    const bool outer = x && y && (x->serial < scope_start || y->serial < scope_start);
+    if (outer && !permissive)
+      ex.cannot_join("OE4057", std::string("one of two different ") + describe(a.sym) +
+                                   "s is chosen by a condition that depends on the input",
+                     "make a new one in both branches");
     std::vector<Sym> items;
     for (size_t i = 0; i < a.items.size(); ++i) items.push_back(merge(a.items[i], b.items[i]));
-    return rebuild(ex, a, std::move(items));
+    Sym out = rebuild(ex, a, std::move(items));
+    if (outer)
+      for (Cell* c : {x, y}) Executor::entangle(*cell_of(out), *c);
+    return out;
   }
+  if (!permissive)  // nothing in the graph can stand for both, but each branch can go on with its own
+    ex.cannot_join("OE4051", "a string, type or object that ONNX has no value for is chosen by a "
+                             "condition that depends on the input",
+                   "choose between the results instead");
   Sym s;
   s.kind = a.sym.kind;
   s.taint = join(cond.taint, join(a.sym.taint, b.sym.taint));
@@ -537,8 +561,38 @@ void Slot::settle(Executor& ex) {
   for (Slot& s : items) s.settle(ex);
 }
 
+// What the value at the end of the body shares memory with outside of the loop.
+bool Slot::tie(uint64_t loop_start, const Frozen& end) {
+  bool found = false;
+  auto add = [&](const std::shared_ptr<Cell>& c) {
+    if (!c || c->serial >= loop_start) return;
+    for (const auto& known : ties)
+      if (known.lock() == c) return;
+    ties.push_back(c);
+    found = true;
+  };
+  auto add_all = [&](const std::shared_ptr<Cell>& c) {
+    add(c);
+    for (const auto& other : c->entangled) add(other.lock());
+  };
+  if (end.sym.tensor && !end.content_only) add_all(end.sym.tensor->storage);
+  if (end.sym.sequence) add_all(end.sym.sequence->storage);
+  return found;
+}
+
 bool Slot::widen(Executor& ex, const Frozen& end) {
   if (reopen != Form::None) return true;
+  if (end.sym.is(K::Uninitialized)) return false;  // left on a path that does not come back
+  if (init.sym.is(K::Uninitialized) && kind == Kind::Same && container(end.sym)) {
+    // Set inside only: the structure of what is set, every piece unset.
+    init = end;
+    init.content_only = true;
+    for (Frozen& e : init.items) e = Frozen{};
+    kind = Kind::Items;
+    items.assign(init.items.size(), Slot{});
+    for (size_t i = 0; i < items.size(); ++i) items[i].widen(ex, end.items[i]);
+    return true;
+  }
   auto check_kind = [&] {
     if (init.sym.kind != end.sym.kind && !init.sym.is(K::Uninitialized))
       ex.refuse("OE4053",
@@ -606,6 +660,7 @@ bool Slot::widen(Executor& ex, const Frozen& end) {
   }
   if (kind == Kind::Leaf) {
     check_kind();
+    const bool tied = tie(ex.scopes_.back().start, end);
     if (element) {
       TensorValue wider = ex.join_elements(*element, end.sym.sequence->element);
       const bool changed = wider.ranked != element->ranked ||
@@ -614,9 +669,9 @@ bool Slot::widen(Executor& ex, const Frozen& end) {
                                          return a.id == b.id && a.is_static() == b.is_static();
                                        });
       element = std::move(wider);
-      return changed;
+      return changed || tied;
     }
-    return end.tensor && widen_tensor(ex, *end.tensor);
+    return (end.tensor && widen_tensor(ex, *end.tensor)) || tied;
   }
   if (restructured()) return true;
   bool changed = false;
@@ -631,7 +686,10 @@ Sym Slot::enter(Executor& ex, program::Block* body) {
     case Kind::Items: {
       std::vector<Sym> out;
       for (Slot& s : items) out.push_back(s.enter(ex, body));
-      return rebuild(ex, init, std::move(out));
+      Sym now = rebuild(ex, init, std::move(out));
+      // In the first iteration this is what was there before the loop, in later ones it is not.
+      if (cell_of(now) && !init.content_only) Executor::entangle(*cell_of(now), *cell_of(init.sym));
+      return now;
     }
     case Kind::Leaf:
       break;
@@ -645,6 +703,7 @@ Sym Slot::enter(Executor& ex, program::Block* body) {
     program::Value* p = parameter(program::Type::list(ex.recorder().type_of(*element)));
     Sym s = ex.sequence({p}, init.sym.sequence->c, *element);
     Executor::entangle(*s.sequence->storage, *init.sym.sequence->storage);
+    entangle_ties(*s.sequence->storage);
     return s;
   }
   if (type) {
@@ -653,9 +712,9 @@ Sym Slot::enter(Executor& ex, program::Block* body) {
     Sym s = ex.fresh_tensor(t);
     // In the first iteration this is the tensor from before the loop, in later ones it is not.
     if (init.sym.tensor && !init.content_only) {
-      s.tensor->storage->entangled.push_back(init.sym.tensor->storage);
-      init.sym.tensor->storage->entangled.push_back(s.tensor->storage);
+      Executor::entangle(*s.tensor->storage, *init.sym.tensor->storage);
     }
+    entangle_ties(*s.tensor->storage);
     return s;
   }
   Sym s = init.sym.is(K::Uninitialized) ? unset_number(number) : init.sym;
@@ -667,21 +726,33 @@ Sym Slot::enter(Executor& ex, program::Block* body) {
   return s;
 }
 
+void Slot::entangle_ties(Cell& c) const {
+  for (const auto& t : ties)
+    if (auto other = t.lock()) Executor::entangle(c, *other);
+}
+
 void Slot::initial(Executor& ex, program::Args& args) const {
   if (kind == Kind::Leaf) {
-    Frozen like = init;
-    if (init.sym.is(K::Uninitialized)) {
-      like.tensor = type;
-      like.sym.kind = number;
-    }
-    args.push_back(init.sym.is(K::Uninitialized) ? placeholder(ex, like) : leaf_arg(ex, init));
+    args.push_back(init.sym.is(K::Uninitialized) ? unset_arg(ex) : leaf_arg(ex, init));
   }
   for (const Slot& s : items) s.initial(ex, args);
 }
 
 void Slot::returned(Executor& ex, const Frozen& end, program::Args& returns) const {
-  if (kind == Kind::Leaf) returns.push_back(leaf_arg(ex, end));
-  for (size_t i = 0; i < items.size(); ++i) items[i].returned(ex, end.items[i], returns);
+  const bool unset = end.sym.is(K::Uninitialized);
+  if (kind == Kind::Leaf) returns.push_back(unset ? unset_arg(ex) : leaf_arg(ex, end));
+  for (size_t i = 0; i < items.size(); ++i)
+    items[i].returned(ex, unset ? end : end.items[i], returns);
+}
+
+// Something of the right type where the value is not set.
+program::Arg Slot::unset_arg(Executor& ex) const {
+  if (element)
+    ex.refuse("OE4055", "a list is set in a loop only", "set it before the loop");
+  Frozen like;
+  like.tensor = type;
+  like.sym.kind = type ? K::Tensor : number;
+  return placeholder(ex, like);
 }
 
 std::vector<const Frozen*> Slot::nth(const std::vector<const Frozen*>& finals, size_t i) const {
@@ -759,7 +830,9 @@ Sym Slot::leave(Executor& ex, program::Node* node, const std::vector<const Froze
     std::vector<Sym> out;
     for (size_t i = 0; i < items.size(); ++i)
       out.push_back(items[i].leave(ex, node, nth(finals, i)));
-    return rebuild(ex, init, std::move(out));
+    Sym now = rebuild(ex, init, std::move(out));
+    if (cell_of(now) && !init.content_only) Executor::entangle(*cell_of(now), *cell_of(init.sym));
+    return now;
   }
   PerWorld c = PerWorld::sized(finals.size());
   for (size_t w = 0; w < finals.size(); ++w) {
@@ -774,6 +847,7 @@ Sym Slot::leave(Executor& ex, program::Node* node, const std::vector<const Froze
         ex.recorder().add_output(node, program::Type::list(ex.recorder().type_of(*element)));
     Sym s = ex.sequence({out}, std::move(c), *element);
     Executor::entangle(*s.sequence->storage, *init.sym.sequence->storage);
+    entangle_ties(*s.sequence->storage);
     return s;
   }
   if (type) {
@@ -784,9 +858,9 @@ Sym Slot::leave(Executor& ex, program::Node* node, const std::vector<const Froze
     t->recorded = ex.recorder().add_output(node, ex.recorder().type_of(*t));
     Sym s = ex.fresh_tensor(t);
     if (init.sym.tensor && !init.content_only) {  // the same tensor when the loop ran no iteration
-      s.tensor->storage->entangled.push_back(init.sym.tensor->storage);
-      init.sym.tensor->storage->entangled.push_back(s.tensor->storage);
+      Executor::entangle(*s.tensor->storage, *init.sym.tensor->storage);
     }
+    entangle_ties(*s.tensor->storage);
     return s;
   }
   Sym s = init.sym;

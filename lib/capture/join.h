@@ -81,6 +81,7 @@ struct Slot {
   std::set<int> own_axes;              // ids of axes that differ between iterations
   std::vector<Slot> items;             // of Items
   std::optional<TensorValue> element;  // of a carried sequence
+  std::vector<std::weak_ptr<Cell>> ties;  // outer storages that a value of an iteration may be
   Form reopen = Form::None;  // a list whose length changes: the form it takes, at settle()
   Sample sample;
 
@@ -101,6 +102,9 @@ struct Slot {
  private:
   bool widen_tensor(Executor& ex, const TensorValue& end);
   bool widen_list(Executor& ex, const Frozen& end);
+  bool tie(uint64_t loop_start, const Frozen& end);
+  void entangle_ties(Cell& c) const;
+  program::Arg unset_arg(Executor& ex) const;
   std::vector<const Frozen*> nth(const std::vector<const Frozen*>& finals, size_t i) const;
 };
 

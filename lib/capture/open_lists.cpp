@@ -184,6 +184,13 @@ Sym Executor::change_sequence(const std::string& op, const Sym& s, const std::ve
   return sequence(recorded, std::move(c), std::move(element));
 }
 
+Sym Executor::rearranged(
+    const std::string& op, const Sym& s, const std::vector<Sym>& args,
+    const std::function<c10::impl::GenericList(const c10::impl::GenericList&, size_t)>& f) {
+  return change_sequence(op, s, args, s.sequence->element,
+                         [&](c10::impl::GenericList& list, size_t w) { list = f(list, w); });
+}
+
 // `like` gives the element type of an empty sequence.
 Sym Executor::sequence_of(const std::vector<Sym>& items, const TensorValue* like) {
   PerWorld c = PerWorld::sized(worlds_);
@@ -301,7 +308,7 @@ Sym Executor::open_element(const Sym& content, const Sym& index, const c10::Type
 // Another read of the list may be the same tensor: reading is fine, writing either is not.
 Sym Executor::tied(Sym e, const Sym& content) {
   StorageCell& all = *storage_of(content);
-  const std::vector<std::weak_ptr<StorageCell>> others = all.entangled;
+  const std::vector<std::weak_ptr<Cell>> others = all.entangled;
   for (const auto& other : others)
     if (auto s = other.lock()) entangle(*s, *e.tensor->storage);
   entangle(*e.tensor->storage, all);
@@ -310,11 +317,6 @@ Sym Executor::tied(Sym e, const Sym& content) {
 
 std::shared_ptr<StorageCell> Executor::storage_of(const Sym& s) {
   return s.is(K::Sequence) ? s.sequence->storage : s.tensor->storage;
-}
-
-void Executor::entangle(StorageCell& a, StorageCell& b) {
-  a.entangled.push_back(std::static_pointer_cast<StorageCell>(b.shared_from_this()));
-  b.entangled.push_back(std::static_pointer_cast<StorageCell>(a.shared_from_this()));
 }
 
 namespace {
@@ -335,17 +337,48 @@ bool is_sequence(const Sym& content) { return content.is(K::Sequence); }
 // The elements from `start` to `end`, as slices of tensors count them.
 Sym Executor::open_slice(const Sym& content, const Sym& start, const Sym& end, int64_t step) {
   if (is_sequence(content))
-    refuse("OE4035", "a list of tensors of several shapes is sliced",
-           "ONNX sequences have no slices: give the elements one shape");
+    return rearranged("aten::slice.t", content, {start, end, Sym::of(step)},
+                      [&](const c10::impl::GenericList& list, size_t w) {
+                        torch::jit::Stack stack = {list, to_ivalue(start, w), to_ivalue(end, w),
+                                                   step};
+                        op_named("aten::slice.t").op->getOperation()(stack);
+                        return stack[0].toList();
+                      });
   return each_column(content, [&](const Sym& t, size_t) {
     return apply1("aten::slice.Tensor", {t, Sym::of(int64_t{0}), start, end, Sym::of(step)});
   });
 }
 
-Sym Executor::open_concat(const Sym& a, const Sym& b) {
-  if (is_sequence(a) || is_sequence(b))
-    refuse("OE4035", "lists of tensors of several shapes are concatenated",
-           "ONNX sequences have no such operator: append the elements one by one");
+Sym Executor::backwards(const Sym& sequence) {
+  return rearranged("aten::reverse.t", sequence, {},
+                    [](const c10::impl::GenericList& list, size_t) {
+                      c10::impl::GenericList out(list.elementType());
+                      for (size_t i = list.size(); i-- > 0;) out.push_back(list.get(i));
+                      return out;
+                    });
+}
+
+Sym Executor::open_concat(Sym a, Sym b) {
+  if (!is_sequence(a) && !is_sequence(b) && !stackable(a, b, true, true)) {
+    if (!a.is(K::Tensor) || !b.is(K::Tensor))
+      refuse("OE4036", "the elements of a list whose length depends on the input differ in kind");
+    a = sequence_from(a);
+  }
+  if (is_sequence(a) || is_sequence(b)) {
+    if (!is_sequence(a)) a = sequence_from(a);
+    if (!is_sequence(b)) b = sequence_from(b);
+    Sym both = rearranged("aten::add.t", a, {b}, [&](const c10::impl::GenericList& list, size_t w) {
+      c10::impl::GenericList all = list.copy();
+      for (const c10::IValue& v : to_ivalue(b, w).toListRef()) all.push_back(v);
+      return all;
+    });
+    auto v = std::make_shared<SequenceValue>(*both.sequence);
+    v->element = join_elements(a.sequence->element, b.sequence->element);
+    if (v->recorded)
+      v->recorded->type = program::Type::list(recorder_.type_of(v->element));
+    both.sequence = std::move(v);
+    return both;
+  }
   if (a.is(K::Tuple)) {
     std::vector<Sym> out;
     for (size_t k = 0; k < a.tuple->size(); ++k)
@@ -421,7 +454,7 @@ Sym Executor::content_of(const ListCell& list, const char* why) {
 }
 
 void Executor::set_open(ListCell& list, Sym content, const std::vector<Sym>& added) {
-  touch(list);
+  change(list);
   // The elements are copies now: writing an original would have to change them too.
   const std::function<void(const Sym&, const Sym&)> tie = [&](const Sym& stack, const Sym& item) {
     if (stack.is(K::Tuple) && item.is(K::Tuple))
@@ -446,6 +479,19 @@ bool Executor::open_list_call(const OpInfo& op, const std::vector<Sym>& args,
     l.list->open = std::move(c);
     return l;
   };
+  // A list of known length keeps it: its elements are taken out of the content again.
+  auto store = [&](const Sym& c, const std::vector<Sym>& involved, size_t length) {
+    const bool open = list.is_open() || is_sequence(c);
+    set_open(list, c, involved);
+    if (open) return;
+    for (size_t i = 0; i < length; ++i)
+      list.items.push_back(open_element(c, Sym::of(static_cast<int64_t>(i)), list.element));
+    list.open = Sym{};
+    for (const Sym& e : list.items)
+      for (const Sym& other : involved)
+        if (e.is(K::Tensor) && other.is(K::Tensor))
+          entangle(*e.tensor->storage, *other.tensor->storage);
+  };
   if (name == "len") {
     out = {open_length(list.open)};
   } else if (name == "__getitem__") {
@@ -456,11 +502,9 @@ bool Executor::open_list_call(const OpInfo& op, const std::vector<Sym>& args,
         if (item.is(K::Tensor) && out[0].is(K::Tensor))
           entangle(*item.tensor->storage, *out[0].tensor->storage);
   } else if (name == "_set_item") {
-    const std::vector<Sym> before = list.items;
-    Sym c = open_replace(content(), args[1], args[2]);
-    std::vector<Sym> all = before;
+    std::vector<Sym> all = list.items;
     all.push_back(args[2]);
-    set_open(list, c, all);
+    store(open_replace(content(), args[1], args[2]), all, list.items.size());
     out = {args[0]};
   } else if (name == "append") {
     set_open(list, open_insert(content(), args[1], nullptr), {args[1]});
@@ -468,7 +512,7 @@ bool Executor::open_list_call(const OpInfo& op, const std::vector<Sym>& args,
   } else if (name == "insert") {
     std::vector<Sym> all = list.items;
     all.push_back(args[2]);
-    set_open(list, open_insert(content(), args[2], &args[1]), all);
+    store(open_insert(content(), args[2], &args[1]), all, all.size());
   } else if (name == "extend" || name == "add_" || name == "add") {
     const ListCell& more = *args[1].list;
     Sym c;
@@ -495,9 +539,9 @@ bool Executor::open_list_call(const OpInfo& op, const std::vector<Sym>& args,
     const std::vector<Sym> all = list.items;
     Sym c = content();
     if (name == "pop") out = {open_element(c, index, list.element)};
-    set_open(list, open_erase(c, index), all);
+    store(open_erase(c, index), all, all.size() - 1);
   } else if (name == "clear") {
-    touch(list);
+    change(list);
     list.open = Sym{};
     list.items.clear();
   } else if (name == "reverse") {
@@ -514,13 +558,23 @@ bool Executor::open_list_call(const OpInfo& op, const std::vector<Sym>& args,
     Sym c = content("computed bounds");
     if (step > 0) {
       out = {made(open_slice(c, args[1], args[2], step))};
-    } else if (step == -1 && args[1].is(K::None) && args[2].is(K::None) && !is_sequence(c)) {
+    } else if (step == -1 && args[1].is(K::None) && args[2].is(K::None) && is_sequence(c)) {
+      out = {made(backwards(c))};
+    } else if (step == -1 && args[1].is(K::None) && args[2].is(K::None)) {
       out = {made(each_column(c, [&](const Sym& t, size_t) {
         return apply1("aten::flip", {t, make_list({Sym::of(int64_t{0})}, c10::IntType::get())});
       }))};
     } else {
       return false;
     }
+  } else if (name == "mul") {
+    Sym c = content("a computed count");
+    if (is_sequence(c)) return false;
+    out = {made(each_column(c, [&](const Sym& t, size_t) {
+      std::vector<Sym> repeats(read(t.tensor)->axes.size(), Sym::of(int64_t{1}));
+      repeats[0] = apply1("prim::max.int", {args[1], Sym::of(int64_t{0})});
+      return apply1("aten::repeat", {t, make_list(std::move(repeats), c10::IntType::get())});
+    }))};
   } else if (name == "copy" || name == "list") {
     out = {made(list.open)};
   } else if (name == "__contains__" && list.open.is(K::Tensor) && args[1].is_number()) {
@@ -530,6 +584,16 @@ bool Executor::open_list_call(const OpInfo& op, const std::vector<Sym>& args,
     return false;
   }
   return true;
+}
+
+Sym Executor::open_output(const Sym& list, const std::string& name) {
+  const Sym& content = list.list->open;
+  if (content.is(K::Tuple))
+    throw Failure(ExitCode::Unsupported, "OE4043",
+                  "output " + name + " is a list of tuples whose length depends on the input",
+                  "return one list for each field");
+  const bool tensors = list.list->element->kind() == c10::TypeKind::TensorType;
+  return content.is(K::Tensor) && tensors ? sequence_from(content) : content;
 }
 
 c10::IValue Executor::open_ivalue(const Sym& content, const c10::TypePtr& type, size_t w) {
@@ -635,6 +699,11 @@ std::optional<std::vector<Sym>> Executor::call_on_open(const OpInfo& op,
                                                  : example(*read(content.tensor)).scalar_type()));
     return {
         {apply1("aten::to.dtype", {content, type, Sym::of(false), Sym::of(true), Sym::none()})}};
+  }
+  if (op.base == "aten::any" || op.base == "aten::all") {
+    const bool bools = args[0].list->element->kind() == c10::TypeKind::BoolType;
+    if (!bools) return std::nullopt;
+    return {{apply1("aten::Bool.Tensor", {apply1(op.base, {content})})}};
   }
   if (numbers && (op.base == "prim::max" || op.base == "prim::min" || op.base == "aten::sum")) {
     Sym t = apply1(op.base == "aten::sum"   ? "aten::sum"

@@ -75,6 +75,9 @@ struct Cell : std::enable_shared_from_this<Cell> {
     static uint64_t n = 1;
     return n;
   }
+  // Set when this may or may not be the other cell (a branch or an iteration chose): writing either
+  // is refused while both are in use.
+  std::vector<std::weak_ptr<Cell>> entangled;
   virtual ~Cell() = default;
   virtual std::shared_ptr<Cell> copy() const = 0;
   virtual void restore(const Cell& saved) = 0;
@@ -84,8 +87,6 @@ struct Cell : std::enable_shared_from_this<Cell> {
 struct StorageCell : Cell {
   TensorValuePtr base;
   uint64_t version = 0;  // never reused, so that a cached read is never mistaken
-  // Set when this tensor may or may not be the other storage (a branch chose): writing is refused.
-  std::vector<std::weak_ptr<StorageCell>> entangled;
 
   std::shared_ptr<Cell> copy() const override { return std::make_shared<StorageCell>(*this); }
   void restore(const Cell& s) override { *this = static_cast<const StorageCell&>(s); }

@@ -78,12 +78,26 @@ void Executor::restride(TensorValue& v, const TensorValue& like) {
       v.c.set(w, mended(v.c.at(w).toTensor(), like.c.at(w).toTensor()));
 }
 
-void Executor::write(const std::shared_ptr<TensorHandle>& h, TensorValuePtr v) {
-  if (!h->parent) {
-    for (const auto& other : h->storage->entangled)
-      if (other.lock())
+void Executor::entangle(Cell& a, Cell& b) {
+  if (&a == &b) return;
+  a.entangled.push_back(b.weak_from_this());
+  b.entangled.push_back(a.weak_from_this());
+}
+
+void Executor::check_write(const Cell& c) {
+  for (const auto& other : c.entangled)
+    if (other.lock()) {
+      if (dynamic_cast<const StorageCell*>(&c))
         refuse("OE4020", "a tensor is written that may or may not share memory with another one",
                "copy it with clone() before the write");
+      refuse("OE4020", "a list, dict or object is changed that may or may not be another one",
+             "make a copy before the change");
+    }
+}
+
+void Executor::write(const std::shared_ptr<TensorHandle>& h, TensorValuePtr v) {
+  if (!h->parent) {
+    check_write(*h->storage);
     auto mended = std::make_shared<TensorValue>(*v);
     restride(*mended, *h->storage->base);
     touch(*h->storage);
@@ -288,8 +302,7 @@ void Executor::alias_outputs(const OpInfo& op, const std::vector<Sym>& args,
       }
       if (!shared) continue;
       if (apart) {  // the worlds disagree: reading is fine, writing either is not
-        out.tensor->storage->entangled.push_back(args[a].tensor->storage);
-        args[a].tensor->storage->entangled.push_back(out.tensor->storage);
+        entangle(*out.tensor->storage, *args[a].tensor->storage);
         return;
       }
       auto step = std::make_shared<ViewStep>();

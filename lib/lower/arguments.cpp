@@ -189,6 +189,13 @@ Values Arguments::read<Values>(size_t index) const {
 }
 
 template <>
+List Arguments::read<List>(size_t index) const {
+  auto* v = at(index).value();
+  if (v && v->type.kind == program::Type::Kind::List) return {{}, g_.s_.lookup(v)};
+  return {read<Values>(index), nullptr};
+}
+
+template <>
 int64_t Arguments::read<int64_t>(size_t index) const {
   if (auto i = known_integer(at(index), index)) return *i;
   throw not_known(index, at(index).value());

@@ -19,6 +19,7 @@ class Driver {
   void nodes(const program::Block& b);
   void node(const program::Node& n);
   void call(const program::Node& n);
+  void list_construct(const program::Node& n);
   void finish(const program::Node& n, const Values& results);
   void outputs();
   bool poisoned(const program::Arg& a) const;

@@ -111,10 +111,28 @@ void Driver::node(const program::Node& n) {
     conditional(n);
   else if (n.op == "prim::Loop")
     loop(n);
+  else if (n.op == "prim::ListConstruct")
+    list_construct(n);
   else
     call(n);
   state_.call = outer;
   state_.prefix = outer_prefix;
+}
+
+// A list whose length is not known once it has been changed: a sequence.
+void Driver::list_construct(const program::Node& n) {
+  Values items;
+  for (const Arg& a : n.args) {
+    if (poisoned(a)) return poison(n);
+    items.push_back(state_.lookup(a.value()));
+  }
+  const ir::Type type = to_onnx_type(n.outputs[0]->type);
+  Value made = items.empty()
+                   ? emit_.node("SequenceEmpty", {},
+                                {{"dtype", static_cast<int64_t>(type.element->dtype)}})
+                   : emit_.node("SequenceConstruct", items);
+  made->type = type;
+  state_.values[n.outputs[0]] = made;
 }
 
 void Driver::call(const program::Node& n) {

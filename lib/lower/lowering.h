@@ -10,7 +10,7 @@
 // Parameter kinds and what they accept:
 //   Value                    Tensor; also a number, which arrives as a 0-d int64/double/bool value
 //   std::optional<Value>     Tensor? (nullopt: None)
-//   Values                   Tensor[] of known length
+//   Values                   Tensor[] of known length;  List  of any length
 //   int64_t double bool std::string   known constants; computed ones throw NotKnown with the name
 //   DType                    a ScalarType argument;  std::optional<DType> for ScalarType?
 //   Floats                   float[] all known;  Bools  bool[] all known
@@ -32,6 +32,11 @@
 namespace oe::lower {
 
 struct Skip {};
+// Tensor[] of any length: the items where their number is known, else an ONNX sequence.
+struct List {
+  Values items;
+  Value sequence = nullptr;
+};
 using Floats = std::vector<double>;
 using Bools = std::vector<bool>;
 
@@ -78,6 +83,8 @@ double Arguments::read<double>(size_t index) const;
 template <>
 bool Arguments::read<bool>(size_t index) const;
 template <>
+List Arguments::read<List>(size_t index) const;
+template <>
 std::string Arguments::read<std::string>(size_t index) const;
 template <>
 DType Arguments::read<DType>(size_t index) const;
@@ -117,7 +124,7 @@ constexpr char kind() {
   if constexpr (is_optional<T>::value) return kind<typename T::value_type>();
   if constexpr (std::is_same_v<T, Skip>) return '_';
   if constexpr (std::is_same_v<T, Value>) return 'V';
-  if constexpr (std::is_same_v<T, Values>) return 'L';
+  if constexpr (std::is_same_v<T, Values> || std::is_same_v<T, List>) return 'L';
   if constexpr (std::is_same_v<T, int64_t>) return 'i';
   if constexpr (std::is_same_v<T, double>) return 'd';
   if constexpr (std::is_same_v<T, bool>) return 'b';

@@ -48,6 +48,7 @@ Table scatter_rows();
 Table slice_scatter_rows();
 Table sort_rows();
 Table set_rows();
+Table sequence_rows();
 Table pad_rows();
 Table window_rows();
 
@@ -63,7 +64,7 @@ std::span<const Table> tables() {
       shuffle_rows(),    vision_rows(),     view_rows(),          slice_rows(),
       split_rows(),      repeat_rows(),     join_rows(),          index_rows(),
       gather_rows(),     triangle_rows(),   scatter_rows(),       slice_scatter_rows(),
-      sort_rows(),       set_rows(),        pad_rows(),           window_rows(),
+      sort_rows(), sequence_rows(),       set_rows(),        pad_rows(),           window_rows(),
   };
   return all;
 }

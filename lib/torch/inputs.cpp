@@ -30,8 +30,8 @@ c10::IValue map_leaves(const c10::IValue& v,
     return list;
   }
   if (v.isGenericDict()) {
-    const auto& t = v.type()->expectRef<c10::DictType>();
-    c10::impl::GenericDict dict(t.getKeyType(), t.getValueType());
+    const auto t = v.type()->expect<c10::DictType>();
+    c10::impl::GenericDict dict(t->getKeyType(), t->getValueType());
     for (const auto& e : v.toGenericDict()) dict.insert(e.key(), map_leaves(e.value(), f));
     return dict;
   }

@@ -3,7 +3,9 @@
 
 #include <ATen/core/Dict.h>
 #include <ATen/core/List.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/stack.h>
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
@@ -28,8 +30,7 @@ at::Tensor number_tensor(const c10::IValue& v) {
 // Tensors, numbers and sequences in the order capture gives them to the program.
 class Flattener {
  public:
-  Flattener(const std::vector<bool>& sequences, std::vector<HostValue>& out)
-      : sequences_(sequences), out_(out) {}
+  Flattener(const Reference::Form& form, std::vector<HostValue>& out) : form_(form), out_(out) {}
 
   void add(const c10::IValue& v) {
     if (v.isTensor() || is_number(v)) {
@@ -50,8 +51,20 @@ class Flattener {
     return to_host(v.isTensor() ? v.toTensor() : number_tensor(v));
   }
   void add_list(const c10::IValue& v) {
-    const bool sequence = out_.size() < sequences_.size() && sequences_[out_.size()];
-    if (!sequence) {
+    const size_t i = out_.size();
+    const auto element = v.toList().elementType()->kind();
+    const bool numbers = element == c10::TypeKind::IntType || element == c10::TypeKind::FloatType ||
+                         element == c10::TypeKind::BoolType;
+    if (numbers && i < form_.vectors.size() && form_.vectors[i]) {
+      std::vector<at::Tensor> all;
+      for (const c10::IValue& e : v.toListRef()) all.push_back(number_tensor(e));
+      const at::ScalarType type = element == c10::TypeKind::IntType     ? at::kLong
+                                  : element == c10::TypeKind::FloatType ? at::kDouble
+                                                                        : at::kBool;
+      out_.push_back({false, {to_host(all.empty() ? at::empty({0}, type) : at::stack(all))}});
+      return;
+    }
+    if (i >= form_.sequences.size() || !form_.sequences[i]) {
       for (const c10::IValue& e : v.toListRef()) add(e);
       return;
     }
@@ -60,7 +73,7 @@ class Flattener {
     out_.push_back(std::move(h));
   }
 
-  const std::vector<bool>& sequences_;
+  const Reference::Form& form_;
   std::vector<HostValue>& out_;
 };
 
@@ -76,6 +89,12 @@ at::Tensor attribute(const torch::jit::Module& m, const std::string& path) {
 }
 
 }  // namespace
+
+std::vector<HostValue> flatten(const c10::IValue& result, const Reference::Form& form) {
+  std::vector<HostValue> out;
+  Flattener(form, out).add(result);
+  return out;
+}
 
 struct Reference::Snapshot {
   struct Slot {
@@ -134,7 +153,7 @@ std::vector<HostValue> Reference::call(std::vector<c10::IValue> arguments, const
     const c10::IValue result = module_.module.get_method(module_.method)(std::move(arguments));
     std::vector<HostValue> outputs;
     // A copy: a result may be a buffer itself, which is about to be restored.
-    Flattener(form.sequences, outputs).add(result.deepcopy());
+    outputs = flatten(result.deepcopy(), form);
     for (size_t i = outputs.size(); i < form.output_names.size(); ++i)
       outputs.push_back(
           {false, {to_host(attribute(module_.module, form.output_names[i]).clone())}});

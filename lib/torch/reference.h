@@ -32,6 +32,7 @@ class Reference {
   struct Form {
     std::vector<DType> types;  // of the leaves: numbers become 0-d tensors of it; Undefined: as is
     std::vector<bool> sequences;  // output i is a sequence
+    std::vector<bool> vectors;    // output i has rank 1: a list of numbers may be one tensor
     // Names of the program's outputs: those past the method's own results are attributes as the run
     // left them ("bn.running_mean").
     std::vector<std::string> output_names;
@@ -47,6 +48,10 @@ class Reference {
   const Loaded& module_;
   std::unique_ptr<Snapshot> snapshot_;
 };
+
+// The tensors, numbers and sequences of a result, in the order capture gives them to the program.
+// Their memory is the result's own. Throws std::runtime_error for what cannot be compared.
+std::vector<HostValue> flatten(const c10::IValue& result, const Reference::Form& form);
 
 // Names of parameters and buffers in state_dict order.
 std::vector<std::string> state_names(const torch::jit::Module& m);

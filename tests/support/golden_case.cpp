@@ -8,6 +8,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "lib/torch/reference.h"
 #include "lib/capture/capture.h"
 #include "lib/lower/lower.h"
 #include "lib/onnx/onnx.h"
@@ -79,27 +80,25 @@ TensorPtr host(const c10::IValue& v) {
   throw std::runtime_error("a result of type " + v.tagKind() + " cannot be compared");
 }
 
-// Flattens the model's result like the program's outputs: a list is one value where the program
-// kept it as a list. None has no output.
-void flatten(const c10::IValue& v, const program::Program& p, std::vector<verify::OrtValue>& out) {
-  using verify::OrtValue;
-  if (v.isTuple()) {
-    for (const c10::IValue& e : v.toTupleRef().elements()) flatten(e, p, out);
-  } else if (v.isList()) {
-    const program::Value* recorded =
-        out.size() < p.outputs.size() ? p.outputs[out.size()].value.value() : nullptr;
-    if (recorded && recorded->type.kind == program::Type::Kind::List) {
-      OrtValue sequence{OrtValue::Kind::Sequence, nullptr, {}};
-      for (const c10::IValue& e : v.toListRef()) sequence.sequence.push_back(host(e));
-      out.push_back(std::move(sequence));
-    } else {
-      for (const c10::IValue& e : v.toListRef()) flatten(e, p, out);
-    }
-  } else if (v.isGenericDict()) {
-    for (const auto& entry : v.toGenericDict()) flatten(entry.value(), p, out);
-  } else if (!v.isNone()) {
-    out.push_back({OrtValue::Kind::Tensor, host(v), {}});
+// The model's result like the program's outputs.
+std::vector<verify::OrtValue> expected(const c10::IValue& result, const program::Program& p) {
+  torch_io::Reference::Form form;
+  for (const program::Port& port : p.outputs) {
+    const program::Value* v = port.value.value();
+    const program::Type::Kind kind = v ? v->type.kind : program::Type::Kind::Int;
+    form.sequences.push_back(kind == program::Type::Kind::List);
+    form.vectors.push_back(kind == program::Type::Kind::Tensor && v->type.shape &&
+                           v->type.shape->size() == 1);
   }
+  std::vector<verify::OrtValue> out;
+  for (torch_io::HostValue& v : torch_io::flatten(result, form)) {
+    using Kind = verify::OrtValue::Kind;
+    if (v.sequence)
+      out.push_back({Kind::Sequence, nullptr, std::move(v.tensors)});
+    else
+      out.push_back({Kind::Tensor, std::move(v.tensors[0]), {}});
+  }
+  return out;
 }
 
 Run make_run(const std::string& what, const Options& o, const torch_io::Loaded& loaded,
@@ -110,7 +109,8 @@ Run make_run(const std::string& what, const Options& o, const torch_io::Loaded& 
   // Other storages and another module: forward may write to both.
   torch_io::ExampleInputs fresh = torch_io::make_inputs(o, loaded);
   torch::jit::Module module = loaded.module.deepcopy();
-  flatten(module.get_method(loaded.method)(std::move(fresh.arguments)), p, run.expected);
+  run.expected = expected(
+      module.get_method(loaded.method)(std::move(fresh.arguments)).deepcopy(), p);
   return run;
 }
 

@@ -50,7 +50,7 @@ bool fits(char kind, std::string type) {
     case '_':
       return true;
     case 'V':
-      return one_of(type, {"Tensor", "Scalar", "int", "SymInt", "float", "bool", "t"});
+      return one_of(type, {"Tensor", "Scalar", "int", "SymInt", "float", "bool", "t", "t[]"});
     case 'L':
       return list;
     case 'i':

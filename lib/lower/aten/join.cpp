@@ -118,13 +118,21 @@ Value combinations(Emit& g, Value x, int64_t r, bool with_replacement) {
   return taken(g, x, with_rank(tuples, 2), 0);
 }
 
-constexpr auto cat_lambda = [](Emit& g, Values v, int64_t dim) { return cat(g, v, dim); };
+constexpr auto cat_lambda = [](Emit& g, List v, int64_t dim) {
+  if (v.sequence) return g.node("ConcatFromSequence", {v.sequence}, {{"axis", dim}});
+  return cat(g, v.items, dim);
+};
 constexpr auto vstack_lambda = [](Emit& g, Values v) { return vstack(g, v); };
 
 constexpr Lowering table[] = {
     op("aten::cat(Tensor[] tensors, int dim=0) -> Tensor", cat_lambda),
     op("aten::stack(Tensor[] tensors, int dim=0) -> Tensor",
-       [](Emit& g, Values v, int64_t dim) { return stack(g, v, dim); }),
+       [](Emit& g, List v, int64_t dim) {
+         if (v.sequence)
+           return g.node("ConcatFromSequence", {v.sequence},
+                         {{"axis", dim}, {"new_axis", int64_t{1}}});
+         return stack(g, v.items, dim);
+       }),
     op("aten::hstack(Tensor[] tensors) -> Tensor", [](Emit& g, Values v) { return hstack(g, v); }),
     op("aten::vstack(Tensor[] tensors) -> Tensor", vstack_lambda),
     op("aten::dstack(Tensor[] tensors) -> Tensor", [](Emit& g, Values v) { return dstack(g, v); }),
