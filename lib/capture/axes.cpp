@@ -73,7 +73,7 @@ size_t wrap(int64_t dim, size_t rank) {
 
 int64_t example_size(const TensorValue& t, size_t axis) {
   for (size_t w = 0;; ++w)
-    if (t.c.has(w)) return t.c.at(w).toTensor().size(static_cast<int64_t>(axis));
+    if (w == 64 || t.c.has(w)) return t.c.at(w).toTensor().size(static_cast<int64_t>(axis));
 }
 
 Axis broadcast(const Context& c, const std::vector<std::pair<const TensorValue*, size_t>>& in) {

@@ -120,6 +120,7 @@ Taint Executor::taint_of(const Sym& s) {
 }
 
 Taint Executor::content_taint(const OpInfo& op, const std::vector<Sym>& args) {
+  if (op.base == "aten::dim" && !read(args[0].tensor)->ranked) return Taint::Data;
   if (metadata().contains(op.base)) return Taint::Constant;
   const bool sizes_only = content_free(op.base);
   Taint t = Taint::Constant;
@@ -330,6 +331,22 @@ std::vector<Sym> Executor::apply(const OpInfo& op, const std::vector<Sym>& args,
   return out;
 }
 
+// Whether the rank of the results is the same in every run, whatever the worlds had.
+bool Executor::rank_known(const OpInfo& op, const std::vector<Sym>& args) {
+  bool unranked = false;
+  std::function<void(const Sym&)> look = [&](const Sym& s) {
+    if (s.is(K::Tensor)) unranked = unranked || !read(s.tensor)->ranked;
+    if (s.is(K::List))
+      for (const Sym& e : s.list->items) look(e);
+  };
+  for (const Sym& a : args) look(a);
+  if (!unranked) return true;
+  if (op.rule == AxisRule::Sizes) return true;  // as many axes as sizes are given
+  // A reduction over everything.
+  return op.rule == AxisRule::Reduce && !op.schema->argumentIndexWithName("dim") &&
+         args.size() <= 2;
+}
+
 Sym Executor::make_output(const OpInfo& op, const std::vector<Sym>& args, PerWorld c, Taint taint,
                           size_t index, program::Node* node, bool folded,
                           const c10::TypePtr& type) {
@@ -347,6 +364,7 @@ Sym Executor::make_output(const OpInfo& op, const std::vector<Sym>& args, PerWor
       if (v->c.at(i).toTensor().scalar_type() != example.toTensor().scalar_type())
         refuse("OE4017", "the element type of a result of " + op.base + " depends on the input");
     }
+    if (!folded && !rank_known(op, args)) v->ranked = false;
     if (v->ranked) {
       v->axes =
           folded ? std::vector<Axis>(static_cast<size_t>(rank)) : infer_axes(op, args, v->c, index);

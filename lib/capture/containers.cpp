@@ -234,10 +234,10 @@ bool Executor::dict_call(const OpInfo& op, const std::vector<Sym>& args, std::ve
     }
   } else if (name == "popitem") {
     if (items.empty()) missing();
-    change(dict);
-    out = {Sym::of_tuple({items.back().first, items.back().second},
+    change(dict);  // TorchScript's takes the first one
+    out = {Sym::of_tuple({items.front().first, items.front().second},
                          c10::TupleType::create({dict.key, dict.value}))};
-    items.pop_back();
+    items.erase(items.begin());
   } else if (name == "Delete") {
     auto it = find(args[1]);
     if (it == items.end()) missing();

@@ -156,6 +156,7 @@ std::optional<std::vector<Sym>> Executor::kept_branches(
       mask[branch[w]] |= uint64_t{1} << w;
     }
 
+  const JitNode* running = stack_.back().first;
   Outcome out[2];
   for (size_t k = 0; k < 2; ++k) {
     if (!(real_ & mask[k]) && raises[k]) {
@@ -189,6 +190,7 @@ std::optional<std::vector<Sym>> Executor::kept_branches(
     if (!out[k].failure.empty()) {
       assume(std::string("the condition is taken to be ") + (k == 0 ? "false" : "true") +
              "; in the other branch " + out[k].failure);
+      if (!out[k].raised) dropped_.emplace(std::pair(running, k), out[k].failure);
       return run(1 - k);
     }
 

@@ -17,6 +17,7 @@
 
 #include <array>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -104,6 +105,7 @@ class Executor {
   Sym constant_node(JitNode* n, Frame& f);
   void call_method(JitNode* n, Frame& f);
   void call_function(JitNode* n, Frame& f);
+  Sym submodule_at(const std::vector<Sym>& args);
   Sym is_instance(JitNode* n, const Sym& v);
   bool has_type(const Sym& v, const c10::TypePtr& t);
 
@@ -116,6 +118,7 @@ class Executor {
   Sym apply1(const std::string& op, const std::vector<Sym>& args) {
     return apply(op_named(op), args).at(0);
   }
+  bool rank_known(const OpInfo& op, const std::vector<Sym>& args);
   Sym make_output(const OpInfo& op, const std::vector<Sym>& args, PerWorld c, Taint taint,
                   size_t index, program::Node* n, bool folded, const c10::TypePtr& type);
   Taint content_taint(const OpInfo& op, const std::vector<Sym>& args);
@@ -264,6 +267,8 @@ class Executor {
   uint64_t next_version_ = 1;
   std::vector<Scope> scopes_;
   std::vector<std::string> assumptions_;
+  // Branches that no world could run when their If was recorded, with the reason.
+  std::map<std::pair<const JitNode*, size_t>, std::string> dropped_;
   std::unordered_map<size_t, std::string> dead_;
   std::vector<std::pair<JitNode*, std::string>> stack_;  // running node and its module path
 

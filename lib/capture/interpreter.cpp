@@ -90,6 +90,8 @@ Sym Executor::wrap_constant(const c10::IValue& v, const std::string& name) {
     value->axes.resize(static_cast<size_t>(t.dim()));
     value->name = name;
     Sym s = fresh_tensor(value);
+    // The model's own was there before any branch or loop that reads it first.
+    s.tensor->serial = s.tensor->storage->serial = 0;
     if (t.has_storage())
       // Another tensor of the model over the same memory: reading both is fine, writing is not.
       for (auto& other : by_memory_[t.storage().unsafeGetStorageImpl()]) {
@@ -118,7 +120,9 @@ Sym Executor::wrap_constant(const c10::IValue& v, const std::string& name) {
     std::vector<Sym> items;
     for (size_t i = 0; i < list.size(); ++i)
       items.push_back(wrap_constant(list.get(i), name + "." + std::to_string(i)));
-    return wrapped_[v.internalToPointer()] = make_list(std::move(items), list.elementType());
+    Sym s = make_list(std::move(items), list.elementType());
+    s.list->serial = 0;
+    return wrapped_[v.internalToPointer()] = s;
   }
   if (v.isGenericDict()) {
     auto [it, fresh] = wrapped_.try_emplace(v.internalToPointer());
@@ -132,8 +136,9 @@ Sym Executor::wrap_constant(const c10::IValue& v, const std::string& name) {
                                                 : "key";
       items.emplace_back(key, wrap_constant(e.value(), name + "." + key_name));
     }
-    return wrapped_[v.internalToPointer()] =
-               make_dict(std::move(items), dict.keyType(), dict.valueType());
+    Sym s = make_dict(std::move(items), dict.keyType(), dict.valueType());
+    s.dict->serial = 0;
+    return wrapped_[v.internalToPointer()] = s;
   }
   if (v.isObject()) {
     auto object = v.toObject();
@@ -143,6 +148,7 @@ Sym Executor::wrap_constant(const c10::IValue& v, const std::string& name) {
     cell->type = object->type();
     cell->path = name;
     cell->object = object;
+    cell->serial = 0;
     model_objects_.push_back(cell);
     Sym s;
     s.kind = Sym::Kind::Object;
@@ -190,6 +196,11 @@ std::vector<Sym> Executor::run_nodes(JitBlock* b, JitNode* first, Frame& f) {
       const Sym cond = get(n->input(), f);
       size_t taken = 0;
       if (!must_keep(cond, taken)) {
+        if (auto it = dropped_.find({n, taken}); concrete_ >= 0 && it != dropped_.end())
+          refuse("OE4059",
+                 "a branch that the first iteration cannot run is taken in a later one: " +
+                     it->second,
+                 "make the branch run for the values of every iteration");
         set(n, f, run_block(n->blocks()[taken], {}, f));
       } else if (auto out = kept_if(n, f, cond, false)) {
         set(n, f, std::move(*out));
@@ -298,6 +309,19 @@ void Executor::call_function(JitNode* n, Frame& f) {
   std::vector<Sym> args = inputs_of(n, f);
   args.erase(args.begin());
   set(n, f, {run_function(*type->function(), std::move(args), f.path)});
+}
+
+// modules[i] or modules["name"], where the class has an interface type.
+Sym Executor::submodule_at(const std::vector<Sym>& args) {
+  const ObjectCell& container = *args[0].object;
+  std::vector<std::string> names;
+  for (const auto& a : container.type->getAttributes())
+    if (auto c = a.getType()->cast<c10::ClassType>(); c && c->is_module()) names.push_back(a.getName());
+  if (args[1].is(Sym::Kind::String) && args[1].taint == Taint::Constant)
+    return get_attribute(args[0], args[1].c.at(0).toStringRef());
+  int64_t i = known_int(args[1], "index");
+  if (i < 0) i += static_cast<int64_t>(names.size());
+  return get_attribute(args[0], names.at(static_cast<size_t>(i)));
 }
 
 bool Executor::has_type(const Sym& v, const c10::TypePtr& t) {
@@ -479,6 +503,7 @@ void Executor::run_node(JitNode* n, Frame& f) {
   const std::string kind = n->kind().toQualString();
   if (kind == "aten::wait") return set(n, f, {get(n->input(), f)});
   if (kind == "aten::warn") return;
+  if (kind == "prim::ModuleContainerIndex") return set(n, f, {submodule_at(inputs_of(n, f))});
   const torch::jit::Operator* op = n->maybeOperator();
   if (!op) refuse("OE4008", "no operator " + kind + " is registered");
   std::vector<Sym> in = inputs_of(n, f);

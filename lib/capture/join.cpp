@@ -59,7 +59,7 @@ const char* describe(const Sym& s) {
 
 const at::Tensor& example(const TensorValue& t) {
   size_t w = 0;
-  while (!t.c.has(w)) ++w;
+  while (w < 64 && !t.c.has(w)) ++w;
   return t.c.at(w).toTensor();
 }
 
@@ -457,8 +457,14 @@ Sym Joiner::merge(const Frozen& a, const Frozen& b) {
   if (container(a.sym)) {
     if (!same_structure(ex, a, b)) {
       Frozen x = a, y = b;
-      if (a.sym.is(K::List) && (permissive || a.open || b.open) && open_lists(x, y))
-        return merge(x, y);
+      if (a.sym.is(K::List) && (permissive || a.open || b.open) && open_lists(x, y)) {
+        Sym both = merge(x, y);
+        for (const Frozen* f : {&a, &b})  // the elements are copied: writing them is refused
+          for (const Frozen& e : f->items)
+            if (e.sym.tensor && !both.list->open.is(K::Tuple))
+              Executor::entangle(*Executor::storage_of(both.list->open), *e.sym.tensor->storage);
+        return both;
+      }
       ex.cannot_join("OE4052",
                      std::string(describe(a.sym)) +
                          " has another length or other keys in the two branches of a condition "
@@ -551,10 +557,14 @@ void Slot::settle(Executor& ex) {
   if (reopen != Form::None) {
     std::optional<Frozen> list = opened(ex, init, reopen, sample);
     if (!list) list = opened(ex, init, Form::Sequence, sample);
+    std::vector<std::weak_ptr<Cell>> originals;  // the elements are copied: writing them is refused
+    for (const Frozen& e : init.items)
+      if (!init.open && e.sym.tensor) originals.push_back(e.sym.tensor->storage);
     init = std::move(*list);
     kind = Kind::Items;
     items.assign(1, Slot{});
     items[0].init = init.items[0];
+    items[0].ties = std::move(originals);
     reopen = Form::None;
     return;
   }
@@ -852,7 +862,11 @@ Sym Slot::leave(Executor& ex, program::Node* node, const std::vector<const Froze
   }
   if (type) {
     auto t = std::make_shared<TensorValue>(*type);
-    t->c = std::move(c);
+    for (size_t w = 0; w < finals.size(); ++w)  // else nobody reads it: the example stays
+      if (c.has(w)) {
+        t->c = c;
+        break;
+      }
     for (Axis& a : t->axes)
       if (own_axes.contains(a.id)) a = ex.fresh_axis(Taint::Data);
     t->recorded = ex.recorder().add_output(node, ex.recorder().type_of(*t));

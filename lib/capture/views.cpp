@@ -32,6 +32,15 @@ bool regroups(const std::string& base) {
   return false;
 }
 
+// Equal at every size, not only at those that were run.
+bool same_axes(const TensorValue& a, const TensorValue& b) {
+  return a.ranked && b.ranked &&
+         std::equal(a.axes.begin(), a.axes.end(), b.axes.begin(), b.axes.end(),
+                    [](const Axis& x, const Axis& y) {
+                      return x.is_static() ? y.is_static() : x.id == y.id;
+                    });
+}
+
 std::string base_of(const std::string& name) { return name.substr(0, name.find('.')); }
 
 }  // namespace
@@ -306,7 +315,7 @@ void Executor::alias_outputs(const OpInfo& op, const std::vector<Sym>& args,
         return;
       }
       auto step = std::make_shared<ViewStep>();
-      const bool exact = identical == shared && position < 0;
+      const bool exact = identical == shared && position < 0 && same_axes(*in, *v);
       if (!exact) {
         step->op = op.name;
         for (size_t k = 0; k < args.size(); ++k)

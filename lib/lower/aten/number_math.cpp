@@ -169,6 +169,8 @@ constexpr Lowering table[] = {
     op<convert>("prim::NumToTensor.Scalar(Scalar a) -> Tensor"),
     op<size>("aten::size.int(Tensor self, int dim) -> int"),
     op<numel>("aten::numel(Tensor self) -> int"),
+    op("aten::dim(Tensor self) -> int",  // computed only where the rank is not known
+       [](Emit& g, Value x) { return g.node("Size", {g.shape(x)}); }),
     op<shape>("aten::_shape_as_tensor(Tensor self) -> Tensor"),
     op<range_length>("aten::__range_length(int lo, int hi, int step) -> int"),
     op<derive_index>("aten::__derive_index(int index, int start, int step) -> int"),
