@@ -82,8 +82,8 @@ void sum_in_halves(Rewriter& r, ir::Node& n) {
   };
   Value x = n.input(0);
   if (byte_size(t) < 8) {
-    r.bind(n.outputs[0], r.op("Cast", {sum(r.cast(x, DType::Int64))},
-                              {{"to", static_cast<int64_t>(t)}}));
+    r.bind(n.outputs[0],
+           r.op("Cast", {sum(r.cast(x, DType::Int64))}, {{"to", static_cast<int64_t>(t)}}));
     return;
   }
   if (t != DType::Int64) throw NotExpressible{};

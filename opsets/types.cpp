@@ -255,8 +255,8 @@ class TypePass {
       report(Severity::Warning, "OE5003", node, lacks, 0);
     } else {
       // With a cast there is a stand-in.
-      const int64_t needs = castable(t) ? first_listing(n->op, name, t)
-                                        : first_listing("Cast", "T1", t);
+      const int64_t needs =
+          castable(t) ? first_listing(n->op, name, t) : first_listing("Cast", "T1", t);
       const std::string type = std::string(oe::name(t));
       report(Severity::Error, "OE5002", *n,
              needs ? "needs opset " + std::to_string(needs) + " or later for element type " + type

@@ -159,13 +159,11 @@ constexpr auto exact = [](Emit& g, Value a, Value b) {
   return F(g, x, y);
 };
 template <Binary F>
-constexpr auto tensor_number = [](Emit& g, Value a, const Scalar& b) {
-  return F(g, operand(g, a), operand(g, b));
-};
+constexpr auto tensor_number =
+    [](Emit& g, Value a, const Scalar& b) { return F(g, operand(g, a), operand(g, b)); };
 template <Binary F>
-constexpr auto number_tensor = [](Emit& g, const Scalar& a, Value b) {
-  return F(g, operand(g, a), operand(g, b));
-};
+constexpr auto number_tensor =
+    [](Emit& g, const Scalar& a, Value b) { return F(g, operand(g, a), operand(g, b)); };
 
 constexpr Lowering table[] = {
     op<sum>("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"),

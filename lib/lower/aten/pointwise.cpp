@@ -50,8 +50,8 @@ Value power_by_digits(Emit& g, Value a, Value e) {
     Value rest = div(g, in[4], two);
     return Values{digits_left(rest), product, squared(g, in[3]), rest};
   });
-  Values out = g.nodes("Loop", {nullptr, digits_left(exponent), start, base, exponent},
-                       {{"body", body}}, 3);
+  Values out =
+      g.nodes("Loop", {nullptr, digits_left(exponent), start, base, exponent}, {{"body", body}}, 3);
   for (Value v : out) v->type = step;  // the schema's variadic outputs have no common type
   return out[0];
 }
