@@ -30,6 +30,13 @@ Value pad_by_concat(Rewriter& r, Value x, Value pads, Value value);
 // --- whole nodes
 // The `axes` input of a reduction becomes an attribute.
 void reduce_axes_to_attribute(Rewriter& r, ir::Node& n);
+// ReduceProd as products of entry after entry, which are exact for integers.
+void product_in_steps(Rewriter& r, ir::Node& n);
+// ReduceSum of integers through int64, and of int64 in two halves of 32 bits, whose sums float64
+// holds up to two million entries.
+void sum_in_halves(Rewriter& r, ir::Node& n);
+// Known to fit into 32 bits: sizes, counts, casts of smaller types and what picks from them.
+bool small_integers(Value v, int depth = 6);
 // x * sigmoid(alpha x).
 void swish(Rewriter& r, ir::Node& n);
 // max(0, x) + min(0, alpha (exp(x / alpha) - 1)).

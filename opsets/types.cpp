@@ -196,6 +196,19 @@ class TypePass {
     return listed(s, variable, t) && !(ort_ && ort_lacks(s.name, variable, t, opset_));
   }
 
+  bool castable(DType t) const {
+    const onnx::Schema* cast = onnx::find_schema("", "Cast", opset_);
+    return cast && listed(*cast, "T1", t);
+  }
+  // The first opset above this one whose form of the operator lists the type; 0 when none does.
+  int64_t first_listing(std::string_view op, std::string_view variable, DType t) const {
+    for (int64_t v : onnx::versions("", op))
+      if (const onnx::Schema* newer = v > opset_ ? onnx::find_schema("", op, v) : nullptr;
+          newer && listed(*newer, variable, t))
+        return v;
+    return 0;
+  }
+
   void fit(std::unique_ptr<ir::Node> n, Nodes& out) {
     for (auto& [name, a] : n->attributes)
       if (auto* g = std::get_if<std::shared_ptr<ir::Graph>>(&a)) walk(**g);
@@ -219,8 +232,9 @@ class TypePass {
     const DType t = variable.dtype;
     const bool gap = listed(s, name, t);  // only ONNX Runtime lacks it
     if (gap && reword(*n, n, out)) return;
-    for (DType c : stand_ins(n->op, t))
-      if (usable(s, name, c) && cast_around(variable, c, n, out)) return;
+    if (castable(t) && n->op != "Cast")
+      for (DType c : stand_ins(n->op, t))
+        if (usable(s, name, c) && cast_around(variable, c, n, out)) return;
     if (gap) {
       Nodes body;
       if (onnx::expand_function(context_.model, *n, opset_, body) && !body.empty()) {
@@ -240,11 +254,9 @@ class TypePass {
       }
       report(Severity::Warning, "OE5003", node, lacks, 0);
     } else {
-      int64_t needs = 0;
-      for (int64_t v : onnx::versions("", n->op))
-        if (const onnx::Schema* newer = v > opset_ ? onnx::find_schema("", n->op, v) : nullptr;
-            newer && needs == 0 && listed(*newer, name, t))
-          needs = v;
+      // With a cast there is a stand-in.
+      const int64_t needs =
+          castable(t) ? first_listing(n->op, name, t) : first_listing("Cast", "T1", t);
       const std::string type = std::string(oe::name(t));
       report(Severity::Error, "OE5002", *n,
              needs ? "needs opset " + std::to_string(needs) + " or later for element type " + type
@@ -299,10 +311,14 @@ class TypePass {
     return false;
   }
 
-  // Attributes that ONNX Runtime's CPU kernels do not know.
+  // Forms that ONNX Runtime's CPU kernels do not know or get wrong.
   static bool form_missing(const ir::Node& n) {
     if (n.op == "LSTM" || n.op == "GRU" || n.op == "RNN")
       return n.attributes.get_or<int64_t>("layout", 0) == 1;
+    // Sums and products of integers go through float64 there.
+    if (n.op == "ReduceProd") return is_integer(n.inputs[0]->type.dtype);
+    if (n.op == "ReduceSum")
+      return is_integer(n.inputs[0]->type.dtype) && !small_integers(n.inputs[0]);
     return n.op == "Attention" && (n.attributes.get_or<int64_t>("left_window_size", -1) != -1 ||
                                    n.attributes.get_or<int64_t>("right_window_size", -1) != -1);
   }
@@ -310,6 +326,9 @@ class TypePass {
   // Operators that can be said with others of the same type.
   bool reword(ir::Node& node, std::unique_ptr<ir::Node>& n, Nodes& out) {
     using Rule = void (*)(Rewriter&, ir::Node&);
+    const auto by_form = [](Rule r) {
+      return r == time_first || r == product_in_steps || r == sum_in_halves;
+    };
     static const std::unordered_map<std::string_view, Rule> rules = {
         {"Attention", expand_body},
         {"Elu", plain_activation},
@@ -321,6 +340,8 @@ class TypePass {
         {"OneHot", one_hot_by_compare},
         {"PRelu", plain_activation},
         {"RNN", time_first},
+        {"ReduceProd", product_in_steps},
+        {"ReduceSum", sum_in_halves},
         {"Relu", relu_as_max},
         {"Selu", plain_activation},
         {"Softplus", plain_activation},
@@ -329,7 +350,7 @@ class TypePass {
     const auto rule = rules.find(node.op);
     const bool of_integers = node.op == "Relu" || node.op == "Gemm";
     if (rule == rules.end() || (of_integers && !is_integer(node.inputs[0]->type.dtype)) ||
-        (rule->second == time_first && !form_missing(node)))
+        (by_form(rule->second) && !form_missing(node)))
       return false;
     // Half types have an exact stand-in, which keeps the graph short.
     if (rule->second == plain_activation && byte_size(node.inputs[0]->type.dtype) < 4) return false;
@@ -346,7 +367,12 @@ class TypePass {
         if (v) v->producer = &node;
       return false;
     }
-    for (auto& inner : added) fit(std::move(inner), out);
+    for (auto& inner : added) {
+      if (rule->second == sum_in_halves)
+        out.push_back(std::move(inner));  // the sums of the halves are exact
+      else
+        fit(std::move(inner), out);
+    }
     return true;
   }
 

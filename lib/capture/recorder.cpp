@@ -74,8 +74,11 @@ program::Value* Recorder::value(const TensorValuePtr& t) {
   const DType dtype = to_dtype(dense.scalar_type());
   if (dtype == DType::Undefined || is_complex(dtype))
     throw Failure(ExitCode::Unsupported, "OE4003",
-                  "a constant of type " + std::string(c10::toString(dense.scalar_type())) +
-                      " cannot be written to ONNX");
+                  (t->name.empty() ? "a constant" : "'" + t->name + "'") + " is of type " +
+                      c10::toString(dense.scalar_type()) +
+                      (is_complex(dtype) ? ": complex numbers have no operators in ONNX"
+                                         : ", which ONNX does not have"),
+                  is_complex(dtype) ? "keep the real and the imaginary part as two tensors" : "");
   auto owner = std::make_shared<at::Tensor>(dense);
   program::Value* v = program_.new_value(type_of(*t), t->name);
   v->constant = std::make_shared<const Tensor>(dtype, dense.sizes().vec(), dense.const_data_ptr(),

@@ -13,6 +13,7 @@
 
 #include "lib/support/files.h"
 #include "lib/support/text.h"
+#include "lib/torch/devices.h"
 #include "lib/torch/recognise.h"
 #include "lib/torch/runtime.h"
 
@@ -121,6 +122,7 @@ Loaded load(const Options& o) {
   } catch (const std::exception& e) {
     explain_load_error(o.model, e);
   }
+  forget_devices(m.module);
   if (!m.module.find_method(o.method)) {
     std::vector<std::string> names;
     for (const auto& method : m.module.get_methods()) names.push_back(method.name());

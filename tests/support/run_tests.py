@@ -32,6 +32,7 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
     golden = [str(build / "golden_tests"), "--python", python, "--jobs", str(jobs), str(tests / "ops"),
               str(tests / "semantics")]
     models = [python, str(tests / "models/run_models.py"), "--tool", tool, "--jobs", str(jobs)]
+    matrix = [python, str(tests / "support/matrix.py"), "--build", str(build), "--jobs", str(jobs)]
     layers = [python, str(ROOT / "scripts/check-layers")]
     return [
         Group("layers", layers + ["--preprocess"], layers),
@@ -39,6 +40,7 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
         Group("opsets", [str(build / "opsets_tests")]),
         Group("optimize", [str(build / "optimize_tests"), str(tests / "optimize")]),
         Group("golden", golden, golden + ["--opsets", QUICK_OPSETS]),
+        Group("matrix", matrix, matrix + ["--quick"]),
         Group("cli", [python, str(tests / "support/cli_runner.py"), "--build", str(build)]),
         Group("tool", [python, str(tests / "support/tool_tests.py"), "--build", str(build)]),
         Group("examples", [python, str(tests / "support/run_examples.py"), "--tool", tool]),

@@ -32,33 +32,61 @@ Value difference(Emit& g, Value a, Value b, const Scalar& alpha) {
   return pw::sub(g, a, b);
 }
 
-Value product(Emit& g, Value a, Value b) {
-  auto [x, y] = arithmetic(g, a, b);
-  return g.node(g.result_dtype() == DType::Bool ? "And" : "Mul", {x, y});
-}
-
 using Binary = Value (*)(Emit&, Value, Value);
 
-// Operands in the type ATen computes in, the result rounded once.
-Value wide(Emit& g, Value a, Value b, Binary f) {
-  const DType c = compute_type(g.result_dtype());
-  return f(g, g.cast(a, c), g.cast(b, c));
+// An operand as the kernel reads it: in the result's type, then in the type it computes in.
+Value operand(Emit& g, Value v) {
+  const DType t = g.result_dtype();
+  return g.cast(g.cast(v, t), compute_type(t));
+}
+Value operand(Emit& g, const Scalar& s) { return operand(g, g.scalar(s, g.result_dtype())); }
+
+Value wide(Emit& g, Value a, Value b, Binary f) { return f(g, operand(g, a), operand(g, b)); }
+
+// ATen's products and quotients of half types do not round a 0-d second operand, a number or a
+// tensor of another type, to half (BinaryOpsKernel.cpp, opmath). A constant that half holds
+// exactly is the same in both.
+bool keeps_float(Emit& g, Value b) {
+  const DType t = g.result_dtype();
+  if (compute_type(t) == t || g.dtype(b) == t || !b->type.shape || !b->type.shape->empty())
+    return false;
+  if (!b->data) return true;
+  const double v = b->data->as_double()[0];
+  return g.number(v, t)->data->as_double()[0] != v && !std::isnan(v);
+}
+
+template <Binary F>
+Value scaled(Emit& g, Value a, Value b) {
+  const DType t = g.result_dtype();
+  const DType c = keeps_float(g, b) ? compute_type(t) : t;
+  return F(g, g.cast(g.cast(a, t), c), g.cast(b, c));
+}
+
+// The same where the kernel computes in float anyway.
+Value rounded(Emit& g, Value a, Value b, Binary f) {
+  Value y = keeps_float(g, b) ? g.cast(b, compute_type(g.result_dtype())) : operand(g, b);
+  return f(g, operand(g, a), y);
+}
+
+Value product(Emit& g, Value a, Value b) {
+  if (g.result_dtype() != DType::Bool) return scaled<pw::mul>(g, a, b);
+  auto [x, y] = arithmetic(g, a, b);
+  return pw::both(g, x, y);
 }
 
 Value quotient(Emit& g, Value a, Value b, const std::optional<std::string>& mode) {
-  if (!mode) {
-    auto [x, y] = arithmetic(g, a, b);
-    return pw::div(g, x, y);
-  }
-  return wide(g, a, b, *mode == "floor" ? pw::floor_div : pw::trunc_div);
+  if (!mode) return scaled<pw::div>(g, a, b);
+  return rounded(g, a, b, *mode == "floor" ? pw::floor_div : pw::trunc_div);
 }
 
 Value value(Emit& g, const Scalar& s) { return g.scalar(s, g.result_dtype()); }
+// Not rounded to a half type yet.
+Value factor(Emit& g, const Scalar& s) { return g.scalar(s, compute_type(g.result_dtype())); }
 
 // pow(Tensor, Scalar) with the special cases of ATen's kernel, whose rounding differs from pow's.
 Value power_of(Emit& g, Value x, const Scalar& exponent) {
   const DType t = g.result_dtype();
-  if (!exponent.known) return pw::power(g, g.cast(x, t), g.scalar(exponent, t));
+  if (!exponent.known) return pw::power(g, operand(g, x), operand(g, exponent));
   const double e = exponent.d;
   if (!is_float(t)) {
     if (exponent.i < 0) return pw::power(g, g.cast(x, t), g.integer(exponent.i, t));
@@ -70,7 +98,7 @@ Value power_of(Emit& g, Value x, const Scalar& exponent) {
     if (e == -1) return g.node("Reciprocal", {v});
     if (e == -2) return g.node("Reciprocal", {pw::mul(g, v, v)});
     if (e == 0 || e == 1 || e == 2 || e == 3) return pw::power(g, v, static_cast<int64_t>(e));
-    return g.node("Pow", {v, pw::num(g, e, v)});
+    return g.node("Pow", {v, operand(g, exponent)});
   });
 }
 
@@ -109,17 +137,17 @@ constexpr auto sub_number = [](Emit& g, Value a, const Scalar& b, const Scalar& 
   return difference(g, a, value(g, b), alpha);
 };
 constexpr auto mul_number = [](Emit& g, Value a, const Scalar& b) {
-  return product(g, a, value(g, b));
+  return product(g, a, factor(g, b));
 };
 constexpr auto div_tensor = [](Emit& g, Value a, Value b) {
   return quotient(g, a, b, std::nullopt);
 };
 constexpr auto div_number = [](Emit& g, Value a, const Scalar& b) {
-  return quotient(g, a, value(g, b), std::nullopt);
+  return quotient(g, a, factor(g, b), std::nullopt);
 };
 constexpr auto div_number_mode = [](Emit& g, Value a, const Scalar& b,
                                     std::optional<std::string> mode) {
-  return quotient(g, a, g.scalar(b, compute_type(g.result_dtype())), mode);
+  return quotient(g, a, factor(g, b), mode);
 };
 // f(Tensor, Tensor), f(Tensor, number) and f(number, Tensor) in the computing type.
 template <Binary F>
@@ -131,13 +159,11 @@ constexpr auto exact = [](Emit& g, Value a, Value b) {
   return F(g, x, y);
 };
 template <Binary F>
-constexpr auto tensor_number = [](Emit& g, Value a, const Scalar& b) {
-  return wide(g, a, g.scalar(b, compute_type(g.result_dtype())), F);
-};
+constexpr auto tensor_number =
+    [](Emit& g, Value a, const Scalar& b) { return F(g, operand(g, a), operand(g, b)); };
 template <Binary F>
-constexpr auto number_tensor = [](Emit& g, const Scalar& a, Value b) {
-  return wide(g, g.scalar(a, compute_type(g.result_dtype())), b, F);
-};
+constexpr auto number_tensor =
+    [](Emit& g, const Scalar& a, Value b) { return F(g, operand(g, a), operand(g, b)); };
 
 constexpr Lowering table[] = {
     op<sum>("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"),
@@ -156,9 +182,12 @@ constexpr Lowering table[] = {
         "aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor"),
     op("aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor",
        div_number_mode),
-    op("aten::floor_divide(Tensor self, Tensor other) -> Tensor", tensors<pw::floor_div>),
+    op("aten::floor_divide(Tensor self, Tensor other) -> Tensor",
+       [](Emit& g, Value a, Value b) { return rounded(g, a, b, pw::floor_div); }),
     op("aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor",
-       tensor_number<pw::floor_div>),
+       [](Emit& g, Value a, const Scalar& b) {
+         return rounded(g, a, factor(g, b), pw::floor_div);
+       }),
     op("aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", tensors<pw::remainder>),
     op("aten::remainder.Scalar(Tensor self, Scalar other) -> Tensor", tensor_number<pw::remainder>),
     op("aten::remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",

@@ -53,6 +53,7 @@ constexpr Lowering table[] = {
          return g.cast(x, g.result_dtype());
        }),
     op("aten::type_as(Tensor self, Tensor other) -> Tensor", to_result),
+    op("aten::cpu(Tensor self) -> Tensor", [](Emit&, Value x) { return x; }),
     op("aten::_cast_Byte(Tensor self, bool non_blocking=False) -> Tensor", to_result),
     op("aten::_cast_Char(Tensor self, bool non_blocking=False) -> Tensor", to_result),
     op("aten::_cast_Double(Tensor self, bool non_blocking=False) -> Tensor", to_result),

@@ -3,6 +3,8 @@
 
 #include <numeric>
 
+#include "lib/lower/aten/reduce.h"
+
 namespace oe::lower::nn {
 
 Value reshape(Emit& g, Value x, const Ints& shape) { return g.node("Reshape", {x, g.i64s(shape)}); }
@@ -161,7 +163,8 @@ bool narrow_float(DType t) { return t == DType::Float16 || t == DType::BFloat16;
 
 Value reduction(Emit& g, Value loss, int64_t kind) {
   if (kind == 0) return loss;
-  return reduce(g, kind == 1 ? "ReduceMean" : "ReduceSum", loss, {}, false);
+  if (kind == 1) return red::mean(g, loss, std::nullopt, false);
+  return reduce(g, "ReduceSum", loss, {}, false);
 }
 
 }  // namespace oe::lower::nn

@@ -53,7 +53,8 @@ Value numel(Emit& g, Value x) { return g.node("Size", {x}); }
 
 // len(range(lo, hi, step)) = max(0, ceil((hi - lo) / step)); the ceiling through floors.
 Value range_length(Emit& g, Value lo, Value hi, Value step) {
-  Value length = pw::neg(g, pw::floor_div(g, pw::sub(g, lo, hi), step));
+  const bool each = step->data && step->data->as_int64()[0] == 1;
+  Value length = each ? pw::sub(g, hi, lo) : pw::neg(g, pw::floor_div(g, pw::sub(g, lo, hi), step));
   return g.node("Max", {length, g.i64(0)});
 }
 Value derive_index(Emit& g, Value index, Value start, Value step) {

@@ -57,12 +57,12 @@ Values pack_padded_sequence(Emit& g, Value input, Value lengths, bool batch_firs
 }
 
 Values pad_packed_sequence(Emit& g, Value data, Value batch_sizes, bool batch_first,
-                           const Scalar& padding, int64_t total_length) {
+                           const Scalar& padding, const Int& total_length) {
   const int64_t rank = g.rank(data);
   Value fill = g.scalar(padding, g.dtype(data));
   Value y = pad_packed(g, data, batch_sizes, fill, rank - 1);
-  if (total_length > 0) {
-    Value missing = sub(g, g.i64(total_length), g.size(batch_sizes, 0));
+  if (total_length.known.value_or(1) > 0) {  // a computed one is never below the longest length
+    Value missing = sub(g, g.to_value(total_length), g.size(batch_sizes, 0));
     Dims pads(static_cast<size_t>(2 * (rank + 1)), known(0));
     pads[static_cast<size_t>(rank + 1)] = Int{std::nullopt, missing};
     y = g.node("Pad", {y, g.to_vector(pads), fill}, {{"mode", std::string("constant")}});
@@ -78,7 +78,7 @@ constexpr Lowering table[] = {
        }),
     op("aten::_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, Scalar padding_value, int total_length) -> (Tensor, Tensor)",
        [](Emit& g, Value data, Value batch_sizes, bool batch_first, Scalar padding,
-          int64_t total_length) {
+          const Int& total_length) {
          return pad_packed_sequence(g, data, batch_sizes, batch_first, padding, total_length);
        }),
 };

@@ -1,6 +1,7 @@
 // Pointwise formulas that ONNX has no operator for.
 #include "lib/lower/aten/pointwise.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -8,6 +9,52 @@ namespace oe::lower::pw {
 namespace {
 
 Value squared(Emit& g, Value x) { return mul(g, x, x); }
+
+// Sizes, constants that are not negative, and what is computed from them. The constants are small,
+// so that nothing wraps.
+bool not_negative(Value v, int depth = 6) {
+  if (v->data && !is_float(v->data->dtype())) {
+    const std::vector<int64_t> values = v->data->as_int64();
+    return std::all_of(values.begin(), values.end(),
+                       [](int64_t i) { return i >= 0 && i <= (1 << 20); });
+  }
+  const ir::Node* n = v->producer;
+  if (!n || depth == 0) return false;
+  if (n->op == "Shape" || n->op == "Size") return true;
+  if (n->op == "Gather") return not_negative(n->input(0), depth - 1);
+  if (n->op != "Add" && n->op != "Mul" && n->op != "Div" && n->op != "Mod" && n->op != "Min")
+    return false;
+  return std::all_of(n->inputs.begin(), n->inputs.end(),
+                     [&](Value in) { return not_negative(in, depth - 1); });
+}
+
+// a ** e for e >= 0 of any size, by squaring as often as the largest exponent has digits. A loop:
+// the digits are known only when the model runs.
+Value power_by_digits(Emit& g, Value a, Value e) {
+  const DType t = g.dtype(a);
+  Value one = num(g, 1, a), zero = num(g, 0, a), two = num(g, 2, a);
+  const auto digits_left = [&](Value v) {
+    Value more = g.cast(greater(g, v, zero), DType::Int64);
+    Value count = g.node("ReduceSum", {more}, {{"keepdims", int64_t{0}}});
+    return greater(g, count, g.i64(0));
+  };
+  // What the loop carries keeps its shape from step to step.
+  Value base = where(g, equal(g, e, e), a, a), exponent = where(g, equal(g, a, a), e, e);
+  Value start = where(g, equal(g, base, base), one, one);
+  const ir::Type step = ir::Type::tensor(t, base->type.shape);
+  const ir::Type flag = ir::Type::tensor(DType::Bool, std::vector<Dim>{});
+  const ir::Type counter = ir::Type::tensor(DType::Int64, std::vector<Dim>{});
+  const auto body = g.graph("digits", {counter, flag, step, step, step}, [&](const Values& in) {
+    Value odd = to_bool(g, g.node("Mod", {in[4], two}));
+    Value product = where(g, odd, mul(g, in[2], in[3]), in[2]);
+    Value rest = div(g, in[4], two);
+    return Values{digits_left(rest), product, squared(g, in[3]), rest};
+  });
+  Values out =
+      g.nodes("Loop", {nullptr, digits_left(exponent), start, base, exponent}, {{"body", body}}, 3);
+  for (Value v : out) v->type = step;  // the schema's variadic outputs have no common type
+  return out[0];
+}
 
 }  // namespace
 
@@ -35,12 +82,14 @@ Value remainder(Emit& g, Value a, Value b) {
 }
 
 Value floor_div(Emit& g, Value a, Value b) {
-  if (unsigned_type(g.dtype(a))) return div(g, a, b);
-  if (byte_size(g.dtype(a)) < 4) {  // a - a mod b may leave a small type
-    const DType t = g.dtype(a);
-    return g.cast(floor_div(g, g.cast(a, DType::Int32), g.cast(b, DType::Int32)), t);
+  if (!is_float(g.dtype(a))) {
+    if (unsigned_type(g.dtype(a)) || (not_negative(a) && not_negative(b))) return div(g, a, b);
+    // a / b is cut towards zero; one less where that lost something and the signs differ. Nothing
+    // here leaves the type: |q * b| <= |a|.
+    Value q = div(g, a, b), m = g.node("Mod", {a, b});
+    Value whole = equal(g, sub(g, a, mul(g, q, b)), m);
+    return where(g, whole, q, sub(g, q, num(g, 1, q)));
   }
-  if (!is_float(g.dtype(a))) return div(g, sub(g, a, g.node("Mod", {a, b})), b);
   Value zero = num(g, 0, a), one = num(g, 1, a);
   Value m = fmod(g, a, b);
   Value q = div(g, sub(g, a, m), b);
@@ -62,25 +111,16 @@ Value power(Emit& g, Value a, int64_t exponent) {
 
 Value power(Emit& g, Value a, Value b) {
   if (is_float(g.dtype(a))) return g.node("Pow", {a, b});
-  // Pow goes through floats. Seven squarings are exact up to |a|^127, where every even base has
-  // wrapped to 0 already; the parity of larger exponents keeps the sign of -1.
-  const auto parity = [&](Value v) { return g.node("Mod", {v, num(g, 2, v)}); };
-  Value one = num(g, 1, a), zero = num(g, 0, a);
-  Value e = where(g, greater(g, b, num(g, 127, b)), add(g, num(g, 64, b), parity(b)), b);
-  Value result = one, base = a;
-  for (int bit = 0; bit < 7; ++bit) {
-    Value set = to_bool(g, parity(e));
-    result = mul(g, result, where(g, set, base, one));
-    e = div(g, e, num(g, 2, e));
-    if (bit < 6) base = squared(g, base);
-  }
-  if (unsigned_type(g.dtype(a))) return result;
+  // Pow goes through floats.
+  if (unsigned_type(g.dtype(a))) return power_by_digits(g, a, b);
+  Value one = num(g, 1, a), zero = num(g, 0, a), minus = num(g, -1, a);
+  Value negative = less(g, b, zero);
+  Value result = power_by_digits(g, a, where(g, negative, zero, b));
   // 1 / a^|b| rounded towards zero: 1 for 1, the sign's parity for -1, 0 for everything else.
-  Value minus = num(g, -1, a);
-  Value inverse =
-      where(g, equal(g, a, one), one,
-            where(g, equal(g, a, minus), sub(g, one, mul(g, num(g, 2, a), parity(b))), zero));
-  return where(g, less(g, b, num(g, 0, b)), inverse, result);
+  Value parity = g.node("Mod", {b, num(g, 2, b)});
+  Value sign = sub(g, one, mul(g, num(g, 2, a), parity));
+  Value inverse = where(g, equal(g, a, one), one, where(g, equal(g, a, minus), sign, zero));
+  return where(g, negative, inverse, result);
 }
 
 Value powers_of_two(Emit& g) {

@@ -46,6 +46,15 @@ Value count(Emit& g, Value x, const std::optional<Ints>& dims, DType t) {
   return g.cast(n, t);
 }
 
+Value mean(Emit& g, Value x, const std::optional<Ints>& dims, bool keepdim) {
+  if (!x->type.shape || known_count(g, x, dims).value_or(0) > 0)
+    return reduce(g, "ReduceMean", x, dims, keepdim);
+  // There may be nothing to reduce: ReduceMean leaves that open.
+  const DType c = compute_type(g.dtype(x));
+  Value sum = reduce(g, "ReduceSum", g.cast(x, c), dims, keepdim);
+  return g.cast(pw::div(g, sum, count(g, x, dims, c)), g.dtype(x));
+}
+
 }  // namespace red
 
 namespace {
@@ -57,12 +66,8 @@ Value sum(Emit& g, Value x, const MaybeInts& dims, bool keepdim, Skip) {
   return reduce(g, "ReduceSum", g.cast(x, g.result_dtype()), dims, keepdim);
 }
 
-// The mean of nothing is NaN; ReduceMean leaves it open.
 Value mean(Emit& g, Value x, const MaybeInts& dims, bool keepdim, Skip) {
-  x = g.cast(x, g.result_dtype());
-  const auto n = x->type.shape ? red::known_count(g, x, dims) : std::nullopt;
-  if (n == 0) return pw::div(g, reduce(g, "ReduceSum", x, dims, keepdim), pw::num(g, 0, x));
-  return reduce(g, "ReduceMean", x, dims, keepdim);
+  return red::mean(g, g.cast(x, g.result_dtype()), dims, keepdim);
 }
 
 Value product(Emit& g, Value x, const MaybeInts& dims, bool keepdim) {

@@ -13,5 +13,7 @@ Value reduce(Emit& g, std::string_view op, Value x, const std::optional<Ints>& d
 std::optional<int64_t> known_count(const Emit& g, Value x, const std::optional<Ints>& dims);
 // The same as a 0-d value of type t, computed where an axis is dynamic.
 Value count(Emit& g, Value x, const std::optional<Ints>& dims, DType t);
+// The mean, in x's type; of nothing it is NaN.
+Value mean(Emit& g, Value x, const std::optional<Ints>& dims, bool keepdim);
 
 }  // namespace oe::lower::red

@@ -41,6 +41,24 @@ Value as_strided(Emit& g, Value x, const Dims& size, const Dims& stride,
   return taken(g, flat(g, x), strided_places(g, size, stride, offset.value_or(known(0))), 0);
 }
 
+// Neighbours' differences, n times over; of bools whether they differ.
+Value diff(Emit& g, Value x, int64_t times, int64_t dim, std::optional<Value> before,
+           std::optional<Value> after) {
+  const DType t = g.result_dtype();
+  const int64_t axis = g.axis(x, dim);
+  Values parts;
+  if (before) parts.push_back(g.cast(*before, t));
+  parts.push_back(g.cast(x, t));
+  if (after) parts.push_back(g.cast(*after, t));
+  if (parts.size() > 1) x = with_rank(g.node("Concat", parts, {{"axis", axis}}), g.rank(x));
+  for (int64_t i = 0; i < times; ++i) {
+    Value later = cut(g, x, axis, known(1), known(kEnd), 1);
+    Value earlier = cut(g, x, axis, known(0), known(-1), 1);
+    x = g.node(t == DType::Bool ? "Xor" : "Sub", {later, earlier});
+  }
+  return x;
+}
+
 // [.., n, ..] -> [.., windows, .., size]
 Value unfold(Emit& g, Value x, int64_t dim, int64_t size, int64_t step) {
   if (g.rank(x) == 0) return cut(g, at_least_1d(g, x), 0, known(0), known(size));
@@ -86,6 +104,8 @@ constexpr auto unfold_lambda = [](Emit& g, Value x, int64_t dim, int64_t size, i
 };
 
 constexpr Lowering table[] = {
+    op<diff>(
+        "aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor"),
     op("aten::slice.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor",
        slice_lambda),
     op("aten::slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor",

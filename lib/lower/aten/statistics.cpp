@@ -51,7 +51,7 @@ constexpr auto spread_corrected =
 Values with_mean(Emit& g, Spread f, Value x, const MaybeInts& dims, double correction,
                  bool keepdim) {
   Value spread = f(g, x, dims, correction, keepdim);
-  return {spread, reduce(g, "ReduceMean", g.cast(x, g.result_dtype()), dims, keepdim)};
+  return {spread, red::mean(g, g.cast(x, g.result_dtype()), dims, keepdim)};
 }
 template <Spread F>
 constexpr auto with_mean_all = [](Emit& g, Value x, bool unbiased) {
