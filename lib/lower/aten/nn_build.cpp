@@ -3,6 +3,8 @@
 
 #include <numeric>
 
+#include "lib/lower/aten/reduce.h"
+
 namespace oe::lower::nn {
 
 Value reshape(Emit& g, Value x, const Ints& shape) { return g.node("Reshape", {x, g.i64s(shape)}); }
@@ -71,6 +73,12 @@ Value reduce(Emit& g, std::string_view op, Value x, const Ints& axes, bool keepd
 }
 
 Value matmul(Emit& g, Value a, Value b) { return g.node("MatMul", {a, b}); }
+
+Value weigh_axis(Emit& g, Value x, int64_t rank, int64_t axis, Value m) {
+  if (axis == rank - 2) return matmul(g, transpose(g, m, {1, 0}), x);
+  Value y = matmul(g, swap(g, x, rank, axis, rank - 1), m);
+  return swap(g, y, rank, axis, rank - 1);
+}
 
 Dims to_dims(const Ints& v) {
   Dims d;
@@ -161,7 +169,8 @@ bool narrow_float(DType t) { return t == DType::Float16 || t == DType::BFloat16;
 
 Value reduction(Emit& g, Value loss, int64_t kind) {
   if (kind == 0) return loss;
-  return reduce(g, kind == 1 ? "ReduceMean" : "ReduceSum", loss, {}, false);
+  return kind == 1 ? red::mean(g, loss, std::nullopt, false)
+                   : reduce(g, "ReduceSum", loss, {}, false);
 }
 
 }  // namespace oe::lower::nn

@@ -1,6 +1,8 @@
 // Sums, means, products, extremes and counts over axes.
 #include "lib/lower/aten/reduce.h"
 
+#include <limits>
+
 #include "lib/lower/aten/pointwise.h"
 #include "lib/lower/lowering.h"
 
@@ -46,6 +48,38 @@ Value count(Emit& g, Value x, const std::optional<Ints>& dims, DType t) {
   return g.cast(n, t);
 }
 
+namespace {
+
+// 0-d bool: nothing is reduced. Null where that cannot be: no axis among `dims` may be empty.
+Value nothing(Emit& g, Value x, const std::optional<Ints>& dims) {
+  if (x->type.shape) {
+    const auto n = known_count(g, x, dims);
+    if (n) return *n == 0 ? g.boolean(true) : nullptr;
+  }
+  // Where another axis is the empty one, no result asks.
+  return pw::equal(g, g.node("Size", {x}), g.i64(0));
+}
+
+Value nan_like(Emit& g, Value x) { return pw::num(g, std::numeric_limits<double>::quiet_NaN(), x); }
+
+}  // namespace
+
+Value mean(Emit& g, Value x, const std::optional<Ints>& dims, bool keepdim) {
+  Value y = reduce(g, "ReduceMean", x, dims, keepdim);
+  Value empty = nothing(g, x, dims);
+  return empty ? pw::where(g, empty, nan_like(g, y), y) : y;
+}
+
+Value extreme(Emit& g, std::string_view op, Value x, const std::optional<Ints>& dims,
+              bool keepdim) {
+  Value y = reduce(g, op, x, dims, keepdim);
+  if (!is_float(g.dtype(x))) return y;
+  Value nans = g.cast(g.node("IsNaN", {x}), DType::Int32);
+  nans->type.shape = x->type.shape;
+  Value any = pw::to_bool(g, reduce(g, "ReduceMax", nans, dims, keepdim));
+  return pw::where(g, any, nan_like(g, y), y);
+}
+
 }  // namespace red
 
 namespace {
@@ -57,12 +91,8 @@ Value sum(Emit& g, Value x, const MaybeInts& dims, bool keepdim, Skip) {
   return reduce(g, "ReduceSum", g.cast(x, g.result_dtype()), dims, keepdim);
 }
 
-// The mean of nothing is NaN; ReduceMean leaves it open.
 Value mean(Emit& g, Value x, const MaybeInts& dims, bool keepdim, Skip) {
-  x = g.cast(x, g.result_dtype());
-  const auto n = x->type.shape ? red::known_count(g, x, dims) : std::nullopt;
-  if (n == 0) return pw::div(g, reduce(g, "ReduceSum", x, dims, keepdim), pw::num(g, 0, x));
-  return reduce(g, "ReduceMean", x, dims, keepdim);
+  return red::mean(g, g.cast(x, g.result_dtype()), dims, keepdim);
 }
 
 Value product(Emit& g, Value x, const MaybeInts& dims, bool keepdim) {
@@ -73,20 +103,27 @@ Value product(Emit& g, Value x, const MaybeInts& dims, bool keepdim) {
 Value ordered(Emit& g, Value x) { return g.dtype(x) == DType::Bool ? g.cast(x, DType::Int32) : x; }
 
 Value extreme(Emit& g, std::string_view op, Value x, const MaybeInts& dims, bool keepdim) {
-  return reduce(g, op, ordered(g, x), dims, keepdim);
+  return red::extreme(g, op, ordered(g, x), dims, keepdim);
 }
 
-// The first place of the extreme along an axis; without an axis, in the flattened tensor.
+// The first place of the extreme along an axis, which a NaN is in both directions.
+Value place_along(Emit& g, std::string_view op, Value x, int64_t axis, bool keepdim) {
+  const ir::Attributes attributes{{"axis", axis}, {"keepdims", int64_t{keepdim}}};
+  Value at = g.node(op, {x}, attributes);
+  if (!is_float(g.dtype(x))) return at;
+  Value nans = g.cast(g.node("IsNaN", {x}), DType::Int32);
+  Value any = g.node("ReduceMax", {nans, g.i64s({axis})}, {{"keepdims", int64_t{keepdim}}});
+  return pw::where(g, pw::to_bool(g, any), g.node("ArgMax", {nans}, attributes), at);
+}
+
+// Without an axis the place is that in the flattened tensor.
 Value place(Emit& g, std::string_view op, Value x, const std::optional<int64_t>& dim,
             bool keepdim) {
   x = ordered(g, x);
-  const auto flat = [&] { return g.node("Reshape", {x, g.i64s({-1})}); };
-  if (!dim || g.rank(x) == 0) {
-    Value at = g.node(op, {flat()}, {{"axis", int64_t{0}}, {"keepdims", int64_t{0}}});
-    if (!keepdim || g.rank(x) == 0) return at;
-    return g.node("Reshape", {at, g.i64s(Ints(static_cast<size_t>(g.rank(x)), 1))});
-  }
-  return g.node(op, {x}, {{"axis", g.axis(x, *dim)}, {"keepdims", int64_t{keepdim}}});
+  if (dim && g.rank(x) > 0) return place_along(g, op, x, g.axis(x, *dim), keepdim);
+  Value at = place_along(g, op, g.node("Reshape", {x, g.i64s({-1})}), 0, false);
+  if (!keepdim || g.rank(x) == 0) return at;
+  return g.node("Reshape", {at, g.i64s(Ints(static_cast<size_t>(g.rank(x)), 1))});
 }
 
 template <FixedString Reduce, FixedString Arg>

@@ -13,5 +13,10 @@ Value reduce(Emit& g, std::string_view op, Value x, const std::optional<Ints>& d
 std::optional<int64_t> known_count(const Emit& g, Value x, const std::optional<Ints>& dims);
 // The same as a 0-d value of type t, computed where an axis is dynamic.
 Value count(Emit& g, Value x, const std::optional<Ints>& dims, DType t);
+// The mean; NaN where there is nothing to take it of, which ReduceMean leaves open.
+Value mean(Emit& g, Value x, const std::optional<Ints>& dims, bool keepdim);
+// ReduceMax or ReduceMin of any type but bool. A NaN is the result wherever there is one: ONNX
+// leaves that open, and ONNX Runtime passes over NaNs.
+Value extreme(Emit& g, std::string_view op, Value x, const std::optional<Ints>& dims, bool keepdim);
 
 }  // namespace oe::lower::red
