@@ -27,7 +27,9 @@ Value elu(Emit& g, Value x, double alpha, double scale, double input_scale) {
     if (input_scale == 1) {
       y = g.node("Elu", {v}, attributes);
     } else {
-      Value low = g.node("Elu", {pw::mul(g, v, pw::num(g, input_scale, v))}, attributes);
+      Value low = pw::mul(g, v, pw::num(g, input_scale, v));
+      low = input_scale > 0 ? g.node("Elu", {low}, attributes)
+                            : pw::mul(g, pw::expm1(g, low), pw::num(g, alpha, v));
       y = pw::where(g, pw::greater(g, v, pw::num(g, 0, v)), v, low);
     }
     return scale == 1 ? y : pw::mul(g, y, pw::num(g, scale, y));

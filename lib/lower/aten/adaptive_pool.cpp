@@ -41,15 +41,6 @@ Value averaging_matrix(Emit& g, const Int& length, const Int& out, DType t) {
   return where(g, outside, g.number(0, t), weight);
 }
 
-// Averages one axis by a matrix product.
-Value average_axis(Emit& g, Value x, int64_t rank, int64_t axis, const Int& length,
-                   const Int& out) {
-  Value m = averaging_matrix(g, length, out, g.dtype(x));
-  if (axis == rank - 2) return matmul(g, transpose(g, m, {1, 0}), x);
-  Value y = matmul(g, swap(g, x, rank, axis, rank - 1), m);
-  return swap(g, y, rank, axis, rank - 1);
-}
-
 }  // namespace
 
 Value nn::adaptive_avg(Emit& g, Value x, Dims out, size_t n) {
@@ -80,7 +71,7 @@ Value nn::adaptive_avg(Emit& g, Value x, Dims out, size_t n) {
   for (int64_t a : axes) lengths.push_back(dim(g, x, a));
   for (size_t i = n; i-- > 0;) {
     if (out[i].known && lengths[i].known && *out[i].known == *lengths[i].known) continue;
-    x = average_axis(g, x, rank, axes[i], lengths[i], out[i]);
+    x = weigh_axis(g, x, rank, axes[i], averaging_matrix(g, lengths[i], out[i], g.dtype(x)));
   }
   return x;
 }

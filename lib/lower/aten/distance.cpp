@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "lib/lower/aten/nn_build.h"
+#include "lib/lower/aten/reduce.h"
 #include "lib/lower/lowering.h"
 
 namespace oe::lower {
@@ -18,7 +19,8 @@ Value norm(Emit& g, Value x, double p, int64_t axis, bool keepdims) {
     Value nonzero = g.cast(g.node("Not", {g.node("Equal", {x, num(g, 0, x)})}), g.dtype(x));
     return reduce(g, "ReduceSum", nonzero, {axis}, keepdims);
   }
-  if (std::isinf(p)) return reduce(g, p > 0 ? "ReduceMax" : "ReduceMin", a, {axis}, keepdims);
+  if (std::isinf(p))
+    return red::extreme(g, p > 0 ? "ReduceMax" : "ReduceMin", a, Ints{axis}, keepdims);
   Value sum = reduce(g, "ReduceSum", g.node("Pow", {a, num(g, p, x)}), {axis}, keepdims);
   return g.node("Pow", {sum, num(g, 1 / p, x)});
 }

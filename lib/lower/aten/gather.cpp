@@ -84,12 +84,12 @@ Value nonzero_static(Emit& g, Value x, const Int& size, int64_t fill) {
   return joined(g, {cut(g, all, 0, known(0), size), more}, 0);
 }
 
-Value one_hot(Emit& g, Value x, int64_t classes) {
-  Value depth = g.i64(classes);
-  if (classes < 0)
+Value one_hot(Emit& g, Value x, const Int& classes) {
+  Value depth = g.to_value(classes);
+  if (classes.known.value_or(0) < 0)
     depth = add(g, g.node("ReduceMax", {flat(g, x)}, {{"keepdims", int64_t{0}}}), g.i64(1));
-  Value y = g.node("OneHot", {x, depth, g.i64s({0, 1})}, {{"axis", int64_t{-1}}});
-  return with_rank(y, g.rank(x) + 1);
+  Value y = g.node("OneHot", {at_least_1d(g, x), depth, g.i64s({0, 1})}, {{"axis", int64_t{-1}}});
+  return g.rank(x) > 0 ? with_rank(y, g.rank(x) + 1) : squeezed(g, with_rank(y, 2), {0});
 }
 
 constexpr auto nonzero_lambda = [](Emit& g, Value x) { return nonzero(g, x); };
@@ -115,7 +115,7 @@ constexpr Lowering table[] = {
     op("aten::nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor",
        [](Emit& g, Value x, Int size, int64_t fill) { return nonzero_static(g, x, size, fill); }),
     op("aten::one_hot(Tensor self, int num_classes=-1) -> Tensor",
-       [](Emit& g, Value x, int64_t classes) { return one_hot(g, x, classes); }),
+       [](Emit& g, Value x, Int classes) { return one_hot(g, x, classes); }),
 };
 
 }  // namespace

@@ -74,6 +74,12 @@ Value reduce(Emit& g, std::string_view op, Value x, const Ints& axes, bool keepd
 
 Value matmul(Emit& g, Value a, Value b) { return g.node("MatMul", {a, b}); }
 
+Value weigh_axis(Emit& g, Value x, int64_t rank, int64_t axis, Value m) {
+  if (axis == rank - 2) return matmul(g, transpose(g, m, {1, 0}), x);
+  Value y = matmul(g, swap(g, x, rank, axis, rank - 1), m);
+  return swap(g, y, rank, axis, rank - 1);
+}
+
 Dims to_dims(const Ints& v) {
   Dims d;
   for (int64_t i : v) d.push_back(known(i));
@@ -163,8 +169,8 @@ bool narrow_float(DType t) { return t == DType::Float16 || t == DType::BFloat16;
 
 Value reduction(Emit& g, Value loss, int64_t kind) {
   if (kind == 0) return loss;
-  if (kind == 1) return red::mean(g, loss, std::nullopt, false);
-  return reduce(g, "ReduceSum", loss, {}, false);
+  return kind == 1 ? red::mean(g, loss, std::nullopt, false)
+                   : reduce(g, "ReduceSum", loss, {}, false);
 }
 
 }  // namespace oe::lower::nn

@@ -32,6 +32,8 @@ Values split(Emit& g, Value x, int64_t axis, const Ints& sizes);
 // ReduceSum, ReduceMean, ReduceMax ...; empty axes: all of them.
 Value reduce(Emit& g, std::string_view op, Value x, const Ints& axes, bool keepdims = true);
 Value matmul(Emit& g, Value a, Value b);
+// Every vector along `axis` of x times m: [L, o] makes o elements of L.
+Value weigh_axis(Emit& g, Value x, int64_t rank, int64_t axis, Value m);
 
 // --- integers that may be computed
 inline Int known(int64_t v) { return {v, nullptr}; }

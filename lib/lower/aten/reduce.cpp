@@ -1,6 +1,8 @@
 // Sums, means, products, extremes and counts over axes.
 #include "lib/lower/aten/reduce.h"
 
+#include <limits>
+
 #include "lib/lower/aten/pointwise.h"
 #include "lib/lower/lowering.h"
 
@@ -55,6 +57,16 @@ Value mean(Emit& g, Value x, const std::optional<Ints>& dims, bool keepdim) {
   return g.cast(pw::div(g, sum, count(g, x, dims, c)), g.dtype(x));
 }
 
+Value extreme(Emit& g, std::string_view op, Value x, const std::optional<Ints>& dims,
+              bool keepdim) {
+  Value y = reduce(g, op, x, dims, keepdim);
+  if (!is_float(g.dtype(x))) return y;
+  Value nans = g.cast(g.node("IsNaN", {x}), DType::Int32);
+  nans->type.shape = x->type.shape;
+  Value any = pw::to_bool(g, reduce(g, "ReduceMax", nans, dims, keepdim));
+  return pw::where(g, any, pw::num(g, std::numeric_limits<double>::quiet_NaN(), y), y);
+}
+
 }  // namespace red
 
 namespace {
@@ -78,20 +90,27 @@ Value product(Emit& g, Value x, const MaybeInts& dims, bool keepdim) {
 Value ordered(Emit& g, Value x) { return g.dtype(x) == DType::Bool ? g.cast(x, DType::Int32) : x; }
 
 Value extreme(Emit& g, std::string_view op, Value x, const MaybeInts& dims, bool keepdim) {
-  return reduce(g, op, ordered(g, x), dims, keepdim);
+  return red::extreme(g, op, ordered(g, x), dims, keepdim);
 }
 
-// The first place of the extreme along an axis; without an axis, in the flattened tensor.
+// The first place of the extreme along an axis, which a NaN is in both directions.
+Value place_along(Emit& g, std::string_view op, Value x, int64_t axis, bool keepdim) {
+  const ir::Attributes attributes{{"axis", axis}, {"keepdims", int64_t{keepdim}}};
+  Value at = g.node(op, {x}, attributes);
+  if (!is_float(g.dtype(x))) return at;
+  Value nans = g.cast(g.node("IsNaN", {x}), DType::Int32);
+  Value any = g.node("ReduceMax", {nans, g.i64s({axis})}, {{"keepdims", int64_t{keepdim}}});
+  return pw::where(g, pw::to_bool(g, any), g.node("ArgMax", {nans}, attributes), at);
+}
+
+// Without an axis the place is that in the flattened tensor.
 Value place(Emit& g, std::string_view op, Value x, const std::optional<int64_t>& dim,
             bool keepdim) {
   x = ordered(g, x);
-  const auto flat = [&] { return g.node("Reshape", {x, g.i64s({-1})}); };
-  if (!dim || g.rank(x) == 0) {
-    Value at = g.node(op, {flat()}, {{"axis", int64_t{0}}, {"keepdims", int64_t{0}}});
-    if (!keepdim || g.rank(x) == 0) return at;
-    return g.node("Reshape", {at, g.i64s(Ints(static_cast<size_t>(g.rank(x)), 1))});
-  }
-  return g.node(op, {x}, {{"axis", g.axis(x, *dim)}, {"keepdims", int64_t{keepdim}}});
+  if (dim && g.rank(x) > 0) return place_along(g, op, x, g.axis(x, *dim), keepdim);
+  Value at = place_along(g, op, g.node("Reshape", {x, g.i64s({-1})}), 0, false);
+  if (!keepdim || g.rank(x) == 0) return at;
+  return g.node("Reshape", {at, g.i64s(Ints(static_cast<size_t>(g.rank(x)), 1))});
 }
 
 template <FixedString Reduce, FixedString Arg>

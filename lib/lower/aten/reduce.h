@@ -15,5 +15,8 @@ std::optional<int64_t> known_count(const Emit& g, Value x, const std::optional<I
 Value count(Emit& g, Value x, const std::optional<Ints>& dims, DType t);
 // The mean, in x's type; of nothing it is NaN.
 Value mean(Emit& g, Value x, const std::optional<Ints>& dims, bool keepdim);
+// ReduceMax or ReduceMin of any type but bool. A NaN is the result wherever there is one: ONNX
+// leaves that open, and ONNX Runtime passes over NaNs.
+Value extreme(Emit& g, std::string_view op, Value x, const std::optional<Ints>& dims, bool keepdim);
 
 }  // namespace oe::lower::red

@@ -93,51 +93,90 @@ Value resize(Emit& g, Value x, const Planes& p, ir::Attributes attributes) {
 
 // --- nearest
 
+// How PyTorch picks elements. Its kernel for small images copies or doubles pixels wherever the
+// sizes allow it, whatever factor led there: 1.2 * 4 = 4 copies, but 1.2 * 3 x 200 does not.
+struct Picking {
+  bool exact;
+  bool in_double;
+  std::optional<bool> small;  // nothing: depends on sizes known at run time only
+};
+
+Picking picking(const Planes& p, bool exact, bool in_double) {
+  if (exact || p.size() != 2) return {exact, in_double, false};
+  if (!p[0].out.known || !p[1].out.known) return {exact, in_double, std::nullopt};
+  return {exact, in_double, *p[0].out.known + *p[1].out.known <= 128};
+}
+
+// The multiple (1 or 2) a factor may come to without being it; 0 if none.
+int64_t multiple(const Plane& p) {
+  if (!p.scale) return 0;
+  if (*p.scale > 1 && *p.scale < 1.5) return 1;
+  return *p.scale > 2 && *p.scale < 2.5 ? 2 : 0;
+}
+
+std::vector<int64_t> fixed_indices(const Plane& p, int64_t in, int64_t out, const Picking& k) {
+  const int64_t m = multiple(p);
+  if (k.small != true || m == 0 || out != m * in)
+    return nearest_indices(in, out, p.scale, k.exact, k.in_double);
+  std::vector<int64_t> r;
+  for (int64_t i = 0; i < out; ++i) r.push_back(i / m);
+  return r;
+}
+
 // Does Resize (asymmetric, floor, float32) take the same elements?
-bool resize_agrees(const Plane& p, bool in_double) {
+bool resize_agrees(const Plane& p, const Picking& k) {
   const auto factor = exact_factor(p);
   if (!factor) return false;
   const float f = *factor;
   auto same = [&](int64_t in, int64_t out) {
-    const auto torch = nearest_indices(in, out, p.scale, false, in_double);
+    const auto torch = fixed_indices(p, in, out, k);
     for (int64_t i = 0; i < out; ++i)
       if (std::min(static_cast<int64_t>(std::floor(static_cast<float>(i) / f)), in - 1) != torch[i])
         return false;
     return true;
   };
   if (p.in.known && p.out.known) return same(*p.in.known, *p.out.known);
-  if (!p.scale || p.in.known) return false;
+  if (!p.scale || p.in.known || (multiple(p) != 0 && k.small != false)) return false;
   const int64_t longest = 2048;  // a longer axis only adds elements at its end
   return same(longest, static_cast<int64_t>(static_cast<double>(longest) * *p.scale));
 }
 
-Value computed_indices(Emit& g, const Plane& p, bool exact, DType t) {
-  Value at = g.cast(iota(g, p.out), t);
-  if (exact) at = add(g, at, g.number(0.5, t));
+Value computed_indices(Emit& g, const Planes& planes, const Plane& p, const Picking& k) {
+  const DType t = k.in_double ? DType::Double : DType::Float;
+  Value position = iota(g, p.out), at = g.cast(position, t);
+  if (k.exact) at = add(g, at, g.number(0.5, t));
   Value in = g.cast(g.to_value(p.in), t);
   Value s = p.scale ? g.number(1 / *p.scale, t) : div(g, in, g.cast(g.to_value(p.out), t));
   Value index = g.node("Floor", {mul(g, at, s)});
-  return g.cast(g.node("Min", {index, sub(g, in, g.number(1, t))}), DType::Int64);
+  index = g.cast(g.node("Min", {index, sub(g, in, g.number(1, t))}), DType::Int64);
+  const int64_t m = multiple(p);
+  if (m == 0 || k.small == false) return index;
+  Value special = g.node("Equal", {g.to_value(p.out), g.to_value(mul(g, p.in, known(m)))});
+  if (!k.small) {
+    Value total = g.to_value(add(g, planes[0].out, planes[1].out));
+    special = g.node("And", {special, g.node("Less", {total, g.i64(129)})});
+  }
+  return where(g, special, m == 1 ? position : div(g, position, g.i64(m)), index);
 }
 
 Value nearest(Emit& g, Value x, const Planes& p, bool exact) {
-  const bool in_double = g.dtype(x) == DType::Double;
   const DType t = g.dtype(x);
+  const Picking k = picking(p, exact, t == DType::Double);
   const int64_t first = g.rank(x) - static_cast<int64_t>(p.size());
   bool agrees = !exact && (t == DType::Float || narrow_float(t));
-  for (const Plane& plane : p) agrees = agrees && resize_agrees(plane, in_double);
+  for (const Plane& plane : p) agrees = agrees && resize_agrees(plane, k);
   if (agrees)
     return resize(g, x, p,
                   {{"mode", std::string("nearest")},
                    {"coordinate_transformation_mode", std::string("asymmetric")},
                    {"nearest_mode", std::string("floor")}});
   for (size_t i = 0; i < p.size(); ++i) {
-    if (p[i].in.known && p[i].out.known && *p[i].in.known == *p[i].out.known && !p[i].scale)
-      continue;
-    Value index =
-        p[i].in.known && p[i].out.known
-            ? g.i64s(nearest_indices(*p[i].in.known, *p[i].out.known, p[i].scale, exact, in_double))
-            : computed_indices(g, p[i], exact, in_double ? t : DType::Float);
+    const Plane& plane = p[i];
+    const bool fixed = plane.in.known && plane.out.known;
+    if (fixed && *plane.in.known == *plane.out.known && !plane.scale) continue;
+    const bool decided = fixed && (k.small || multiple(plane) == 0);
+    Value index = decided ? g.i64s(fixed_indices(plane, *plane.in.known, *plane.out.known, k))
+                          : computed_indices(g, p, plane, k);
     x = gather(g, x, index, first + static_cast<int64_t>(i));
   }
   return x;
@@ -162,7 +201,8 @@ Value weighted(Emit& g, Value x, const Planes& p, Interpolation kind, bool align
     return by_weights(g, x, p, kind, align_corners);
   if (antialias)
     throw Unsupported("antialiased interpolation between sizes known only at run time");
-  if (!factors) return by_taps(g, x, p, kind, align_corners);
+  // ONNX Runtime resizes double in float32.
+  if (!factors || t == DType::Double) return by_taps(g, x, p, kind, align_corners);
   ir::Attributes a{{"mode", std::string(kind == Interpolation::Linear ? "linear" : "cubic")},
                    {"coordinate_transformation_mode",
                     std::string(align_corners ? "align_corners" : "half_pixel")}};

@@ -44,12 +44,7 @@ Value by_weights(Emit& g, Value x, const Planes& p, Interpolation kind, bool ali
     const int64_t axis = first + static_cast<int64_t>(i);
     if (in == out && !p[i].scale) continue;
     Value w = floats(g, t, {out, in}, weights(kind, in, out, align_corners, p[i].scale));
-    if (axis == rank - 2) {
-      x = matmul(g, w, x);
-      continue;
-    }
-    Value y = matmul(g, swap(g, x, rank, axis, rank - 1), transpose(g, w, {1, 0}));
-    x = swap(g, y, rank, axis, rank - 1);
+    x = weigh_axis(g, x, rank, axis, transpose(g, w, {1, 0}));
   }
   return x;
 }

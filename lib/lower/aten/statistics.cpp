@@ -74,7 +74,7 @@ Value vector_norm(Emit& g, Value x, double p, const MaybeInts& dims, bool keepdi
   if (p == 2) return reduce(g, "ReduceL2", x, dims, keepdim);
   if (p == 1) return reduce(g, "ReduceL1", x, dims, keepdim);
   if (std::isinf(p))
-    return reduce(g, p > 0 ? "ReduceMax" : "ReduceMin", pw::abs(g, x), dims, keepdim);
+    return red::extreme(g, p > 0 ? "ReduceMax" : "ReduceMin", pw::abs(g, x), dims, keepdim);
   if (p == 0) {
     Value nonzero = g.cast(pw::to_bool(g, x), g.dtype(x));
     return reduce(g, "ReduceSum", nonzero, dims, keepdim);
@@ -92,7 +92,7 @@ Value matrix_norm(Emit& g, Value x, double order, const Ints& dims, bool keepdim
   const bool rows = std::isinf(order);
   Value sums = reduce(g, "ReduceL1", x, Ints{pair[rows ? 1 : 0]}, true);
   Value norm =
-      reduce(g, order > 0 ? "ReduceMax" : "ReduceMin", sums, Ints{pair[rows ? 0 : 1]}, true);
+      red::extreme(g, order > 0 ? "ReduceMax" : "ReduceMin", sums, Ints{pair[rows ? 0 : 1]}, true);
   return keepdim ? norm : g.node("Squeeze", {norm, g.i64s(pair)});
 }
 
