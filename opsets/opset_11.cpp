@@ -288,6 +288,41 @@ void loop(Rewriter& r, ir::Node& n) {
   r.keep();
 }
 
+// Before 11 the branches of an If have one shape, for shape inference and for ONNX Runtime's buffers.
+// Where they do not, each branch's result goes through a Reshape whose target inference cannot tell:
+// the shape it has anyway, and zero times the condition.
+void hide_shapes(Rewriter& r, ir::Node& n) {
+  const auto* a = n.attributes.get<std::shared_ptr<ir::Graph>>("then_branch");
+  const auto* b = n.attributes.get<std::shared_ptr<ir::Graph>>("else_branch");
+  if (!a || !b) throw NotExpressible{};
+  Value nothing = nullptr;
+  for (size_t i = 0; i < n.outputs.size(); ++i) {
+    const Shape &x = (*a)->outputs[i]->type.shape, &y = (*b)->outputs[i]->type.shape;
+    const auto told = [](const Dim& d, const Dim& e) {
+      return d.is_number() && e.is_number() && d.number == e.number;
+    };
+    if (x && y && std::equal(x->begin(), x->end(), y->begin(), y->end(), told)) continue;
+    if (!nothing)
+      nothing = r.op("Mul", {r.cast(n.input(0), DType::Int64), r.i64(0)}, {},
+                     r.ranked(DType::Int64, 0));
+    for (const auto& graph : {*a, *b}) {
+      ir::Model& m = r.model();
+      Value v = graph->outputs[i];
+      const ir::Type sizes = r.ranked(DType::Int64, 1);
+      Value shape = m.new_value(v->name + "_shape", sizes);
+      Value computed = m.new_value(v->name + "_computed_shape", sizes);
+      Value out = m.new_value(v->name + "_result", ir::Type::tensor(v->type.dtype, v->type.shape));
+      graph->nodes.push_back(ir::make_node(m, v->name + "_Shape", "Shape", {v}, {shape}));
+      graph->nodes.push_back(
+          ir::make_node(m, v->name + "_Add", "Add", {shape, nothing}, {computed}));
+      graph->nodes.push_back(
+          ir::make_node(m, v->name + "_Reshape", "Reshape", {v, computed}, {out}));
+      graph->outputs[i] = out;
+    }
+  }
+  r.keep();
+}
+
 void scan(Rewriter& r, ir::Node& n) {
   for (const char* name : {"scan_input_axes", "scan_output_axes"})
     if (const auto* axes = n.attributes.get<Ints>(name))
@@ -319,7 +354,7 @@ constexpr Row rows[] = {
     rewrite("GatherND", flat_gather_nd),
     rewrite("Gemm", gemm),
     rewrite("Hardmax", wrap_axes),
-    same("If"),
+    rewrite("If", hide_shapes),
     rewrite("LogSoftmax", wrap_axes),
     rewrite("Loop", loop),
     same("LpPool"),

@@ -377,7 +377,8 @@ Sym Executor::make_output(const OpInfo& op, const std::vector<Sym>& args, PerWor
     if (folded) {
       for (const Sym& a : args)
         if (a.is(K::Tensor) && !read(a.tensor)->name.empty()) {
-          v->name = read(a.tensor)->name;
+          // Not the plain name: that one holds the state_dict's numbers.
+          v->name = read(a.tensor)->name + "_" + op.base.substr(op.base.find("::") + 2);
           break;
         }
     } else if (node) {

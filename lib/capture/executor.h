@@ -146,6 +146,10 @@ class Executor {
   std::vector<Sym> call_in_place(const OpInfo& op, const std::vector<Sym>& args);
   std::vector<Sym> call_out(const OpInfo& op, const std::vector<Sym>& args);
   void alias_outputs(const OpInfo& op, const std::vector<Sym>& args, std::vector<Sym>& outputs);
+  TensorValuePtr choose(const Sym& cond, const TensorValuePtr& a, const TensorValuePtr& b,
+                        const TensorValue& like);
+  void refresh(StorageCell& s);
+  void write_choice(StorageCell& s);
   // From now on either may be the other.
   static void entangle(Cell& a, Cell& b);
   void check_write(const Cell& c);

@@ -474,6 +474,10 @@ void Executor::run_node(JitNode* n, Frame& f) {
     case prim::Exit: {
       const bool enter = n->kind() == prim::Enter;
       const Sym manager = get(n->input(0), f);
+      const std::string cls = n->input(0)->type()->repr_str();
+      if (cls.find("autocast") != std::string::npos)
+        refuse("OE4060", "an autocast region chooses element types while it runs",
+               "export the model without autocast, converted to the type it should compute in");
       if (manager.is(Sym::Kind::Object) && !manager.object->type->is_module()) {
         std::vector<Sym> args = {manager};
         if (!enter) args.insert(args.end(), 3, Sym::none());

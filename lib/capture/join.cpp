@@ -341,6 +341,36 @@ PerWorld Joiner::pick(const PerWorld& a, const PerWorld& b) const {
   return c;
 }
 
+// Ties the merged tensor to what it may be: a tensor that the branches found, which a later write
+// has to reach, or one that an inner choice or loop may have found.
+void Joiner::choose(const Sym& merged, const Frozen& a, const Frozen& b) {
+  StorageCell& s = *merged.tensor->storage;
+  auto choice = std::make_shared<Choice>();
+  choice->cond = cond;
+  for (const Frozen* f : {&a, &b}) {
+    if (!f->sym.tensor || f->content_only) continue;
+    const auto& storage = f->sym.tensor->storage;
+    if (storage->serial < scope_start && f->sym.tensor->serial < scope_start) {
+      (f == &a ? choice->a : choice->b) = f->sym.tensor;
+      (f == &a ? choice->a_version : choice->b_version) = storage->version;
+      continue;
+    }
+    if (storage->serial < scope_start) Executor::entangle(s, *storage);  // a view made inside
+    for (const auto& other : storage->entangled)
+      if (auto cell = other.lock(); cell && cell->serial < scope_start) Executor::entangle(s, *cell);
+    for (auto c = storage->choice; c;) {
+      std::shared_ptr<const Choice> next;
+      for (const auto& h : {c->a, c->b})
+        if (h) {
+          if (h->storage->serial < scope_start) Executor::entangle(s, *h->storage);
+          if (h->storage->choice) next = h->storage->choice;
+        }
+      c = next;
+    }
+  }
+  if (choice->a || choice->b) s.choice = std::move(choice);
+}
+
 Sym Joiner::leaf(const Frozen& a, const Frozen& b) {
   const bool a_unset = a.sym.is(K::Uninitialized), b_unset = b.sym.is(K::Uninitialized);
   const Frozen& known = a_unset ? b : a;
@@ -363,10 +393,7 @@ Sym Joiner::leaf(const Frozen& a, const Frozen& b) {
         if (!d.is_number()) d = Dim::unknown();
     t->recorded = ex.recorder().add_output(node, std::move(type));
     Sym s = ex.fresh_tensor(t);
-    for (const Frozen* f : {&a, &b})
-      if (f->sym.tensor && f->sym.tensor->storage->serial < scope_start) {
-        Executor::entangle(*s.tensor->storage, *f->sym.tensor->storage);
-      }
+    choose(s, a, b);
     return s;
   }
   if (!a_unset && !b_unset && known.sym.is(K::Bool) && a.sym.is_constant_number() &&
@@ -581,10 +608,14 @@ bool Slot::tie(uint64_t loop_start, const Frozen& end) {
     ties.push_back(c);
     found = true;
   };
-  auto add_all = [&](const std::shared_ptr<Cell>& c) {
-    add(c);
-    for (const auto& other : c->entangled) add(other.lock());
-  };
+  std::function<void(const std::shared_ptr<StorageCell>&)> add_all =
+      [&](const std::shared_ptr<StorageCell>& c) {
+        add(c);
+        for (const auto& other : c->entangled) add(other.lock());
+        if (c->choice)
+          for (const auto& h : {c->choice->a, c->choice->b})
+            if (h) add_all(h->storage);
+      };
   if (end.sym.tensor && !end.content_only) add_all(end.sym.tensor->storage);
   if (end.sym.sequence) add_all(end.sym.sequence->storage);
   return found;

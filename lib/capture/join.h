@@ -65,6 +65,7 @@ struct Joiner {
 
  private:
   Sym leaf(const Frozen& a, const Frozen& b);
+  void choose(const Sym& merged, const Frozen& a, const Frozen& b);
   Sym sequence_leaf(const Frozen& a, const Frozen& b);
   bool open_lists(Frozen& a, Frozen& b);
   void inside(size_t branch, const std::function<void()>& f);

@@ -175,8 +175,9 @@ const OpInfo* find_twin(const c10::FunctionSchema& schema, const std::string& ba
     if (s.arguments().size() != count || s.is_mutable()) continue;
     bool same = true;
     for (size_t i = 0; i < count && same; ++i)
+      // The written argument is `self` where the twin may have `input`.
       same = *s.arguments()[i].type() == *schema.arguments()[i].type() &&
-             s.arguments()[i].name() == schema.arguments()[i].name();
+             (i == 0 || s.arguments()[i].name() == schema.arguments()[i].name());
     if (!same) continue;
     if (s.overload_name() == schema.overload_name()) return &op_info(*candidate);
     if (!same_types) same_types = &op_info(*candidate);

@@ -83,10 +83,15 @@ struct Cell : std::enable_shared_from_this<Cell> {
   virtual void restore(const Cell& saved) = 0;
 };
 
+// What a kept If chose: the tensor `a` where the condition holds, else `b`. null: the branch made
+// a tensor that nothing else refers to.
+struct Choice;
+
 // A storage: every view of it reads its base and writes back into it.
 struct StorageCell : Cell {
   TensorValuePtr base;
   uint64_t version = 0;  // never reused, so that a cached read is never mistaken
+  std::shared_ptr<const Choice> choice;  // set when it is another tensor in one of the branches
 
   std::shared_ptr<Cell> copy() const override { return std::make_shared<StorageCell>(*this); }
   void restore(const Cell& s) override { *this = static_cast<const StorageCell&>(s); }
@@ -174,6 +179,12 @@ struct SequenceValue {
   program::Value* recorded = nullptr;
   // Stands for the elements' memory, so that writing what may be one of them is refused.
   std::shared_ptr<StorageCell> storage = std::make_shared<StorageCell>();
+};
+
+struct Choice {
+  Sym cond;
+  std::shared_ptr<TensorHandle> a, b;
+  uint64_t a_version = 0, b_version = 0;  // of their storages, when the base was last brought up to date
 };
 
 struct ListCell : Cell {

@@ -45,7 +45,61 @@ std::string base_of(const std::string& name) { return name.substr(0, name.find('
 
 }  // namespace
 
+// `a` where the condition holds, else `b`; the type is that of `like`.
+TensorValuePtr Executor::choose(const Sym& cond, const TensorValuePtr& a, const TensorValuePtr& b,
+                                const TensorValue& like) {
+  if (concrete_ >= 0) return concrete_bool(cond, static_cast<size_t>(concrete_)) ? a : b;
+  const Sym out = kept_branches(
+      cond, [&](size_t k) { return std::vector<Sym>{fresh_tensor(k == 0 ? a : b)}; },
+      {false, false}, true)->at(0);
+  auto v = std::make_shared<TensorValue>(*read(out.tensor));
+  v->ranked = like.ranked;
+  v->axes = like.axes;
+  if (v->recorded) v->recorded->type = recorder_.type_of(*v);
+  return v;
+}
+
+// A tensor that a branch chose follows what was written to the ones it may be.
+void Executor::refresh(StorageCell& s) {
+  if (!s.choice) return;
+  const Choice c = *s.choice;
+  const auto version = [&](const std::shared_ptr<TensorHandle>& h) {
+    if (!h) return uint64_t{0};
+    refresh(*h->storage);
+    return h->storage->version;
+  };
+  const uint64_t a = version(c.a), b = version(c.b);
+  if (a == c.a_version && b == c.b_version) return;
+  touch(s);
+  s.base = choose(c.cond, a == c.a_version ? s.base : read(c.a), b == c.b_version ? s.base : read(c.b),
+                  *s.base);
+  s.version = next_version_++;
+  auto now = std::make_shared<Choice>(c);
+  now->a_version = a;
+  now->b_version = b;
+  s.choice = std::move(now);
+}
+
+// A write to it is a write to the one it is.
+void Executor::write_choice(StorageCell& s) {
+  if (!s.choice) return;
+  auto now = std::make_shared<Choice>(*s.choice);
+  const TensorValuePtr v = s.base;
+  if (now->a) {
+    const TensorValuePtr old = read(now->a);
+    write(now->a, choose(now->cond, v, old, *old));
+    now->a_version = now->a->storage->version;
+  }
+  if (now->b) {
+    const TensorValuePtr old = read(now->b);
+    write(now->b, choose(now->cond, old, v, *old));
+    now->b_version = now->b->storage->version;
+  }
+  s.choice = std::move(now);
+}
+
 TensorValuePtr Executor::read(const std::shared_ptr<TensorHandle>& h) {
+  refresh(*h->storage);
   if (h->cached && h->cached_version == h->storage->version) return h->cached;
   TensorValuePtr v;
   if (!h->parent) {
@@ -112,6 +166,7 @@ void Executor::write(const std::shared_ptr<TensorHandle>& h, TensorValuePtr v) {
     touch(*h->storage);
     h->storage->base = mended;
     h->storage->version = next_version_++;
+    write_choice(*h->storage);
     v = mended;
   } else {
     TensorValuePtr parent = read(h->parent);
