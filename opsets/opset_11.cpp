@@ -311,7 +311,10 @@ void hide_shapes(Rewriter& r, ir::Node& n) {
       const ir::Type sizes = r.ranked(DType::Int64, 1);
       Value shape = m.new_value(v->name + "_shape", sizes);
       Value computed = m.new_value(v->name + "_computed_shape", sizes);
-      Value out = m.new_value(v->name + "_result", ir::Type::tensor(v->type.dtype, v->type.shape));
+      // Rank and nothing else: what is said here is checked against the other branch.
+      Shape open;
+      if (v->type.shape) open = std::vector<Dim>(v->type.shape->size(), Dim::unknown());
+      Value out = m.new_value(v->name + "_result", ir::Type::tensor(v->type.dtype, open));
       graph->nodes.push_back(ir::make_node(m, v->name + "_Shape", "Shape", {v}, {shape}));
       graph->nodes.push_back(
           ir::make_node(m, v->name + "_Add", "Add", {shape, nothing}, {computed}));

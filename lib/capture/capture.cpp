@@ -177,6 +177,7 @@ void add_state_outputs(Executor& ex, const Options& o, Captured& out, Diagnostic
 struct Attempt {
   Captured captured;
   std::unordered_map<size_t, std::string> dead;
+  size_t dropped = 0;  // branches that ran in no world
   Diagnostics diagnostics;
 };
 
@@ -210,8 +211,28 @@ Attempt run(const torch_io::Loaded& m, const torch_io::ExampleInputs& inputs, co
   add_state_outputs(ex, o, a.captured, a.diagnostics);
   a.captured.assumptions = ex.assumptions();
   a.dead = ex.dead_worlds();
+  a.dropped = ex.dropped_branches();
   prune(a.captured.program);
   return a;
+}
+
+// A branch that no world could run may ask for more than they have: once more with a larger one.
+void try_larger(Attempt& a, const torch_io::Loaded& m, const torch_io::ExampleInputs& inputs,
+                const Options& o, const std::vector<DynamicAxis>& axes,
+                std::vector<std::vector<int64_t>>& sizes) {
+  for (const int64_t base : {16, 64}) {
+    if (a.dropped == 0 || axes.empty()) return;
+    std::vector<int64_t> large;
+    for (size_t i = 0; i < axes.size(); ++i)
+      large.push_back(std::clamp(2 * axes[i].example + base + static_cast<int64_t>(i), axes[i].low,
+                                 axes[i].high));
+    std::vector<std::vector<int64_t>> more = sizes;
+    more.push_back(large);
+    Attempt b = run(m, inputs, o, axes, more);
+    if (b.dropped >= a.dropped || b.dead.contains(more.size() - 1)) continue;
+    a = std::move(b);
+    sizes = std::move(more);
+  }
 }
 
 }  // namespace
@@ -252,6 +273,7 @@ Captured capture(const torch_io::Loaded& m, const torch_io::ExampleInputs& input
     }
     const bool larger_died = a.dead.contains(1) && other != example;
     if ((!larger_died && unproven.empty()) || round + 1 >= std::max<size_t>(most, 1)) {
+      try_larger(a, m, inputs, o, axes, sizes);
       for (size_t i : unproven) {
         std::string why;
         for (const auto& [w, message] : a.dead)

@@ -77,6 +77,8 @@ class Executor {
   const std::vector<std::string>& assumptions() const { return assumptions_; }
   // Worlds the model refused, with the reason; world 0 is never among them.
   const std::unordered_map<size_t, std::string>& dead_worlds() const { return dead_; }
+  // How many branches could be run with none of the worlds.
+  size_t dropped_branches() const { return dropped_.size(); }
   // Buffers and attributes of the model that the run has written.
   std::vector<std::string> written_state() const;
   // The tensors among them with their state_dict names.

@@ -148,7 +148,7 @@ const std::unordered_map<std::string, AxisRule>& rules() {
         {"upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "upsample_linear1d",
          "upsample_bilinear2d", "upsample_bicubic2d", "upsample_trilinear3d",
          "_upsample_nearest_exact1d", "_upsample_nearest_exact2d", "_upsample_nearest_exact3d",
-         "__interpolate"});
+         "__interpolate", "max_unpool2d", "max_unpool3d"});
     add(AxisRule::Pad,
         {"pad", "constant_pad_nd", "reflection_pad1d", "reflection_pad2d", "reflection_pad3d",
          "replication_pad1d", "replication_pad2d", "replication_pad3d", "_pad_circular"});
