@@ -301,6 +301,8 @@ void hide_shapes(Rewriter& r, ir::Node& n) {
     const auto told = [](const Dim& d, const Dim& e) {
       return d.is_number() && e.is_number() && d.number == e.number;
     };
+    if (x && y && x->size() != y->size())
+      throw NotExpressible{"needs opset 11 or later for branches of different ranks"};
     if (x && y && std::equal(x->begin(), x->end(), y->begin(), y->end(), told)) continue;
     if (!nothing)
       nothing = r.op("Mul", {r.cast(n.input(0), DType::Int64), r.i64(0)}, {},

@@ -545,7 +545,10 @@ bool Executor::open_list_call(const OpInfo& op, const std::vector<Sym>& args,
     list.open = Sym{};
     list.items.clear();
   } else if (name == "reverse") {
-    if (is_sequence(list.open)) return false;
+    if (is_sequence(list.open)) {
+      set_open(list, backwards(list.open), {});
+      return true;
+    }
     set_open(list,
              each_column(list.open,
                          [&](const Sym& t, size_t) {
