@@ -38,12 +38,18 @@ def text_of(name, source, sections):
 
 
 def run(golden, cases, opsets):
-    """[(result, message)] of (source, sections) pairs."""
+    """[(result, message)] of (source, sections, compiled) triples."""
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         file, report = folder / "reduce.test", folder / "report.json"
-        file.write_text("# candidates\n\n" + "".join(text_of(str(i), *c) for i, c in enumerate(cases)))
-        subprocess.run([golden, "--python", sys.executable, "--opsets", opsets, "--report", report, file],
+        file.write_text("# candidates\n\n" + "".join(text_of(str(i), *c[:2]) for i, c in enumerate(cases)))
+        for i, c in enumerate(cases):
+            torch.jit.save(c[2], folder / f"{i}.pt")
+        # Stands for the Python step: the models are made already.
+        step = folder / "step"
+        step.write_text(f'#!/bin/sh\ncp {folder}/*.pt "$3"\n')
+        step.chmod(0o755)
+        subprocess.run([golden, "--python", step, "--opsets", opsets, "--report", report, file],
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
         results = {r["name"]: (r["result"], r["message"]) for r in json.loads(report.read_text())}
     return [results.get(str(i), ("none", "")) for i in range(len(cases))]
@@ -206,7 +212,7 @@ def without_inputs(source, sections):
 
 
 class Valid:
-    """Whether LibTorch runs a candidate, and its results do not jump: else a failure means nothing."""
+    """Compiles a candidate, and says None where LibTorch does not run it or its results jump."""
 
     def __init__(self, folder):
         self.scripted, self.count = Scripted(folder), 0
@@ -216,14 +222,16 @@ class Valid:
         try:
             model = self.scripted.compile(source, f"candidate_{self.count}")
             for values in arguments_of(sections):
-                moves = [torch.Generator().manual_seed(k) for k in range(2)]
-                results = self.scripted.run(model, values)
-                moved = [self.scripted.run(model, [move(v, g) for v in values]) for g in moves]
+                copies = lambda: [v.clone() if isinstance(v, torch.Tensor) else v for v in values]
+                results = self.scripted.run(model, copies())
+                self.scripted.run(model, copies(), strict=True)
+                moved = [self.scripted.run(model, [move(v, torch.Generator().manual_seed(k)) for v in copies()])
+                         for k in range(2)]
                 if not tame(results) or not all(close(results, m) for m in moved):
-                    return False
-            return True
+                    return None
+            return model
         except Exception:  # whatever it is, the candidate is none
-            return False
+            return None
 
 
 def move(v, generator):
@@ -262,7 +270,11 @@ def reduce(golden, source, sections, opsets, wanted=None, rounds=200, say=print)
 
 def reduce_in(folder, golden, source, sections, opsets, wanted, rounds, say):
     valid = Valid(folder)
-    result, message = run(golden, [(source, sections)], opsets)[0]
+    model = valid(source, sections)
+    if model is None:
+        say("LibTorch does not run it, or its results jump", file=sys.stderr)
+        return None
+    result, message = run(golden, [(source, sections, model)], opsets)[0]
     if result not in ("wrong", "refused"):
         return None
     wanted = wanted or signature(result, message)
@@ -276,15 +288,16 @@ def reduce_in(folder, golden, source, sections, opsets, wanted, rounds, say):
             batch = []
             for c in found:
                 tried.add((c[0], tuple(c[1])))
-                if valid(*c):
-                    batch.append(c)
+                model = valid(*c)
+                if model is not None:
+                    batch.append((*c, model))
                 if len(batch) == 30:
                     break
             if not batch:
                 break
             for c, r in zip(batch, run(golden, batch, opsets)):
                 if hit is None and signature(*r) == wanted:
-                    hit, message = c, r[1]
+                    hit, message = c[:2], r[1]
         if not hit:
             break
         source, sections = hit
