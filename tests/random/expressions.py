@@ -426,7 +426,7 @@ class Expressions:
                 raise Stuck
             before, after = r.choice([0, 1, 2]), r.choice([0, 1, -1 if isinstance(shape[-1], int) and shape[-1] > 1 else 0])
             d = shape[-1] + before + after if isinstance(shape[-1], int) else self.fresh_dim()
-            value = self.float_literal() if t.dtype in FLOATING else self.int_literal()
+            value = self.float_literal() if t.dtype in FLOATING else f"{self.int_literal()}.0"
             return f"F.pad({name}, [{before}, {after}], value={value})", Tensor(t.dtype, shape[:-1] + (d,))
 
         def repeated():

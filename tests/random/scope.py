@@ -71,6 +71,7 @@ class Shared:
         self.rng = rng
         self.counter = 0
         self.functions = []  # source of free functions
+        self.helpers = []    # what can be called again: (callee, argument types, its Part or None, result types)
         self.parts = []      # Part objects: the model's classes, main first
         self.budget = 0      # statements still wanted; nested blocks spend it too
 

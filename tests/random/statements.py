@@ -66,11 +66,13 @@ class Function(Scope, Expressions, Views):
             text, dims = self.resized(name, t)
         else:
             text = self.tensor(t.dtype, dims, 3)
+        if text == name:
+            raise Stuck
+        if (self.blocks or self.loops) and text in self.vars and self.chance(0.9):
+            text += ".clone()"  # else every write that follows may go to either tensor
         self.emit(f"{name} = {text}")
         self.vars[name] = Tensor(t.dtype, tuple(dims))
         self.readonly.discard(name)
-        if text == name:
-            raise Stuck
 
     def resized(self, name, t):
         """A tensor of the same rank with another size on one axis."""
@@ -137,11 +139,9 @@ class Function(Scope, Expressions, Views):
     def write_in_place(self):
         name, t = self.tensor_named(writable=True)
         text = self.in_place(name, t)
-        assigns = " += " in text or " -= " in text or " |= " in text
-        if assigns and not name.startswith("self.") and name in self.frozen:
-            raise Stuck
-        if assigns and "[" not in name and name in self.frozen:
-            raise Stuck
+        if any(sign in text for sign in (" += ", " -= ", " |= ")):
+            if name in self.frozen or isinstance(self.vars.get(name.split("[")[0]), Tuple):
+                raise Stuck
         self.emit(text)
 
     def write_view(self):
@@ -380,7 +380,8 @@ class Function(Scope, Expressions, Views):
 
     def loop_body(self, kept, names, first=None):
         """The block of a loop; `names`: what it binds; `first`: writes the opening lines."""
-        frozen, pinned, index_of = set(self.frozen), set(self.pinned), dict(self.index_of)
+        frozen, pinned = set(self.frozen), set(self.pinned)
+        index_of = {i: d for i, d in self.index_of.items() if i not in names}
         loose = [n for n, t in kept.items() if isinstance(t, Tensor) and t.rank and n not in self.pinned
                  and n not in self.frozen]
         growing = self.rng.sample(loose, 1) if loose and self.chance(0.2) else []
@@ -563,18 +564,16 @@ class Function(Scope, Expressions, Views):
         found = [(n, t) for n, t in self.vars.items()
                  if isinstance(t, (Tensor, Number, Dict, Tuple)) or (isinstance(t, List) and n not in self.pinned)]
         arguments = [self.tensor_named()] + [self.pick(found) for _ in range(r.choice([0, 1, 1, 2]))]
-        known = [h for h in getattr(shared, "helpers", []) if h[2] is None or h[2] is self.part]
+        known = [h for h in shared.helpers if h[2] is None or h[2] is self.part]
         for callee, kinds, owner, results in r.sample(known, len(known)):
             picks = [[n for n, t in found + self.tensors() if t == k] for k in kinds]
             if all(picks) and self.chance(0.6):
                 return self.emit_call(callee, [r.choice(p) for p in picks], results)
-        how = r.choice(["function", "method", "module", "module"])
+        how = r.choice(["function", "method", "module", "module"]) if self.part else "function"
         name = self.fresh({"function": "helper", "method": "method", "module": "part"}[how])
         part = self.part if how == "method" else None
         if how == "module":
             part = Part(name.capitalize())
-            shared.parts.append(part)
-            self.part.children.append((name, part.name))
         inner = Function(shared, part, self.level + 1)
         if part:
             inner.attributes(fresh=how == "module")
@@ -604,10 +603,11 @@ class Function(Scope, Expressions, Views):
             shared.functions.append("\n".join(lines))
         else:
             part.methods.append("\n".join("    " + line for line in lines))
+        if how == "module":
+            shared.parts.append(part)
+            self.part.children.append((name, part.name))
         callee = name if how == "function" else f"self.{name}"
-        # Sizes that only the callee can name are new names here.
-        helpers = getattr(shared, "helpers", [])
-        shared.helpers = helpers + [(callee, kinds, None if how == "function" else self.part, results)]
+        shared.helpers.append((callee, kinds, None if how == "function" else self.part, results))
         self.emit_call(callee, [n for n, _ in arguments], results)
         if self.chance(0.4):
             self.emit_call(callee, [n for n, _ in arguments], results)

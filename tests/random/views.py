@@ -93,6 +93,8 @@ class Views:
                 parts.append(text)
                 shape.append(dim)
         shape += t.shape[axis:]
+        if parts == ["..."]:
+            parts = [":", "..."]  # x[...] alone is no TorchScript
         return ", ".join(parts), tuple(shape)
 
     def view(self, text, t):
@@ -246,7 +248,7 @@ class Views:
             return made(f"{text}.unfold({a}, 2, 1)", shape[:a] + (d - 1,) + shape[a + 1:] + (2,))
 
         def same():
-            return made(f"{text}{r.choice(['.detach()', '[...]', '.view_as(' + text + ')', '.contiguous()'])}",
+            return made(f"{text}{r.choice(['.detach()', '.view_as(' + text + ')', '.contiguous()', '[:, ...]' if rank else '.detach()'])}",
                         shape)
 
         return self.choose([(6, subscript), (2, select), (1.5, narrow), (2, transpose), (1, permute),

@@ -35,16 +35,15 @@ using namespace oe::golden;
 
 namespace {
 
-constexpr unsigned kSecondsPerFile = 1200;
-
 struct Arguments {
   std::vector<std::string> paths;
   std::string filter, python, opsets, ort_lib;
   fs::path work;  // of this run: models made by Python, results of children
   int jobs = 1;
-  size_t from = 0;      // a child that takes up a file behind a crash
-  std::string results;  // a child writes what it did here
-  std::string report;   // JSON: what came of every case
+  unsigned seconds = 600;  // for one case
+  size_t from = 0;         // a child that takes up a file behind a crash
+  std::string results;     // a child writes what it did here
+  std::string report;      // JSON: what came of every case
   bool bless = false;
 };
 
@@ -140,6 +139,7 @@ Totals run_file(const Arguments& a, const fs::path& file) {
     const Case& c = cases[i];
     if (!wanted(c)) continue;
     journal.write("at", std::to_string(i));
+    alarm(a.seconds);
     Outcome outcome;
     try {
       outcome = run_case(c, module_of(c, made, i), s, t.reached);
@@ -211,6 +211,7 @@ class Parent {
                                      "--filter",  a_.filter,
                                      "--opsets",  a_.opsets,
                                      "--ort-lib", a_.ort_lib,
+                                     "--seconds", std::to_string(a_.seconds),
                                      "--work",    a_.work.string()};
     if (a_.bless) args.push_back("--bless");
     std::vector<char*> argv;
@@ -302,6 +303,7 @@ int main(int argc, char** argv) {
   app.add_option("--filter", a.filter, "only cases whose label contains this text");
   app.add_option("--opsets", a.opsets, "such as 9,18; default: all");
   app.add_option("--jobs", a.jobs, "files at a time");
+  app.add_option("--seconds", a.seconds, "a case that takes longer is ended, and has failed");
   app.add_option("--python", a.python, "interpreter for `-- python` cases");
   app.add_option("--ort-lib", a.ort_lib, "ONNX Runtime's library");
   app.add_flag("--bless", a.bless, "rewrite the pinned text");
@@ -317,7 +319,6 @@ int main(int argc, char** argv) {
   Totals t;
   try {
     if (child) {
-      alarm(kSecondsPerFile);
       run_file(a, a.paths.at(0));
       return 0;
     }
