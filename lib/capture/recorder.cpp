@@ -105,6 +105,7 @@ void Recorder::remember_axes(const TensorValue& t) {
     if (!t.axes[i].is_static()) sources_.back().try_emplace(t.axes[i].id, t.recorded, i);
 }
 
+// Sizes that agree in all worlds name nothing: x[:5] has as many rows as x until there are more.
 std::string Recorder::symbol_name(const TensorValue& t, size_t axis) const {
   for (const Symbol& s : symbols_)
     if (s.axis_id == t.axes[axis].id) return s.name;
