@@ -83,10 +83,14 @@ struct Cell : std::enable_shared_from_this<Cell> {
   virtual void restore(const Cell& saved) = 0;
 };
 
+struct Alternative;
 // A storage: every view of it reads its base and writes back into it.
 struct StorageCell : Cell {
   TensorValuePtr base;
   uint64_t version = 0;  // never reused, so that a cached read is never mistaken
+  // What this tensor is under which condition; and the storages that may be this one (aliases.cpp).
+  std::vector<std::shared_ptr<const Alternative>> alternatives;
+  std::vector<std::weak_ptr<StorageCell>> dependents;
 
   std::shared_ptr<Cell> copy() const override { return std::make_shared<StorageCell>(*this); }
   void restore(const Cell& s) override { *this = static_cast<const StorageCell&>(s); }
@@ -105,7 +109,8 @@ struct TensorHandle : Cell {
   std::shared_ptr<StorageCell> storage;
   std::shared_ptr<TensorHandle> parent;  // null: the whole storage
   std::shared_ptr<const ViewStep> step;
-  TensorValuePtr cached;  // content at `cached_version`
+  std::shared_ptr<TensorHandle> anchor;  // the same place, which views of this one start from
+  TensorValuePtr cached;                 // content at `cached_version`
   uint64_t cached_version = 0;
 
   std::shared_ptr<Cell> copy() const override { return std::make_shared<TensorHandle>(*this); }
@@ -174,6 +179,13 @@ struct SequenceValue {
   program::Value* recorded = nullptr;
   // Stands for the elements' memory, so that writing what may be one of them is refused.
   std::shared_ptr<StorageCell> storage = std::make_shared<StorageCell>();
+};
+
+// A storage is the memory that `handle` looks at, when the guard is `when`.
+struct Alternative {
+  Sym guard;
+  bool when = true;
+  std::shared_ptr<TensorHandle> handle;
 };
 
 struct ListCell : Cell {
