@@ -511,10 +511,9 @@ std::vector<Sym> Executor::call_operator(const OpInfo& op, const std::vector<Sym
           },
           {false, false}, true);
     }
-  if (op.outs) return call_out(op, args);
-  if (op.written >= 0) return call_in_place(op, args);
-  if (op.schema->is_mutable())
-    refuse("OE4016", op.base + " changes its arguments in a way that is not supported");
+  std::vector<Sym> out;
+  if (writing_call(op, args, out)) return out;
+  if (op.base == "aten::as_strided") return {as_strided(op, args)};
   int length = -1;
   if (n && n->outputs().size() == 1) {
     const auto& uses = n->output()->uses();
@@ -522,7 +521,7 @@ std::vector<Sym> Executor::call_operator(const OpInfo& op, const std::vector<Sym
       length = static_cast<int>(uses[0].user->outputs().size());
   }
   if (length < 0 && cuts_dynamic_axis(op, args)) return {open_split(op, args)};
-  std::vector<Sym> out = apply(op, args, length);
+  out = apply(op, args, length);
   alias_outputs(op, args, out);
   return out;
 }

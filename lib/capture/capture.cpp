@@ -161,13 +161,11 @@ void add_state_outputs(Executor& ex, const Options& o, Captured& out, Diagnostic
   const auto written = ex.written_state();
   if (written.empty()) return;
   if (o.state == State::Outputs) {
-    for (const auto& [name, value] : ex.written_tensors()) {
-      out.program.outputs.push_back({name, ex.to_arg(value)});
-    }
+    for (const auto& [name, value] : written) OutputBuilder(ex, out, d).add(value, name);
     return;
   }
   std::string names;
-  for (const std::string& n : written) names += (names.empty() ? "" : ", ") + n;
+  for (const auto& [name, value] : written) names += (names.empty() ? "" : ", ") + name;
   d.report({"OE2202", Severity::Note, "",
             "the model writes its own state in forward (" + names +
                 "); each call of the ONNX file starts from the saved state",

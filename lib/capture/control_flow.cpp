@@ -84,9 +84,6 @@ struct Outcome {
   }
 };
 
-// A handle's cached content is not state.
-bool stateful(const Cell& c) { return !dynamic_cast<const TensorHandle*>(&c); }
-
 bool ends_in_raise(const torch::jit::Block* b) {
   for (const torch::jit::Node* n : b->nodes())
     if (n->kind() == c10::prim::RaiseException) return true;
@@ -148,6 +145,7 @@ std::optional<std::vector<Sym>> Executor::kept_branches(
     const Sym& cond, const std::function<std::vector<Sym>(size_t)>& run,
     std::array<bool, 2> raises, bool permissive) {
   const uint64_t start = Cell::next_serial();
+  const auto first_value = static_cast<int>(recorder_.program().values.size());
   std::vector<int> branch(worlds_, -1);
   uint64_t mask[2] = {0, 0};
   for (size_t w = 0; w < worlds_; ++w)
@@ -168,8 +166,7 @@ std::optional<std::vector<Sym>> Executor::kept_branches(
       in_scope(out[k].block.get(), [&] {
         in_worlds(active_, real_ & mask[k], [&] {
           for (const Sym& s : run(k)) out[k].results.push_back(freeze(s));
-          for (const auto& c : changed_cells())
-            if (stateful(*c)) out[k].changed.emplace_back(c, freeze_cell(*c));
+          for (const auto& c : changed_cells()) out[k].changed.emplace_back(c, freeze_cell(*c));
         });
       });
     } catch (const Raised& r) {
@@ -200,7 +197,7 @@ std::optional<std::vector<Sym>> Executor::kept_branches(
   node->args = {to_arg(cond)};
   node->origin = here();
   for (Outcome& o : out) node->blocks.push_back(std::move(o.block));
-  Joiner joiner{*this, node, cond, branch, start, permissive || tails_ >= kTails};
+  Joiner joiner{*this, node, cond, branch, start, permissive || tails_ >= kTails, first_value};
   std::vector<Sym> results;
   std::vector<std::pair<std::shared_ptr<Cell>, Sym>> contents;
   try {
@@ -236,7 +233,11 @@ void Executor::kept_loop(JitNode* n, Frame& f, int64_t first, Sym trip, Sym cond
       runs |= uint64_t{1} << w;
 
   std::vector<Slot> locals(carried.size());
-  for (size_t i = 0; i < carried.size(); ++i) locals[i].init = freeze(carried[i]);
+  for (size_t i = 0; i < carried.size(); ++i) {
+    locals[i].init = freeze(carried[i]);
+    locals[i].unused = body->inputs()[i + 1]->uses().empty();
+  }
+  const auto first_value = static_cast<int>(recorder_.program().values.size());
   std::vector<std::pair<std::shared_ptr<Cell>, Slot>> cells;
   Frozen go_on;
   std::unique_ptr<program::Block> block;
@@ -258,19 +259,33 @@ void Executor::kept_loop(JitNode* n, Frame& f, int64_t first, Sym trip, Sym cond
             index.c = PerWorld::constant(int64_t{0});
             index = apply1("aten::add.int", {index, Sym::of(first)});
           }
+          const Sym round = apply1("aten::eq.int", {index, Sym::of(first)});
           std::vector<Sym> params = {index};
-          for (Slot& s : locals) params.push_back(s.enter(*this, block.get()));
+          std::vector<Slot*> slots;
+          for (Slot& s : locals) {
+            params.push_back(s.enter(*this, block.get(), round));
+            slots.push_back(&s);
+          }
           for (auto& [cell, slot] : cells)
-            if (slot.kind != Slot::Kind::Same) set_cell(*cell, slot.enter(*this, block.get()));
+            if (slot.kind != Slot::Kind::Same) {
+              set_cell(*cell, slot.enter(*this, block.get(), round));
+              slots.push_back(&slot);
+            }
+          tie_wandering(slots);
           std::vector<Sym> results = run_block(body, params, f);
           std::vector<Frozen> ends;
           for (const Sym& s : results) ends.push_back(freeze(s));
           for (size_t i = 0; i < locals.size(); ++i)
             ends[i + 1] = locals[i].conform(*this, ends[i + 1]);
           std::vector<std::pair<std::shared_ptr<Cell>, Frozen>> contents;
-          for (const auto& c : changed_cells())
-            if (stateful(*c)) contents.emplace_back(c, freeze_cell(*c));
+          for (const auto& c : changed_cells()) contents.emplace_back(c, freeze_cell(*c));
 
+          std::vector<std::pair<Slot*, const Frozen*>> noted;
+          for (size_t i = 0; i < locals.size(); ++i) noted.emplace_back(&locals[i], &ends[i + 1]);
+          for (auto& [cell, slot] : cells)
+            for (const auto& [c, content] : contents)
+              if (c == cell) noted.emplace_back(&slot, &content);
+          changed |= note_ends(noted, first_value);
           go_on = ends[0];
           returns.push_back(to_arg(ends[0].sym));
           for (size_t i = 0; i < locals.size(); ++i) {
@@ -310,6 +325,10 @@ void Executor::kept_loop(JitNode* n, Frame& f, int64_t first, Sym trip, Sym cond
   }
   block->returns = std::move(returns);
 
+  Sym none = apply1("aten::le.int", {trip, Sym::of(int64_t{0})});
+  if (cond.taint != Taint::Constant || !cond.c.at(0).toBool())
+    none = apply1("aten::__or__.bool", {none, apply1("aten::__not__", {cond})});
+
   // The values after the loop: every world runs it to its end, unrecorded.
   std::vector<std::vector<Frozen>> ends(worlds_);
   std::vector<std::vector<std::pair<std::shared_ptr<Cell>, Frozen>>> cell_ends(worlds_);
@@ -333,8 +352,7 @@ void Executor::kept_loop(JitNode* n, Frame& f, int64_t first, Sym trip, Sym cond
             now.assign(out.begin() + 1, out.end());
           }
           for (const Sym& s : now) ends[w].push_back(freeze(s));
-          for (const auto& c : changed_cells())
-            if (stateful(*c)) cell_ends[w].emplace_back(c, freeze_cell(*c));
+          for (const auto& c : changed_cells()) cell_ends[w].emplace_back(c, freeze_cell(*c));
         });
       });
     } catch (const Unreachable&) {
@@ -354,10 +372,12 @@ void Executor::kept_loop(JitNode* n, Frame& f, int64_t first, Sym trip, Sym cond
   program::Node* node = recorder_.record("prim::Loop", std::move(args), here());
   node->blocks.push_back(std::move(block));
   std::vector<Sym> results;
+  std::vector<Slot*> slots;
   for (size_t i = 0; i < locals.size(); ++i) {
+    slots.push_back(&locals[i]);
     std::vector<const Frozen*> finals;
     for (size_t w = 0; w < worlds_; ++w) finals.push_back(ends[w].empty() ? nullptr : &ends[w][i]);
-    results.push_back(locals[i].leave(*this, node, finals));
+    results.push_back(locals[i].leave(*this, node, finals, none));
   }
   for (auto& [cell, slot] : cells) {
     if (slot.kind == Slot::Kind::Same) continue;
@@ -368,8 +388,10 @@ void Executor::kept_loop(JitNode* n, Frame& f, int64_t first, Sym trip, Sym cond
         if (c == cell) found = &content;
       finals.push_back(found ? found : &slot.init);  // no iteration: as it was
     }
-    set_cell(*cell, slot.leave(*this, node, finals));
+    set_cell(*cell, slot.leave(*this, node, finals, none));
+    slots.push_back(&slot);
   }
+  tie_wandering(slots);
   set(n, f, std::move(results));
 }
 

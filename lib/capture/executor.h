@@ -4,9 +4,13 @@
 //   interpreter.cpp   functions, blocks, nodes that are no operators
 //   calls.cpp         operators: run in every world, type, record or fold
 //   axes.cpp          which axes of a result are static
-//   views.cpp         reading and writing through views; in-place and out= operators
+//   views.cpp         reading and writing through views; which results share memory
+//   write_back.cpp    the inverse of every view operator
+//   in_place.cpp      in-place and out= operators
+//   aliases.cpp       tensors that are one or another, depending on a branch or an iteration
 //   containers.cpp    lists, dicts, tuples, strings, objects
 //   open_lists.cpp    lists whose length is not known at export
+//   state.cpp         which attributes of the model the run has changed
 //   join.cpp          values of two branches, or of a loop's start and end, made one
 //   control_flow.cpp  If and Loop: taken, unrolled or kept
 #pragma once
@@ -79,10 +83,8 @@ class Executor {
   const std::unordered_map<size_t, std::string>& dead_worlds() const { return dead_; }
   // How many branches could be run with none of the worlds.
   size_t dropped_branches() const { return dropped_.size(); }
-  // Buffers and attributes of the model that the run has written.
-  std::vector<std::string> written_state() const;
-  // The tensors among them with their state_dict names.
-  std::vector<std::pair<std::string, Sym>> written_tensors();
+  // Buffers and attributes of the model that the run has changed, with their state_dict names.
+  std::vector<std::pair<std::string, Sym>> written_state();
 
  private:
   using JitNode = torch::jit::Node;
@@ -142,20 +144,37 @@ class Executor {
 
   // --- views.cpp
   void write(const std::shared_ptr<TensorHandle>& h, TensorValuePtr v);
-  TensorValuePtr write_back(const TensorHandle& h, const TensorValuePtr& parent,
-                            const TensorValuePtr& v);
-  TensorValuePtr conform(const Sym& v, const TensorValuePtr& target);
-  std::vector<Sym> call_in_place(const OpInfo& op, const std::vector<Sym>& args);
-  std::vector<Sym> call_out(const OpInfo& op, const std::vector<Sym>& args);
+  // Where views of `h` start: its place in the chain, whatever metadata operators do to `h` later.
+  std::shared_ptr<TensorHandle> anchor(const std::shared_ptr<TensorHandle>& h);
+  // `h` becomes another way to look at memory: that of `as`.
+  void look_as(const std::shared_ptr<TensorHandle>& h, const TensorHandle& as);
   void alias_outputs(const OpInfo& op, const std::vector<Sym>& args, std::vector<Sym>& outputs);
-  TensorValuePtr choose(const Sym& cond, const TensorValuePtr& a, const TensorValuePtr& b,
-                        const TensorValue& like);
-  void refresh(StorageCell& s);
-  void write_choice(StorageCell& s);
   // From now on either may be the other.
   static void entangle(Cell& a, Cell& b);
   void check_write(const Cell& c);
   void restride(TensorValue& v, const TensorValue& like);
+  Sym as_strided(const OpInfo& op, const std::vector<Sym>& args);
+
+  // --- write_back.cpp
+  TensorValuePtr write_back(const TensorHandle& h, const TensorValuePtr& parent,
+                            const TensorValuePtr& v);
+  TensorValuePtr write_back_by_places(const ViewStep& step, const Sym& parent, const Sym& v);
+  struct Piece {
+    Sym axis, start, end;
+  };
+  std::optional<Piece> piece_of(const ViewStep& step, const Sym& parent);
+
+  // --- in_place.cpp
+  // True when the operator writes one of its arguments; its outputs are in `out`.
+  bool writing_call(const OpInfo& op, const std::vector<Sym>& args, std::vector<Sym>& out);
+  TensorValuePtr conform(const Sym& v, const TensorValuePtr& target);
+  Sym cast_like(const Sym& v, const TensorValuePtr& like);
+  std::vector<Sym> call_twin(const OpInfo& op, const std::vector<Sym>& args, const Sym& target);
+  std::vector<Sym> call_in_place(const OpInfo& op, const std::vector<Sym>& args);
+  std::vector<Sym> call_out(const OpInfo& op, const std::vector<Sym>& args);
+  std::vector<Sym> call_with_statistics(const OpInfo& op, const std::vector<Sym>& args);
+  void embedding_renorm(const std::vector<Sym>& args);
+  void fill_diagonal(const Sym& target, const Sym& value, bool wrap);
 
   // --- containers.cpp
   // True when the node was a container operation; its outputs are in `out`.
@@ -204,6 +223,22 @@ class Executor {
   Sym tied(Sym element, const Sym& content);
   static std::shared_ptr<StorageCell> storage_of(const Sym& s);  // of a tensor or a sequence
 
+  // --- aliases.cpp
+  // `m` is the tensor at `h` when the guard is `when`.
+  void may_be(const Sym& m, const Sym& guard, bool when, const TensorHandle& h);
+  static void entangle_all(StorageCell& a, StorageCell& b);
+  TensorValuePtr shaped_as(const TensorValuePtr& v, const TensorValue& target,
+                           const Alternative& a);
+  void conditionally(const Sym& guard, bool when, const std::function<void()>& f);
+  void propagate(const std::shared_ptr<StorageCell>& s);
+  void relate_slot(Slot& s, const Sym& m, const Sym& guard);
+  void tie_wandering(const std::vector<Slot*>& slots);
+  // What the ends of a loop's body are in the next iteration; true when that was not known yet.
+  bool note_ends(const std::vector<std::pair<Slot*, const Frozen*>>& slots, int first_value);
+
+  // --- state.cpp
+  bool as_saved(const Sym& now, const c10::IValue& saved);
+
   // --- scopes: state changes that can be taken back
   struct Scope {
     uint64_t start = 0;  // serial of the first cell made inside
@@ -233,6 +268,7 @@ class Executor {
   friend struct Slot;
   friend Form common_form(Executor&, const std::vector<Sample>&);
   friend std::optional<Frozen> opened(Executor&, const Frozen&, Form, const Sample&);
+  friend bool same_place(Executor&, const TensorHandle&, const TensorHandle&);
   friend bool identical(Executor&, const Frozen&, const Frozen&);
   friend bool same_structure(Executor&, const Frozen&, const Frozen&);
   friend Sym rebuild(Executor&, const Frozen&, std::vector<Sym>);
@@ -271,6 +307,8 @@ class Executor {
   int concrete_ = -1;  // >= 0: every condition is taken as in this world, nothing is recorded
   int tails_ = 0;      // kept Ifs around the running node that hold what follows them too
   uint64_t next_version_ = 1;
+  std::unordered_set<const StorageCell*> spreading_;            // a write to them is on its way
+  std::vector<std::pair<const program::Value*, bool>> guards_;  // conditions known to hold
   std::vector<Scope> scopes_;
   std::vector<std::string> assumptions_;
   // Branches that no world could run when their If was recorded, with the reason.
@@ -291,7 +329,6 @@ class Executor {
   std::unordered_map<const void*, std::vector<std::shared_ptr<StorageCell>>> by_memory_;
   std::vector<c10::IValue> kept_alive_;  // constants whose address is their identity in wrapped_
   std::vector<std::shared_ptr<ObjectCell>> model_objects_;
-  std::unordered_set<std::string> written_attributes_;
 };
 
 }  // namespace oe::capture

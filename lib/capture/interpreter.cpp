@@ -393,9 +393,6 @@ void Executor::run_node(JitNode* n, Frame& f) {
       change(*object.object);
       const std::string& name = n->s(c10::attr::name);
       object.object->attributes[name] = get(n->input(1), f);
-      if (object.object->object)
-        written_attributes_.insert(object.object->path.empty() ? name
-                                                               : object.object->path + "." + name);
       return;
     }
     case prim::Loop:
@@ -518,29 +515,6 @@ void Executor::run_node(JitNode* n, Frame& f) {
   set(n, f, std::move(out));
 }
 
-std::vector<std::string> Executor::written_state() const {
-  std::vector<std::string> names(written_attributes_.begin(), written_attributes_.end());
-  for (const ModelStorage& m : model_storages_)
-    if (m.cell->version != m.version) names.push_back(m.name);
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  return names;
-}
-
-std::vector<std::pair<std::string, Sym>> Executor::written_tensors() {
-  std::vector<std::pair<std::string, Sym>> out;
-  for (const ModelStorage& m : model_storages_)
-    if (m.cell->version != m.version) out.emplace_back(m.name, fresh_tensor(m.cell->base));
-  for (const auto& cell : model_objects_)
-    for (const auto& [name, value] : cell->attributes) {
-      const std::string path = cell->path.empty() ? name : cell->path + "." + name;
-      if (value.is(Sym::Kind::Tensor) && written_attributes_.contains(path))
-        out.emplace_back(path, value);
-    }
-  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  return out;
-}
-
 // --- scopes
 
 void Executor::touch(Cell& c) {
@@ -563,7 +537,15 @@ void Executor::open_scope() {
 
 std::vector<std::shared_ptr<Cell>> Executor::changed_cells() const {
   std::vector<std::shared_ptr<Cell>> out;
-  for (const auto& [live, saved] : scopes_.back().saved) out.push_back(live);
+  for (const auto& [live, saved] : scopes_.back().saved) {
+    // A tensor is only a way to look at memory: what it read is no state, where it looks is.
+    const auto* now = dynamic_cast<const TensorHandle*>(live.get());
+    const auto* then = dynamic_cast<const TensorHandle*>(saved.get());
+    if (now && now->parent == then->parent && now->step == then->step &&
+        now->storage == then->storage)
+      continue;
+    out.push_back(live);
+  }
   return out;
 }
 

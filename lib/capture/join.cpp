@@ -204,6 +204,10 @@ Frozen Executor::freeze_cell(Cell& c) {
   if (auto* storage = dynamic_cast<StorageCell*>(&c)) {
     f.sym.kind = K::Tensor;
     f.tensor = storage->base;
+  } else if (auto* handle = dynamic_cast<TensorHandle*>(&c)) {
+    f.sym.kind = K::Tensor;
+    f.tensor = read(std::static_pointer_cast<TensorHandle>(c.shared_from_this()));
+    f.sym.tensor = bare_place(*handle);
   } else if (auto* list = dynamic_cast<ListCell*>(&c)) {
     f.sym.kind = K::List;
     f.sym.list = std::static_pointer_cast<ListCell>(c.shared_from_this());
@@ -232,6 +236,8 @@ void Executor::set_cell(Cell& c, const Sym& content) {
   if (auto* storage = dynamic_cast<StorageCell*>(&c)) {
     storage->base = read(content.tensor);
     storage->version = next_version_++;
+  } else if (dynamic_cast<TensorHandle*>(&c)) {
+    look_as(std::static_pointer_cast<TensorHandle>(c.shared_from_this()), *content.tensor);
   } else if (auto* list = dynamic_cast<ListCell*>(&c)) {
     list->items = content.list->items;
     list->open = content.list->open;
@@ -244,6 +250,8 @@ void Executor::set_cell(Cell& c, const Sym& content) {
 
 bool identical(Executor& ex, const Frozen& a, const Frozen& b) {
   if (a.sym.kind != b.sym.kind) return false;
+  if (a.content_only && b.content_only && a.sym.tensor && b.sym.tensor)
+    return same_place(ex, *a.sym.tensor, *b.sym.tensor);
   if (!a.content_only && !b.content_only && identity(a.sym)) {
     if (identity(a.sym) == identity(b.sym)) return true;
     if (!a.tensor) return false;
@@ -341,36 +349,6 @@ PerWorld Joiner::pick(const PerWorld& a, const PerWorld& b) const {
   return c;
 }
 
-// Ties the merged tensor to what it may be: a tensor that the branches found, which a later write
-// has to reach, or one that an inner choice or loop may have found.
-void Joiner::choose(const Sym& merged, const Frozen& a, const Frozen& b) {
-  StorageCell& s = *merged.tensor->storage;
-  auto choice = std::make_shared<Choice>();
-  choice->cond = cond;
-  for (const Frozen* f : {&a, &b}) {
-    if (!f->sym.tensor || f->content_only) continue;
-    const auto& storage = f->sym.tensor->storage;
-    if (storage->serial < scope_start && f->sym.tensor->serial < scope_start) {
-      (f == &a ? choice->a : choice->b) = f->sym.tensor;
-      (f == &a ? choice->a_version : choice->b_version) = storage->version;
-      continue;
-    }
-    if (storage->serial < scope_start) Executor::entangle(s, *storage);  // a view made inside
-    for (const auto& other : storage->entangled)
-      if (auto cell = other.lock(); cell && cell->serial < scope_start) Executor::entangle(s, *cell);
-    for (auto c = storage->choice; c;) {
-      std::shared_ptr<const Choice> next;
-      for (const auto& h : {c->a, c->b})
-        if (h) {
-          if (h->storage->serial < scope_start) Executor::entangle(s, *h->storage);
-          if (h->storage->choice) next = h->storage->choice;
-        }
-      c = next;
-    }
-  }
-  if (choice->a || choice->b) s.choice = std::move(choice);
-}
-
 Sym Joiner::leaf(const Frozen& a, const Frozen& b) {
   const bool a_unset = a.sym.is(K::Uninitialized), b_unset = b.sym.is(K::Uninitialized);
   const Frozen& known = a_unset ? b : a;
@@ -378,6 +356,9 @@ Sym Joiner::leaf(const Frozen& a, const Frozen& b) {
     node->blocks[k]->returns.push_back(unset ? placeholder(ex, known) : leaf_arg(ex, f));
   };
   if (known.tensor) {
+    const TensorHandle *x = a.sym.tensor.get(), *y = b.sym.tensor.get();
+    for (const Merged& m : merged)
+      if (x && y && m.a == x && m.b == y) return m.value;
     TensorValuePtr t = a_unset || b_unset ? std::make_shared<TensorValue>(*known.tensor)
                                           : join_types(ex, *a.tensor, *b.tensor, cond.taint);
     t->taint = join(t->taint, cond.taint);
@@ -393,7 +374,9 @@ Sym Joiner::leaf(const Frozen& a, const Frozen& b) {
         if (!d.is_number()) d = Dim::unknown();
     t->recorded = ex.recorder().add_output(node, std::move(type));
     Sym s = ex.fresh_tensor(t);
-    choose(s, a, b);
+    if (x) relate(s, 0, *x);
+    if (y) relate(s, 1, *y);
+    if (x && y) merged.push_back({x, y, s});
     return s;
   }
   if (!a_unset && !b_unset && known.sym.is(K::Bool) && a.sym.is_constant_number() &&
@@ -598,7 +581,8 @@ void Slot::settle(Executor& ex) {
   for (Slot& s : items) s.settle(ex);
 }
 
-// What the value at the end of the body shares memory with outside of the loop.
+// What a sequence at the end of the body shares elements with outside of the loop; of tensors
+// aliases.cpp keeps track.
 bool Slot::tie(uint64_t loop_start, const Frozen& end) {
   bool found = false;
   auto add = [&](const std::shared_ptr<Cell>& c) {
@@ -608,15 +592,10 @@ bool Slot::tie(uint64_t loop_start, const Frozen& end) {
     ties.push_back(c);
     found = true;
   };
-  std::function<void(const std::shared_ptr<StorageCell>&)> add_all =
-      [&](const std::shared_ptr<StorageCell>& c) {
-        add(c);
-        for (const auto& other : c->entangled) add(other.lock());
-        if (c->choice)
-          for (const auto& h : {c->choice->a, c->choice->b})
-            if (h) add_all(h->storage);
-      };
-  if (end.sym.tensor && !end.content_only) add_all(end.sym.tensor->storage);
+  auto add_all = [&](const std::shared_ptr<Cell>& c) {
+    add(c);
+    for (const auto& other : c->entangled) add(other.lock());
+  };
   if (end.sym.sequence) add_all(end.sym.sequence->storage);
   return found;
 }
@@ -720,13 +699,13 @@ bool Slot::widen(Executor& ex, const Frozen& end) {
   return changed;
 }
 
-Sym Slot::enter(Executor& ex, program::Block* body) {
+Sym Slot::enter(Executor& ex, program::Block* body, const Sym& first) {
   switch (kind) {
     case Kind::Same:
       return init.sym;
     case Kind::Items: {
       std::vector<Sym> out;
-      for (Slot& s : items) out.push_back(s.enter(ex, body));
+      for (Slot& s : items) out.push_back(s.enter(ex, body, first));
       Sym now = rebuild(ex, init, std::move(out));
       // In the first iteration this is what was there before the loop, in later ones it is not.
       if (cell_of(now) && !init.content_only) Executor::entangle(*cell_of(now), *cell_of(init.sym));
@@ -751,10 +730,7 @@ Sym Slot::enter(Executor& ex, program::Block* body) {
     auto t = std::make_shared<TensorValue>(*type);
     t->recorded = parameter(ex.recorder().type_of(*t));
     Sym s = ex.fresh_tensor(t);
-    // In the first iteration this is the tensor from before the loop, in later ones it is not.
-    if (init.sym.tensor && !init.content_only) {
-      Executor::entangle(*s.tensor->storage, *init.sym.tensor->storage);
-    }
+    ex.relate_slot(*this, s, first);
     entangle_ties(*s.tensor->storage);
     return s;
   }
@@ -849,7 +825,8 @@ Frozen in_form(const Frozen& content, const std::vector<Frozen>& items, size_t w
 
 }  // namespace
 
-Sym Slot::leave(Executor& ex, program::Node* node, const std::vector<const Frozen*>& found) const {
+Sym Slot::leave(Executor& ex, program::Node* node,
+                const std::vector<const Frozen*>& found, const Sym& none) {
   // In its own world a list has a length and an optional is there or not: the loop's form for all.
   std::vector<Frozen> formed(found.size());
   std::vector<const Frozen*> finals = found;
@@ -870,7 +847,7 @@ Sym Slot::leave(Executor& ex, program::Node* node, const std::vector<const Froze
   if (kind == Kind::Items) {
     std::vector<Sym> out;
     for (size_t i = 0; i < items.size(); ++i)
-      out.push_back(items[i].leave(ex, node, nth(finals, i)));
+      out.push_back(items[i].leave(ex, node, nth(finals, i), none));
     Sym now = rebuild(ex, init, std::move(out));
     if (cell_of(now) && !init.content_only) Executor::entangle(*cell_of(now), *cell_of(init.sym));
     return now;
@@ -902,9 +879,8 @@ Sym Slot::leave(Executor& ex, program::Node* node, const std::vector<const Froze
       if (own_axes.contains(a.id)) a = ex.fresh_axis(Taint::Data);
     t->recorded = ex.recorder().add_output(node, ex.recorder().type_of(*t));
     Sym s = ex.fresh_tensor(t);
-    if (init.sym.tensor && !init.content_only) {  // the same tensor when the loop ran no iteration
-      Executor::entangle(*s.tensor->storage, *init.sym.tensor->storage);
-    }
+    unused = false;
+    ex.relate_slot(*this, s, none);
     entangle_ties(*s.tensor->storage);
     return s;
   }

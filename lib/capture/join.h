@@ -32,6 +32,11 @@ struct Sample {
   bool stacked = false;
 };
 
+// A copy of where `h` looks, without what was read on the way, which may not be visible later.
+std::shared_ptr<TensorHandle> bare_place(const TensorHandle& h);
+// Both look at the same memory in the same way.
+bool same_place(Executor& ex, const TensorHandle& a, const TensorHandle& b);
+
 // Nothing tells the two apart, so nothing has to be carried.
 bool identical(Executor& ex, const Frozen& a, const Frozen& b);
 
@@ -60,16 +65,30 @@ struct Joiner {
   uint64_t scope_start;     // serial of the first cell made inside the branches
   // Values that differ in kind or length become a Maybe or an open list; else that is a failure.
   bool permissive = false;
+  int first_value = 0;  // id of the first value recorded inside the branches
+
+  struct Merged {
+    const TensorHandle *a, *b;
+    Sym value;
+  };
+  std::vector<Merged> merged = {};  // tensors, by what they are in the branches
+  std::vector<std::pair<Sym, std::shared_ptr<TensorHandle>>> seen[2] = {};  // per branch: made inside it
 
   Sym merge(const Frozen& a, const Frozen& b);
 
  private:
   Sym leaf(const Frozen& a, const Frozen& b);
-  void choose(const Sym& merged, const Frozen& a, const Frozen& b);
   Sym sequence_leaf(const Frozen& a, const Frozen& b);
   bool open_lists(Frozen& a, Frozen& b);
   void inside(size_t branch, const std::function<void()>& f);
   PerWorld pick(const PerWorld& a, const PerWorld& b) const;
+
+  // --- aliases.cpp
+  std::optional<Sym> exported(size_t k, const Sym& number);
+  std::shared_ptr<TensorHandle> exported_place(size_t k, const TensorHandle& h,
+                                               const TensorHandle* root);
+  void relate(const Sym& m, size_t k, const TensorHandle& h,
+              const std::vector<std::pair<Sym, bool>>& inner = {});
 };
 
 // One piece of a loop's state: unchanged, carried, or a container with carried pieces.
@@ -85,6 +104,12 @@ struct Slot {
   std::vector<std::weak_ptr<Cell>> ties;  // outer storages that a value of an iteration may be
   Form reopen = Form::None;  // a list whose length changes: the form it takes, at settle()
   Sample sample;
+  // What a carried tensor is besides what the iteration before made (aliases.cpp).
+  Sym self;                             // inside the body, then after the loop
+  bool unused = false;                  // the body does not look at it
+  std::shared_ptr<TensorHandle> place;  // from the second iteration on: this tensor from outside
+  std::vector<std::shared_ptr<StorageCell>> outer;  // perhaps some view of these
+  bool wanders = false;                             // perhaps another carried one, or itself
 
   // Gives the value at the end of the body the form that this slot has found for it.
   Frozen conform(Executor& ex, const Frozen& end) const;
@@ -93,12 +118,14 @@ struct Slot {
   // Gives what is carried its form before the loop, outside of the body.
   void settle(Executor& ex);
   // The value at the start of an iteration; carried leaves become block parameters.
-  Sym enter(Executor& ex, program::Block* body);
+  // `first` tells the first iteration.
+  Sym enter(Executor& ex, program::Block* body, const Sym& first);
   void initial(Executor& ex, program::Args& args) const;
   void returned(Executor& ex, const Frozen& end, program::Args& returns) const;
   // The value after the loop: carried leaves become outputs of `node`; `finals[w]` is what world w
-  // ended with (null where it did not run).
-  Sym leave(Executor& ex, program::Node* node, const std::vector<const Frozen*>& finals) const;
+  // ended with (null where it did not run). `none` tells whether the loop ran no iteration.
+  Sym leave(Executor& ex, program::Node* node, const std::vector<const Frozen*>& finals,
+            const Sym& none);
 
  private:
   bool widen_tensor(Executor& ex, const TensorValue& end);

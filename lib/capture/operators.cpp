@@ -3,6 +3,7 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 
+#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -185,6 +186,55 @@ const OpInfo* find_twin(const c10::FunctionSchema& schema, const std::string& ba
   return same_types;
 }
 
+// In-place operators whose functional form goes by another name.
+std::string functional_name(const std::string& base) {
+  static const std::unordered_map<std::string, std::string> names = {
+      {"aten::_no_grad_fill_", "aten::fill"},
+      {"aten::_no_grad_zero_", "aten::zero"},
+      {"aten::_no_grad_uniform_", "aten::uniform"},
+      {"aten::_no_grad_normal_", "aten::normal_functional"},
+      {"aten::normal_", "aten::normal_functional"},
+      {"aten::copy_", "aten::fill"}};  // of a number; copying a tensor needs no operator
+  if (auto it = names.find(base); it != names.end()) return it->second;
+  if (base.starts_with("aten::__i")) return "aten::__" + base.substr(9);  // __iand__ -> __and__
+  return base.substr(0, base.size() - 1);
+}
+
+// The functional overload that takes every argument by name and has defaults for the rest. Names
+// of the first one differ (self, input, tensor), and so do kinds of number.
+const OpInfo* find_named_twin(const c10::FunctionSchema& schema, const std::string& base,
+                              size_t count, std::vector<int>& arguments) {
+  auto fits = [](const c10::Argument& from, const c10::Argument& to) {
+    return *from.type() == *to.type() || from.type()->isSubtypeOf(*to.type());
+  };
+  for (const auto& candidate : torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(base))) {
+    const auto& s = candidate->schema();
+    if (s.is_mutable()) continue;
+    std::vector<int> found;
+    std::vector<bool> used(count, false);
+    bool all = true;
+    for (size_t i = 0; i < s.arguments().size() && all; ++i) {
+      const c10::Argument& wanted = s.arguments()[i];
+      int from = -1;
+      for (size_t k = 0; k < count && from < 0; ++k)
+        if (!used[k] && schema.arguments()[k].name() == wanted.name() &&
+            fits(schema.arguments()[k], wanted))
+          from = static_cast<int>(k);
+      if (from < 0 && i < count && !used[i] && !schema.argumentIndexWithName(wanted.name()) &&
+          !s.argumentIndexWithName(schema.arguments()[i].name()) &&
+          fits(schema.arguments()[i], wanted))
+        from = static_cast<int>(i);
+      if (from >= 0) used[static_cast<size_t>(from)] = true;
+      all = from >= 0 || wanted.default_value();
+      found.push_back(from);
+    }
+    if (!all || std::count(used.begin(), used.end(), false)) continue;
+    arguments = std::move(found);
+    return &op_info(*candidate);
+  }
+  return nullptr;
+}
+
 const std::unordered_set<std::string>& metadata_operators() {
   static const std::unordered_set<std::string> names = {
       "aten::unsqueeze_", "aten::squeeze_",  "aten::t_",          "aten::transpose_",
@@ -214,6 +264,7 @@ OpInfo make(const Operator& op) {
   info.outs = static_cast<int>(args.size() - count);
   if (info.outs) {
     info.twin = find_twin(schema, info.base, count);
+    if (!info.twin) info.twin = find_named_twin(schema, info.base, count, info.twin_arguments);
     return info;
   }
   for (size_t i = 0; i < args.size(); ++i)
@@ -223,10 +274,9 @@ OpInfo make(const Operator& op) {
     }
   if (info.written >= 0 && info.base.ends_with("_")) {
     info.metadata_in_place = metadata_operators().contains(info.base);
-    const std::string base = info.base.substr(0, info.base.size() - 1);
+    const std::string base = functional_name(info.base);
     info.twin = find_twin(schema, base, args.size());
-    // normal_ has its functional form under another name.
-    if (!info.twin) info.twin = find_twin(schema, base + "_functional", args.size());
+    if (!info.twin) info.twin = find_named_twin(schema, base, args.size(), info.twin_arguments);
   }
   return info;
 }

@@ -51,11 +51,16 @@ struct OpInfo {
   int written = -1;                // index of the argument an in-place operator writes; -1: none
   int outs = 0;                    // number of trailing out= arguments
   bool metadata_in_place = false;  // unsqueeze_, t_, ...: changes the view, not the elements
-  const OpInfo* twin = nullptr;    // the functional operator with the same leading arguments
+  const OpInfo* twin = nullptr;    // the functional operator that gives the new values
+  // For each parameter of the twin the argument it gets, -1: its default. Empty: one by one.
+  std::vector<int> twin_arguments;
 };
 
 // Cached by operator; the reference stays valid. Throws Failure(Unsupported) for unknown names.
 const OpInfo& op_info(const torch::jit::Operator& op);
 const OpInfo& op_named(const std::string& name_with_overload);
+
+// Whether a result of the operator (named without overload) is a view by the operator's meaning.
+bool is_view_operator(const std::string& base);
 
 }  // namespace oe::capture

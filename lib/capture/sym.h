@@ -83,15 +83,14 @@ struct Cell : std::enable_shared_from_this<Cell> {
   virtual void restore(const Cell& saved) = 0;
 };
 
-// What a kept If chose: the tensor `a` where the condition holds, else `b`. null: the branch made
-// a tensor that nothing else refers to.
-struct Choice;
-
+struct Alternative;
 // A storage: every view of it reads its base and writes back into it.
 struct StorageCell : Cell {
   TensorValuePtr base;
   uint64_t version = 0;  // never reused, so that a cached read is never mistaken
-  std::shared_ptr<const Choice> choice;  // set when it is another tensor in one of the branches
+  // What this tensor is under which condition; and the storages that may be this one (aliases.cpp).
+  std::vector<std::shared_ptr<const Alternative>> alternatives;
+  std::vector<std::weak_ptr<StorageCell>> dependents;
 
   std::shared_ptr<Cell> copy() const override { return std::make_shared<StorageCell>(*this); }
   void restore(const Cell& s) override { *this = static_cast<const StorageCell&>(s); }
@@ -110,7 +109,8 @@ struct TensorHandle : Cell {
   std::shared_ptr<StorageCell> storage;
   std::shared_ptr<TensorHandle> parent;  // null: the whole storage
   std::shared_ptr<const ViewStep> step;
-  TensorValuePtr cached;  // content at `cached_version`
+  std::shared_ptr<TensorHandle> anchor;  // the same place, which views of this one start from
+  TensorValuePtr cached;                 // content at `cached_version`
   uint64_t cached_version = 0;
 
   std::shared_ptr<Cell> copy() const override { return std::make_shared<TensorHandle>(*this); }
@@ -181,10 +181,11 @@ struct SequenceValue {
   std::shared_ptr<StorageCell> storage = std::make_shared<StorageCell>();
 };
 
-struct Choice {
-  Sym cond;
-  std::shared_ptr<TensorHandle> a, b;
-  uint64_t a_version = 0, b_version = 0;  // of their storages, when the base was last brought up to date
+// A storage is the memory that `handle` looks at, when the guard is `when`.
+struct Alternative {
+  Sym guard;
+  bool when = true;
+  std::shared_ptr<TensorHandle> handle;
 };
 
 struct ListCell : Cell {

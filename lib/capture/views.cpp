@@ -1,8 +1,8 @@
 // Reading and writing through views: storages are mutated, tensors are ways to look at them.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty_strided.h>
-#include <c10/core/ScalarType.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "lib/capture/executor.h"
@@ -23,13 +23,13 @@ bool same_view(const at::Tensor& a, const at::Tensor& b) {
          a.storage_offset() == b.storage_offset() && a.scalar_type() == b.scalar_type();
 }
 
-// Views that only regroup the elements, in the same order: undone by reshaping.
-bool regroups(const std::string& base) {
-  for (const char* n :
-       {"view", "reshape", "_reshape_alias", "flatten", "unflatten", "squeeze", "unsqueeze",
-        "view_as", "reshape_as", "ravel", "_unsafe_view", "atleast_1d", "atleast_2d", "atleast_3d"})
-    if (base == std::string("aten::") + n) return true;
-  return false;
+// The axes in the order in which they lie in memory, outermost first.
+std::vector<int64_t> memory_order(const at::Tensor& t) {
+  std::vector<int64_t> order(static_cast<size_t>(t.dim()));
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t a, int64_t b) { return t.stride(a) > t.stride(b); });
+  return order;
 }
 
 // Equal at every size, not only at those that were run.
@@ -41,78 +41,29 @@ bool same_axes(const TensorValue& a, const TensorValue& b) {
                     });
 }
 
-std::string base_of(const std::string& name) { return name.substr(0, name.find('.')); }
-
 }  // namespace
 
-// `a` where the condition holds, else `b`; the type is that of `like`.
-TensorValuePtr Executor::choose(const Sym& cond, const TensorValuePtr& a, const TensorValuePtr& b,
-                                const TensorValue& like) {
-  if (concrete_ >= 0) return concrete_bool(cond, static_cast<size_t>(concrete_)) ? a : b;
-  const Sym out = kept_branches(
-      cond, [&](size_t k) { return std::vector<Sym>{fresh_tensor(k == 0 ? a : b)}; },
-      {false, false}, true)->at(0);
-  auto v = std::make_shared<TensorValue>(*read(out.tensor));
-  v->ranked = like.ranked;
-  v->axes = like.axes;
-  if (v->recorded) v->recorded->type = recorder_.type_of(*v);
-  return v;
-}
-
-// A tensor that a branch chose follows what was written to the ones it may be.
-void Executor::refresh(StorageCell& s) {
-  if (!s.choice) return;
-  const Choice c = *s.choice;
-  const auto version = [&](const std::shared_ptr<TensorHandle>& h) {
-    if (!h) return uint64_t{0};
-    refresh(*h->storage);
-    return h->storage->version;
-  };
-  const uint64_t a = version(c.a), b = version(c.b);
-  if (a == c.a_version && b == c.b_version) return;
-  touch(s);
-  s.base = choose(c.cond, a == c.a_version ? s.base : read(c.a), b == c.b_version ? s.base : read(c.b),
-                  *s.base);
-  s.version = next_version_++;
-  auto now = std::make_shared<Choice>(c);
-  now->a_version = a;
-  now->b_version = b;
-  s.choice = std::move(now);
-}
-
-// A write to it is a write to the one it is.
-void Executor::write_choice(StorageCell& s) {
-  if (!s.choice) return;
-  auto now = std::make_shared<Choice>(*s.choice);
-  const TensorValuePtr v = s.base;
-  if (now->a) {
-    const TensorValuePtr old = read(now->a);
-    write(now->a, choose(now->cond, v, old, *old));
-    now->a_version = now->a->storage->version;
-  }
-  if (now->b) {
-    const TensorValuePtr old = read(now->b);
-    write(now->b, choose(now->cond, old, v, *old));
-    now->b_version = now->b->storage->version;
-  }
-  s.choice = std::move(now);
-}
-
 TensorValuePtr Executor::read(const std::shared_ptr<TensorHandle>& h) {
-  refresh(*h->storage);
   if (h->cached && h->cached_version == h->storage->version) return h->cached;
   TensorValuePtr v;
   if (!h->parent) {
     v = h->storage->base;
+  } else if (h->anchor) {
+    v = read(h->anchor);
   } else {
     TensorValuePtr parent = read(h->parent);
-    if (h->step->op.empty()) {
+    const ViewStep& step = *h->step;
+    if (step.op.starts_with('?'))
+      refuse("OE4026",
+             "what " + step.op.substr(1) + " returned shares memory that was written since",
+             "clone() it before the write");
+    if (step.op.empty()) {
       v = parent;
     } else {
       std::vector<Sym> args = {fresh_tensor(parent)};
-      args.insert(args.end(), h->step->args.begin(), h->step->args.end());
-      Sym out = apply(op_named(h->step->op), args).at(0);
-      if (h->step->output >= 0) out = out.list->items.at(static_cast<size_t>(h->step->output));
+      args.insert(args.end(), step.args.begin(), step.args.end());
+      Sym out = apply(op_named(step.op), args).at(0);
+      if (step.output >= 0) out = out.list->items.at(static_cast<size_t>(step.output));
       v = out.tensor->cached;
     }
   }
@@ -123,7 +74,7 @@ TensorValuePtr Executor::read(const std::shared_ptr<TensorHandle>& h) {
 }
 
 // Functional operators may lay their result out differently from the tensor they stand for; views
-// taken later look at strides, so the base keeps its own.
+// taken later look at strides, so what is written keeps the layout it had.
 void Executor::restride(TensorValue& v, const TensorValue& like) {
   auto mended = [&](const at::Tensor& t, const at::Tensor& l) {
     if (t.sizes() != l.sizes() || t.strides() == l.strides()) return t;
@@ -131,11 +82,10 @@ void Executor::restride(TensorValue& v, const TensorValue& like) {
     r.copy_(t);
     return r;
   };
-  if (v.c.shared() && like.c.shared()) {
-    v.c = PerWorld::constant(mended(v.c.at(0).toTensor(), like.c.at(0).toTensor()));
+  if (v.c.shared()) {
+    v.c = PerWorld::constant(mended(v.c.at(0).toTensor(), like.c.at(first_active()).toTensor()));
     return;
   }
-  if (v.c.shared()) return;
   for (size_t w = 0; w < worlds_; ++w)
     if (v.c.has(w) && like.c.has(w))
       v.c.set(w, mended(v.c.at(w).toTensor(), like.c.at(w).toTensor()));
@@ -159,231 +109,85 @@ void Executor::check_write(const Cell& c) {
 }
 
 void Executor::write(const std::shared_ptr<TensorHandle>& h, TensorValuePtr v) {
+  auto mended = std::make_shared<TensorValue>(*v);
+  restride(*mended, *read(h));
   if (!h->parent) {
     check_write(*h->storage);
-    auto mended = std::make_shared<TensorValue>(*v);
-    restride(*mended, *h->storage->base);
     touch(*h->storage);
     h->storage->base = mended;
     h->storage->version = next_version_++;
-    write_choice(*h->storage);
-    v = mended;
   } else {
-    TensorValuePtr parent = read(h->parent);
-    write(h->parent, write_back(*h, parent, v));
+    write(h->parent, write_back(*h, read(h->parent), mended));
   }
+  for (TensorHandle* seen : {h.get(), h->anchor.get()}) {
+    if (!seen) continue;
+    touch(*seen);
+    seen->cached = mended;
+    seen->cached_version = h->storage->version;
+  }
+  if (!h->parent) propagate(h->storage);
+}
+
+std::shared_ptr<TensorHandle> Executor::anchor(const std::shared_ptr<TensorHandle>& h) {
+  if (!h->anchor) {
+    touch(*h);
+    h->anchor = std::make_shared<TensorHandle>(*h);
+    h->anchor->serial = Cell::next_serial()++;
+  }
+  return h->anchor;
+}
+
+void Executor::look_as(const std::shared_ptr<TensorHandle>& h, const TensorHandle& as) {
   touch(*h);
-  h->cached = v;
-  h->cached_version = h->storage->version;
-}
-
-TensorValuePtr Executor::write_back(const TensorHandle& h, const TensorValuePtr& parent,
-                                    const TensorValuePtr& v) {
-  const ViewStep& step = *h.step;
-  if (step.op.empty()) return v;
-  const std::string base = base_of(step.op);
-  const Sym p = fresh_tensor(parent), n = fresh_tensor(v);
-  auto done = [](const Sym& s) { return s.tensor->cached; };
-  auto rank = static_cast<int64_t>(parent->axes.size());
-  auto wrapped = [&](const Sym& dim) {
-    const int64_t d = known_int(dim, "dim");
-    return Sym::of(d < 0 ? d + rank : d);
-  };
-  const Sym one = Sym::of(int64_t{1});
-
-  if (regroups(base)) return done(apply1("aten::reshape_as", {n, p}));
-  if (base == "aten::transpose" || base == "aten::swapaxes" || base == "aten::swapdims")
-    return done(apply1("aten::transpose.int", {n, step.args[0], step.args[1]}));
-  if (base == "aten::t") return done(apply1("aten::t", {n}));
-  if (base == "aten::numpy_T") return done(apply1("aten::numpy_T", {n}));
-  if (base == "aten::mT") return done(apply1("aten::mT", {n}));
-  if (base == "aten::permute") {
-    std::vector<Sym> inverse(static_cast<size_t>(rank));
-    const auto& dims = step.args[0].list->items;
-    for (size_t i = 0; i < dims.size(); ++i)
-      inverse[static_cast<size_t>(wrapped(dims[i]).c.at(0).toInt())] =
-          Sym::of(static_cast<int64_t>(i));
-    return done(apply1("aten::permute", {n, make_list(inverse, c10::IntType::get())}));
-  }
-  if (base == "aten::movedim" || base == "aten::moveaxis") {
-    const bool list = step.args[0].is(K::List);
-    return done(apply1(list ? "aten::movedim.intlist" : "aten::movedim.int",
-                       {n, step.args[1], step.args[0]}));
-  }
-  if (base == "aten::select")
-    return done(apply1("aten::select_scatter", {p, n, step.args[0], step.args[1]}));
-  if (base == "aten::slice")
-    return done(apply1("aten::slice_scatter",
-                       {p, n, step.args[0], step.args[1], step.args[2], step.args[3]}));
-  if (base == "aten::narrow") {
-    Sym end = apply1("aten::add.int", {step.args[1], step.args[2]});
-    return done(apply1("aten::slice_scatter", {p, n, step.args[0], step.args[1], end, one}));
-  }
-  if (base == "aten::diagonal")
-    return done(apply1("aten::diagonal_scatter", {p, n, step.args[0], step.args[1], step.args[2]}));
-  if (base == "aten::as_strided")
-    return done(
-        apply1("aten::as_strided_scatter", {p, n, step.args[0], step.args[1], step.args[2]}));
-  if (base == "aten::unbind")
-    return done(apply1("aten::select_scatter",
-                       {p, n, step.args[0], Sym::of(static_cast<int64_t>(step.output))}));
-  if (base == "aten::split_with_sizes" || (base == "aten::split" && step.args[0].is(K::List))) {
-    Sym start = Sym::of(int64_t{0});
-    const auto& sizes = step.args[0].list->items;
-    for (int i = 0; i < step.output; ++i)
-      start = apply1("aten::add.int", {start, sizes[static_cast<size_t>(i)]});
-    Sym end = apply1("aten::add.int", {start, sizes[static_cast<size_t>(step.output)]});
-    return done(apply1("aten::slice_scatter", {p, n, step.args[1], start, end, one}));
-  }
-  if (base == "aten::split" || base == "aten::chunk") {
-    Sym piece = step.args[0];
-    if (base == "aten::chunk") {  // ceil(size / chunks)
-      Sym size = size_of(p, known_int(step.args[1], "dim"));
-      Sym up = apply1("aten::add.int", {size, Sym::of(known_int(piece, "chunks") - 1)});
-      piece = apply1("aten::floordiv.int", {up, piece});
-    }
-    Sym start = apply1("aten::mul.int", {piece, Sym::of(static_cast<int64_t>(step.output))});
-    Sym end = apply1("aten::add.int", {start, piece});
-    return done(apply1("aten::slice_scatter", {p, n, step.args[1], start, end, one}));
-  }
-  if (base == "aten::expand" || base == "aten::expand_as" || base == "aten::broadcast_to") {
-    // LibTorch itself refuses a write to elements that an expand repeats.
-    for (size_t w = 0; w < worlds_; ++w)
-      if (active(w) && v->c.has(w) &&
-          v->c.at(w).toTensor().numel() != parent->c.at(w).toTensor().numel())
-        world_failed(w,
-                     "unsupported operation: more than one element of the written-to tensor "
-                     "refers to a single memory location");
-    return done(apply1("aten::reshape_as", {n, p}));
-  }
-  refuse("OE4021", "a write through " + base + " cannot be expressed",
-         "write to the tensor itself, or clone() the view first");
-}
-
-// The new value of an in-place operator's target: cast and broadcast as LibTorch does.
-TensorValuePtr Executor::conform(const Sym& v, const TensorValuePtr& target) {
-  const size_t w0 = first_active();
-  const at::Tensor to = target->c.at(w0).toTensor();
-  Sym out = v;
-  const at::Tensor from = read(out.tensor)->c.at(w0).toTensor();
-  if (from.scalar_type() != to.scalar_type()) {
-    if (!c10::canCast(from.scalar_type(), to.scalar_type()))
-      for (size_t w = 0; w < worlds_; ++w)
-        if (active(w))
-          world_failed(w, std::string("result type ") + c10::toString(from.scalar_type()) +
-                              " can't be cast to the desired output type " +
-                              c10::toString(to.scalar_type()));
-    out = apply1("aten::to.dtype", {out, Sym::of(static_cast<int64_t>(to.scalar_type())),
-                                    Sym::of(false), Sym::of(false), Sym::none()});
-  }
-  TensorValuePtr now = read(out.tensor);
-  bool same = now->ranked && target->ranked && now->axes.size() == target->axes.size();
-  for (size_t w = 0; w < worlds_ && same; ++w)
-    if (active(w) && now->c.has(w) && target->c.has(w))
-      same = now->c.at(w).toTensor().sizes() == target->c.at(w).toTensor().sizes();
-  if (!same) {
-    out = apply1("aten::expand_as", {out, fresh_tensor(target)});
-    now = read(out.tensor);
-  }
-  // The result has the target's axes, whatever the operator's rule could tell.
-  auto named = std::make_shared<TensorValue>(*now);
-  named->axes = target->axes;
-  return named;
-}
-
-std::vector<Sym> Executor::call_in_place(const OpInfo& op, const std::vector<Sym>& args) {
-  if (!op.twin) refuse("OE4022", "in-place operator " + op.base + " has no functional counterpart");
-  const Sym target = args[static_cast<size_t>(op.written)];
-  if (op.metadata_in_place) {
-    if (!scopes_.empty() && target.tensor->serial < scopes_.back().start)
-      refuse("OE4023", op.base + " changes an outer tensor's shape inside kept control flow");
-    Sym view = apply(*op.twin, args).at(0);
-    auto before = std::make_shared<TensorHandle>(*target.tensor);
-    before->serial = Cell::next_serial()++;
-    auto step = std::make_shared<ViewStep>();
-    step->op = op.twin->name;
-    step->args.assign(args.begin() + 1, args.end());
-    target.tensor->parent = before;
-    target.tensor->step = step;
-    target.tensor->cached = view.tensor->cached;
-    target.tensor->cached_version = target.tensor->storage->version;
-    return {target};
-  }
-  TensorValuePtr before = read(target.tensor);
-  if (op.base == "aten::copy_" && args[1].is(K::Tensor)) {
-    // The source itself, cast and broadcast: no node where nothing changes. Unlike the results of
-    // other in-place operators it may be cast to any type.
-    Sym source = fresh_tensor(read(args[1].tensor));
-    const at::ScalarType to = before->c.at(first_active()).toTensor().scalar_type();
-    if (read(source.tensor)->c.at(first_active()).toTensor().scalar_type() != to)
-      source = apply1("aten::to.dtype", {source, Sym::of(static_cast<int64_t>(to)), Sym::of(false),
-                                         Sym::of(false), Sym::none()});
-    write(target.tensor, conform(source, before));
-    return {target};
-  }
-  Sym result = apply(*op.twin, args).at(0);
-  write(target.tensor, conform(result, before));
-  return {target};
-}
-
-std::vector<Sym> Executor::call_out(const OpInfo& op, const std::vector<Sym>& args) {
-  if (!op.twin) refuse("OE4024", "the out= form of " + op.base + " has no functional counterpart");
-  const size_t count = args.size() - static_cast<size_t>(op.outs);
-  std::vector<Sym> results =
-      apply(*op.twin, std::vector<Sym>(args.begin(), args.begin() + static_cast<long>(count)));
-  std::vector<Sym> out(args.begin() + static_cast<long>(count), args.end());
-  for (size_t i = 0; i < out.size(); ++i) {
-    TensorValuePtr before = read(out[i].tensor);
-    const size_t w = first_active();
-    if (before->c.at(w).toTensor().sizes() != read(results[i].tensor)->c.at(w).toTensor().sizes())
-      refuse("OE4025", "out= resizes its tensor in " + op.base,
-             "give out= a tensor of the result's shape");
-    write(out[i].tensor, conform(results[i], before));
-  }
-  return out;
+  const uint64_t serial = h->serial;
+  static_cast<TensorHandle&>(*h) = as;
+  h->serial = serial;
+  h->anchor = nullptr;
 }
 
 // Whether a result shares memory is read off the real storages, not off the schema: reshape,
 // contiguous, to, dropout in inference and others share or copy as they please.
 void Executor::alias_outputs(const OpInfo& op, const std::vector<Sym>& args,
                              std::vector<Sym>& outputs) {
+  auto alias_of = [&](Sym& out, int position, const Sym& arg, size_t a, bool in_list) {
+    const TensorValuePtr v = out.tensor->cached, in = read(arg.tensor);
+    int shared = 0, apart = 0, identical = 0;
+    for (size_t w = 0; w < worlds_; ++w) {
+      if (!active(w)) continue;
+      const at::Tensor *x = memory_of(*in, w), *y = memory_of(*v, w);
+      if (!x || !y) continue;
+      if (x->is_alias_of(*y)) {
+        ++shared;
+        identical += same_view(*x, *y);
+      } else {
+        ++apart;
+      }
+    }
+    if (!shared) return false;
+    if (apart) {  // the worlds disagree: reading is fine, writing either is not
+      entangle(*out.tensor->storage, *arg.tensor->storage);
+      return true;
+    }
+    auto step = std::make_shared<ViewStep>();
+    if (identical != shared || is_view_operator(op.base) || !same_axes(*in, *v)) {
+      step->op = op.name;
+      step->output = position;
+      for (size_t k = 0; k < args.size(); ++k)
+        if (k != a) step->args.push_back(args[k]);
+      if (a != 0 || in_list) step->op = "?" + op.base;  // not replayed: the tensor is not in front
+    }
+    out.tensor->storage = arg.tensor->storage;
+    out.tensor->parent = anchor(arg.tensor);
+    out.tensor->step = step;
+    out.tensor->cached_version = out.tensor->storage->version;
+    return true;
+  };
   auto alias = [&](Sym& out, int position) {
-    const TensorValuePtr v = out.tensor->cached;
     for (size_t a = 0; a < args.size(); ++a) {
-      if (!args[a].is(K::Tensor)) continue;
-      const TensorValuePtr in = read(args[a].tensor);
-      int shared = 0, apart = 0, identical = 0;
-      for (size_t w = 0; w < worlds_; ++w) {
-        if (!active(w)) continue;
-        const at::Tensor *x = memory_of(*in, w), *y = memory_of(*v, w);
-        if (!x || !y) continue;
-        if (x->is_alias_of(*y)) {
-          ++shared;
-          identical += same_view(*x, *y);
-        } else {
-          ++apart;
-        }
-      }
-      if (!shared) continue;
-      if (apart) {  // the worlds disagree: reading is fine, writing either is not
-        entangle(*out.tensor->storage, *args[a].tensor->storage);
-        return;
-      }
-      auto step = std::make_shared<ViewStep>();
-      const bool exact = identical == shared && position < 0 && same_axes(*in, *v);
-      if (!exact) {
-        step->op = op.name;
-        for (size_t k = 0; k < args.size(); ++k)
-          if (k != a) step->args.push_back(args[k]);
-        step->output = position;
-        if (a != 0)
-          step->op = "?" + op.name;  // not replayable: the tensor is not the first argument
-      }
-      out.tensor->storage = args[a].tensor->storage;
-      out.tensor->parent = args[a].tensor;
-      out.tensor->step = step;
-      out.tensor->cached_version = out.tensor->storage->version;
-      return;
+      if (args[a].is(K::Tensor) && alias_of(out, position, args[a], a, false)) return;
+      if (!args[a].is(K::List)) continue;
+      for (const Sym& e : args[a].list->items)
+        if (e.is(K::Tensor) && alias_of(out, position, e, a, true)) return;
     }
   };
   for (Sym& out : outputs) {
@@ -397,6 +201,56 @@ void Executor::alias_outputs(const OpInfo& op, const std::vector<Sym>& args,
       }
     }
   }
+}
+
+// as_strided looks at the memory under a tensor, not at the tensor: it is a view of the base.
+Sym Executor::as_strided(const OpInfo& op, const std::vector<Sym>& args) {
+  auto root = args[0].tensor;
+  bool fixed = true;  // the steps do the same in every run
+  for (; root->parent; root = root->parent)
+    for (const Sym& s : root->step->args) fixed = fixed && taint_of(s) == Taint::Constant;
+  std::function<at::Tensor(const TensorHandle&, size_t)> look = [&](const TensorHandle& h,
+                                                                    size_t w) {
+    if (!h.parent) return h.storage->base->c.at(w).toTensor();
+    at::Tensor parent = look(*h.parent, w);
+    if (h.step->op.empty()) return parent;
+    torch::jit::Stack stack{parent};
+    for (const Sym& s : h.step->args) stack.push_back(to_ivalue(s, w));
+    op_named(h.step->op).op->getOperation()(stack);
+    return h.step->output < 0 ? stack[0].toTensor()
+                              : stack[0].toTensorVector().at(static_cast<size_t>(h.step->output));
+  };
+
+  Sym base = args[0];
+  base.tensor = anchor(root);
+  const size_t w0 = first_active();
+  const std::vector<int64_t> order = memory_order(look(*root, w0));
+  int64_t offset = look(*args[0].tensor, w0).storage_offset();
+  for (size_t w = 0; w < worlds_; ++w) {
+    if (!active(w) || !root->storage->base->c.has(w)) continue;
+    const at::Tensor memory = look(*root, w);
+    if (memory.storage_offset() != 0 || !memory.permute(order).is_contiguous())
+      refuse("OE4027", "as_strided of a tensor that does not fill its memory in one piece",
+             "make the tensor contiguous() first");
+    fixed = fixed && look(*args[0].tensor, w).storage_offset() == offset;
+  }
+  if (!std::is_sorted(order.begin(), order.end())) {
+    std::vector<Sym> dims;
+    for (int64_t d : order) dims.push_back(Sym::of(d));
+    base = call_operator(op_named("aten::permute"), {base, make_list(dims, c10::IntType::get())},
+                         nullptr)
+               .at(0);
+  }
+  Sym start = args[3];
+  if (start.is(K::None)) {
+    if (!fixed)
+      refuse("OE4028", "as_strided starts where its tensor starts, which depends on the input",
+             "give as_strided a storage_offset");
+    start = Sym::of(offset);
+  }
+  std::vector<Sym> out = apply(op, {base, args[1], args[2], start});
+  alias_outputs(op, {base, args[1], args[2], start}, out);
+  return out[0];
 }
 
 }  // namespace oe::capture

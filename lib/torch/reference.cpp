@@ -9,6 +9,7 @@
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
+#include <charconv>
 #include <stdexcept>
 #include <unordered_set>
 
@@ -77,22 +78,37 @@ class Flattener {
   std::vector<HostValue>& out_;
 };
 
-// The tensor at "layer1.0.bn.running_mean".
-at::Tensor attribute(const torch::jit::Module& m, const std::string& path) {
+// The attribute of a module at "layer1.0.bn.running_mean", or an element of one: "past.0".
+c10::IValue state_value(const torch::jit::Module& m, const std::string& path) {
   c10::IValue v = m._ivalue();
   for (const std::string& name : split(path, '.')) {
-    if (!v.isObject() || !v.toObject()->type()->findAttributeSlot(name))
+    int64_t index = -1;  // of an element, where the name is one
+    std::from_chars(name.data(), name.data() + name.size(), index);
+    if (v.isObject()) {
+      v = v.toObject()->getAttr(name);
+    } else if (v.isGenericDict()) {
+      const auto dict = v.toGenericDict();
+      const bool text = dict.keyType()->kind() == c10::TypeKind::StringType;
+      v = dict.at(text ? c10::IValue(name) : c10::IValue(index));
+    } else if (v.isList() || v.isTuple()) {
+      v = v.isList() ? v.toListRef().at(static_cast<size_t>(index))
+                     : v.toTupleRef().elements().at(static_cast<size_t>(index));
+    } else {
       throw std::runtime_error("output '" + path + "' is none of the model's results");
-    v = v.toObject()->getAttr(name);
+    }
   }
-  return v.toTensor();
+  return v;
 }
 
 }  // namespace
 
-std::vector<HostValue> flatten(const c10::IValue& result, const Reference::Form& form) {
+std::vector<HostValue> flatten(const c10::IValue& result, const Reference::Form& form,
+                               const torch::jit::Module& m) {
   std::vector<HostValue> out;
-  Flattener(form, out).add(result);
+  Flattener flattener(form, out);
+  flattener.add(result);
+  for (size_t i = out.size(); i < form.output_names.size(); ++i)
+    flattener.add(state_value(m, form.output_names[i]).deepcopy());
   return out;
 }
 
@@ -151,12 +167,8 @@ std::vector<HostValue> Reference::call(std::vector<c10::IValue> arguments, const
   snapshot_->restore();
   try {
     const c10::IValue result = module_.module.get_method(module_.method)(std::move(arguments));
-    std::vector<HostValue> outputs;
     // A copy: a result may be a buffer itself, which is about to be restored.
-    outputs = flatten(result.deepcopy(), form);
-    for (size_t i = outputs.size(); i < form.output_names.size(); ++i)
-      outputs.push_back(
-          {false, {to_host(attribute(module_.module, form.output_names[i]).clone())}});
+    std::vector<HostValue> outputs = flatten(result.deepcopy(), form, module_.module);
     snapshot_->restore();
     return outputs;
   } catch (const std::exception& e) {

@@ -49,9 +49,11 @@ class Reference {
   std::unique_ptr<Snapshot> snapshot_;
 };
 
-// The tensors, numbers and sequences of a result, in the order capture gives them to the program.
-// Their memory is the result's own. Throws std::runtime_error for what cannot be compared.
-std::vector<HostValue> flatten(const c10::IValue& result, const Reference::Form& form);
+// The tensors, numbers and sequences of a result, in the order capture gives them to the program;
+// then, for the names beyond it, the attributes of `m`. The result's memory is not copied. Throws
+// std::runtime_error for what cannot be compared.
+std::vector<HostValue> flatten(const c10::IValue& result, const Reference::Form& form,
+                               const torch::jit::Module& m);
 
 // Names of parameters and buffers in state_dict order.
 std::vector<std::string> state_names(const torch::jit::Module& m);

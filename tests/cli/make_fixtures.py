@@ -70,6 +70,20 @@ class Dropped(nn.Module):
         return nn.functional.dropout(x, 0.5, self.training) * 2
 
 
+class Counter(nn.Module):
+    """Writes its own state."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("total", torch.zeros(3))
+        self.steps = 0
+
+    def forward(self, x):
+        self.steps += 1
+        self.total += x
+        return self.total * self.steps
+
+
 class Hermitian(nn.Module):
     """An operator that ONNX does not have."""
 
@@ -113,6 +127,7 @@ def main() -> None:
     save(torch.jit.trace(Ids().eval(), torch.tensor([[1, 5, 0]])), "ids.pt")
     save(torch.jit.script(Fixed().eval()), "fixed.pt")
     save(torch.jit.script(Dropped().train()), "train.pt")
+    save(torch.jit.script(Counter().eval()), "counter.pt")
     save(torch.jit.script(Hermitian().eval()), "geqrf.pt")
     save(torch.jit.script(Grid().eval()), "grid.pt")
     rewrite_code(folder / "two.pt", folder / "unknown_op.pt", "torch.mul(", "ops.nowhere.multiply(")

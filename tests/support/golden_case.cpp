@@ -8,7 +8,6 @@
 #include <optional>
 #include <stdexcept>
 
-#include "lib/torch/reference.h"
 #include "lib/capture/capture.h"
 #include "lib/lower/lower.h"
 #include "lib/onnx/onnx.h"
@@ -17,6 +16,7 @@
 #include "lib/support/text.h"
 #include "lib/torch/convert.h"
 #include "lib/torch/inputs.h"
+#include "lib/torch/reference.h"
 #include "lib/verify/compare.h"
 #include "opsets/opsets.h"
 
@@ -36,6 +36,7 @@ Options options_of(const Case& c) {
   if (!c.dynamic.empty()) parse_dynamic_axes(c.dynamic, o.dynamic_axes);
   if (c.mode == "script") o.mode = CaptureMode::Script;
   if (c.mode == "trace") o.mode = CaptureMode::Trace;
+  if (c.state) o.state = State::Outputs;
   return o;
 }
 
@@ -81,17 +82,19 @@ TensorPtr host(const c10::IValue& v) {
 }
 
 // The model's result like the program's outputs.
-std::vector<verify::OrtValue> expected(const c10::IValue& result, const program::Program& p) {
+std::vector<verify::OrtValue> expected(const c10::IValue& result, const program::Program& p,
+                                       const torch::jit::Module& module) {
   torch_io::Reference::Form form;
   for (const program::Port& port : p.outputs) {
     const program::Value* v = port.value.value();
     const program::Type::Kind kind = v ? v->type.kind : program::Type::Kind::Int;
+    form.output_names.push_back(port.name);
     form.sequences.push_back(kind == program::Type::Kind::List);
     form.vectors.push_back(kind == program::Type::Kind::Tensor && v->type.shape &&
                            v->type.shape->size() == 1);
   }
   std::vector<verify::OrtValue> out;
-  for (torch_io::HostValue& v : torch_io::flatten(result, form)) {
+  for (torch_io::HostValue& v : torch_io::flatten(result, form, module)) {
     using Kind = verify::OrtValue::Kind;
     if (v.sequence)
       out.push_back({Kind::Sequence, nullptr, std::move(v.tensors)});
@@ -109,8 +112,8 @@ Run make_run(const std::string& what, const Options& o, const torch_io::Loaded& 
   // Other storages and another module: forward may write to both.
   torch_io::ExampleInputs fresh = torch_io::make_inputs(o, loaded);
   torch::jit::Module module = loaded.module.deepcopy();
-  run.expected = expected(
-      module.get_method(loaded.method)(std::move(fresh.arguments)).deepcopy(), p);
+  run.expected =
+      expected(module.get_method(loaded.method)(std::move(fresh.arguments)).deepcopy(), p, module);
   return run;
 }
 

@@ -163,6 +163,9 @@ class Parser {
       c.seeds = false;
     } else if (key == "mode") {
       c.mode = rest;
+    } else if (key == "state") {
+      if (rest != "outputs") throw std::runtime_error("expected '-- state outputs'");
+      c.state = true;
     } else if (key == "python") {
       c.python = true;
     } else {

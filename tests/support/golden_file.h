@@ -51,6 +51,7 @@ struct Case {
   double atol = -1, rtol = -1;
   bool seeds = true;
   std::string mode = "auto";
+  bool state = false;  // written state as further outputs
 };
 
 // Throws std::runtime_error with "file:line: what is wrong".

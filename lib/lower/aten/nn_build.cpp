@@ -57,7 +57,30 @@ Value expand(Emit& g, Value x, const Dims& shape) {
   return g.node("Expand", {x, g.to_vector(shape)});
 }
 
+namespace {
+
+std::optional<int64_t> known_scalar(Value v) {
+  if (!v->data || v->data->numel() != 1) return std::nullopt;
+  return v->data->as_int64()[0];
+}
+
+// ONNX Runtime makes a Slice of a Gather at a Range, in which numbers below 0 mean something else.
+bool range_below_zero(Value v) {
+  if (!v->producer || !v->producer->is("Range")) return false;
+  const auto start = known_scalar(v->producer->inputs[0]),
+             step = known_scalar(v->producer->inputs[2]);
+  return !start || *start < 0 || !step || *step <= 0;
+}
+
+}  // namespace
+
 Value gather(Emit& g, Value x, Value indices, int64_t axis) {
+  if (range_below_zero(indices)) {
+    const auto shape = indices->type.shape;
+    Value negative = g.node("Less", {indices, g.i64(0)});
+    indices = g.node("Where", {negative, add(g, indices, g.size(x, axis)), indices});
+    indices->type.shape = shape;
+  }
   return g.node("Gather", {x, indices}, {{"axis", axis}});
 }
 

@@ -1,0 +1,355 @@
+// Tensors that are one or another: which one, a branch chose or the number of the iteration.
+//
+// Such a tensor has a storage of its own and knows whose memory it is under which condition: a
+// write to it is repeated there under the condition, and a write there reaches it. Where that
+// cannot be said (a view that depends on the iteration, tensors that wander from variable to
+// variable) the two are entangled: both can be read, neither can be written.
+#include <ATen/core/Tensor.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "lib/capture/executor.h"
+#include "lib/capture/join.h"
+
+namespace oe::capture {
+namespace {
+
+using K = Sym::Kind;
+
+std::shared_ptr<StorageCell> self(StorageCell& s) {
+  return std::static_pointer_cast<StorageCell>(s.shared_from_this());
+}
+
+// Everything that may be the same memory as `s`, itself in front. `stop`: not looked behind.
+std::vector<std::shared_ptr<StorageCell>> reachable(const std::shared_ptr<StorageCell>& s,
+                                                    const StorageCell* stop = nullptr) {
+  std::vector<std::shared_ptr<StorageCell>> out = {s};
+  auto add = [&](const std::shared_ptr<StorageCell>& c) {
+    if (c && std::find(out.begin(), out.end(), c) == out.end()) out.push_back(c);
+  };
+  for (size_t i = 0; i < out.size(); ++i) {
+    const auto now = out[i];
+    if (now.get() == stop) continue;
+    for (const auto& a : now->alternatives) add(a->handle->storage);
+    for (const auto& e : now->entangled) add(std::dynamic_pointer_cast<StorageCell>(e.lock()));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::shared_ptr<TensorHandle> bare_place(const TensorHandle& h) {
+  auto copy = std::make_shared<TensorHandle>(h);
+  copy->serial = Cell::next_serial()++;
+  copy->anchor = nullptr;
+  copy->cached = nullptr;
+  if (copy->parent) copy->parent = bare_place(*copy->parent);
+  return copy;
+}
+
+bool same_place(Executor& ex, const TensorHandle& a, const TensorHandle& b) {
+  const TensorHandle *x = &a, *y = &b;
+  for (; x->parent && y->parent; x = x->parent.get(), y = y->parent.get()) {
+    const ViewStep &p = *x->step, &q = *y->step;
+    if (p.op != q.op || p.output != q.output || p.args.size() != q.args.size()) return false;
+    for (size_t i = 0; i < p.args.size(); ++i)
+      if (!identical(ex, ex.freeze(p.args[i]), ex.freeze(q.args[i]))) return false;
+  }
+  return !x->parent && !y->parent && x->storage == y->storage;
+}
+
+void Executor::may_be(const Sym& m, const Sym& guard, bool when, const TensorHandle& h) {
+  m.tensor->storage->alternatives.push_back(
+      std::make_shared<const Alternative>(Alternative{guard, when, bare_place(h)}));
+  h.storage->dependents.push_back(m.tensor->storage);
+}
+
+void Executor::entangle_all(StorageCell& a, StorageCell& b) {
+  const auto left = reachable(self(a)), right = reachable(self(b));
+  for (const auto& x : left)
+    for (const auto& y : right)
+      if (x != y) entangle(*x, *y);
+}
+
+// `v` in a place where `target` is, if the guard holds; in worlds where it does not, the target.
+TensorValuePtr Executor::shaped_as(const TensorValuePtr& v, const TensorValue& target,
+                                   const Alternative& a) {
+  auto t = std::make_shared<TensorValue>(*v);
+  t->recorded = recorder_.on() ? recorder_.value(v) : v->recorded;
+  t->number = nullptr;
+  t->ranked = target.ranked;
+  t->axes = target.axes;
+  t->c = PerWorld::sized(worlds_);
+  for (size_t w = 0; w < worlds_; ++w) {
+    const bool holds = a.guard.c.has(w) && a.guard.c.at(w).toBool() == a.when && v->c.has(w);
+    const PerWorld& from = holds ? v->c : target.c;
+    if (from.has(w)) t->c.set(w, from.at(w));
+  }
+  return t;
+}
+
+void Executor::conditionally(const Sym& guard, bool when, const std::function<void()>& f) {
+  if (guard.taint == Taint::Constant || concrete_ >= 0) {
+    const size_t w = concrete_ >= 0 ? static_cast<size_t>(concrete_) : 0;
+    if (concrete_bool(guard, w) == when) f();
+    return;
+  }
+  for (const auto& [value, holds] : guards_)
+    if (value == guard.recorded) {
+      if (holds == when) f();
+      return;
+    }
+  guards_.emplace_back(guard.recorded, when);
+  const size_t known = guards_.size() - 1;
+  const auto run = [&](size_t k) -> std::vector<Sym> {
+    if ((k == 0) == when) f();
+    return {};
+  };
+  std::optional<std::vector<Sym>> done;
+  try {
+    done = kept_branches(guard, run, {false, false}, false);
+  } catch (...) {
+    guards_.resize(known);
+    throw;
+  }
+  guards_.resize(known);
+  if (!done)
+    refuse("OE4020", "a tensor is written that may or may not share memory with another one",
+           "copy it with clone() before the write");
+}
+
+// What `s` has become, to everything that is the same memory under some condition.
+void Executor::propagate(const std::shared_ptr<StorageCell>& s) {
+  if ((s->alternatives.empty() && s->dependents.empty()) || !spreading_.insert(s.get()).second)
+    return;
+  struct Done {
+    std::unordered_set<const StorageCell*>& set;
+    const StorageCell* s;
+    ~Done() { set.erase(s); }
+  } done{spreading_, s.get()};
+  const auto alternatives = s->alternatives;
+  for (const auto& a : alternatives)
+    if (!spreading_.contains(a->handle->storage.get()))
+      conditionally(a->guard, a->when,
+                    [&] { write(a->handle, shaped_as(s->base, *read(a->handle), *a)); });
+  const auto dependents = s->dependents;
+  for (const auto& weak : dependents) {
+    const auto d = weak.lock();
+    if (!d || spreading_.contains(d.get())) continue;
+    const auto theirs = d->alternatives;
+    for (const auto& a : theirs) {
+      if (a->handle->storage != s) continue;
+      conditionally(a->guard, a->when, [&] {
+        const TensorValuePtr now = shaped_as(read(a->handle), *d->base, *a);
+        touch(*d);
+        d->base = now;
+        d->version = next_version_++;
+        propagate(d);
+      });
+    }
+  }
+}
+
+// --- after a branch
+
+// A number of branch k outside of it: 0 or False where the other branch was taken.
+std::optional<Sym> Joiner::exported(size_t k, const Sym& s) {
+  if (s.is(K::List) && !s.list->is_open()) {
+    std::vector<Sym> items;
+    for (const Sym& e : s.list->items) {
+      auto item = exported(k, e);
+      if (!item) return std::nullopt;
+      items.push_back(*item);
+    }
+    return ex.make_list(std::move(items), s.list->element);
+  }
+  if (!s.is_number())
+    return ex.taint_of(s) == Taint::Constant ? std::optional<Sym>(s) : std::nullopt;
+  if (s.taint == Taint::Constant || s.recorded->id < first_value) return s;
+  Sym out = s;
+  out.taint = join(s.taint, cond.taint);
+  out.axis_id = 0;
+  program::Arg unset = s.is(K::Int)     ? program::Arg{int64_t{0}}
+                       : s.is(K::Float) ? program::Arg{0.0}
+                                        : program::Arg{false};
+  node->blocks[k]->returns.push_back(ex.to_arg(s));
+  node->blocks[1 - k]->returns.push_back(std::move(unset));
+  out.recorded = ex.recorder().add_output(node, s.is(K::Int)     ? program::Type::integer()
+                                                : s.is(K::Float) ? program::Type::floating()
+                                                                 : program::Type::boolean());
+  if (s.is(K::Bool)) {
+    out.c = PerWorld::sized(branch.size());
+    for (size_t w = 0; w < branch.size(); ++w)
+      if (s.c.has(w)) out.c.set(w, branch[w] == static_cast<int>(k) && s.c.at(w).toBool());
+  }
+  return out;
+}
+
+// The place of `h` said with values that are known outside of branch k. `root`: instead of the
+// storage that it starts from.
+std::shared_ptr<TensorHandle> Joiner::exported_place(size_t k, const TensorHandle& h,
+                                                     const TensorHandle* root) {
+  if (!h.parent) return bare_place(root ? *root : h);
+  auto place = bare_place(h);
+  place->parent = exported_place(k, *h.parent, root);
+  if (!place->parent) return nullptr;
+  auto step = std::make_shared<ViewStep>(*h.step);
+  for (Sym& s : step->args) {
+    auto known = exported(k, s);
+    if (!known) return nullptr;
+    s = *known;
+  }
+  place->step = step;
+  place->storage = place->parent->storage;
+  return place;
+}
+
+// `m`, made of what branch k left as `h`, is that tensor when the branch was taken; `inner`: and
+// when these hold in it.
+void Joiner::relate(const Sym& m, size_t k, const TensorHandle& h,
+                    const std::vector<std::pair<Sym, bool>>& inner) {
+  StorageCell& mine = *m.tensor->storage;
+  if (h.storage->serial < scope_start) {
+    auto place = exported_place(k, h, nullptr);
+    if (!place) return Executor::entangle_all(mine, *h.storage);
+    if (inner.empty()) return ex.may_be(m, cond, k == 0, *place);
+    Sym both;
+    inside(k, [&] {
+      for (const auto& [guard, when] : inner) {
+        Sym holds = when ? guard : ex.apply1("aten::__not__", {guard});
+        both = both.is(K::Bool) ? ex.apply1("aten::__and__.bool", {both, holds}) : holds;
+      }
+    });
+    if (both.taint == Taint::Constant) {
+      if (both.c.at(0).toBool()) ex.may_be(m, cond, k == 0, *place);
+      return;
+    }
+    // Even one that is known outside: it has to be False where the other branch was taken.
+    const int known = std::exchange(first_value, 0);
+    const auto guard = exported(k, both);
+    first_value = known;
+    return ex.may_be(m, *guard, true, *place);
+  }
+  for (const auto& e : h.storage->entangled)
+    if (auto other = std::dynamic_pointer_cast<StorageCell>(e.lock());
+        other && other->serial < scope_start)
+      Executor::entangle_all(mine, *other);
+  for (const auto& a : h.storage->alternatives) {
+    auto place = exported_place(k, h, a->handle.get());
+    if (!place) {
+      Executor::entangle_all(mine, *a->handle->storage);
+      continue;
+    }
+    auto deeper = inner;
+    deeper.emplace_back(a->guard, a->when);
+    relate(m, k, *place, deeper);
+  }
+  if (!inner.empty()) return;
+  for (const auto& [other, place] : seen[k]) {
+    if (place->storage != h.storage) continue;
+    if (same_place(ex, *place, h))
+      ex.may_be(m, cond, k == 0, *other.tensor);
+    else
+      Executor::entangle_all(mine, *other.tensor->storage);
+  }
+  seen[k].emplace_back(m, bare_place(h));
+}
+
+// --- in and after a loop
+
+void Executor::relate_slot(Slot& s, const Sym& m, const Sym& guard) {
+  s.self = m;
+  if (s.unused) return;
+  const auto& before = s.init.sym.tensor;
+  if (s.wanders || !s.outer.empty()) {
+    if (before) entangle_all(*m.tensor->storage, *before->storage);
+    for (const auto& o : s.outer) entangle_all(*m.tensor->storage, *o);
+    return;
+  }
+  if (before) may_be(m, guard, true, *before);
+  if (s.place) may_be(m, guard, false, *s.place);
+}
+
+namespace {
+
+void leaves(Slot& s, const Frozen* end, std::vector<std::pair<Slot*, const Frozen*>>& out) {
+  if (s.kind == Slot::Kind::Leaf && s.type) out.emplace_back(&s, end);
+  if (s.kind != Slot::Kind::Items) return;
+  for (size_t i = 0; i < s.items.size(); ++i)
+    leaves(s.items[i], end && end->items.size() == s.items.size() ? &end->items[i] : nullptr, out);
+}
+
+// Only numbers that are constant or older than the loop's body.
+bool known_outside(const TensorHandle& h, int first_value) {
+  const std::function<bool(const Sym&)> known = [&](const Sym& s) {
+    if (s.is(K::List))
+      return !s.list->is_open() && std::all_of(s.list->items.begin(), s.list->items.end(), known);
+    if (!s.is_number()) return !s.is(K::Tensor) && !s.is(K::Sequence);
+    return s.taint == Taint::Constant || s.recorded->id < first_value;
+  };
+  for (const TensorHandle* p = &h; p->parent; p = p->parent.get())
+    if (!std::all_of(p->step->args.begin(), p->step->args.end(), known)) return false;
+  return true;
+}
+
+}  // namespace
+
+void Executor::tie_wandering(const std::vector<Slot*>& slots) {
+  std::vector<std::pair<Slot*, const Frozen*>> all;
+  for (Slot* s : slots) leaves(*s, nullptr, all);
+  const Slot* first = nullptr;
+  for (const auto& [s, unused] : all) {
+    if (!s->wanders || !s->self.is(K::Tensor)) continue;
+    if (first) entangle_all(*first->self.tensor->storage, *s->self.tensor->storage);
+    first = s;
+  }
+}
+
+bool Executor::note_ends(const std::vector<std::pair<Slot*, const Frozen*>>& slots,
+                         int first_value) {
+  std::vector<std::pair<Slot*, const Frozen*>> all;
+  for (const auto& [s, end] : slots) leaves(*s, end, all);
+  const uint64_t start = scopes_.back().start;
+  bool changed = false;
+  auto set = [&](bool& flag) {
+    changed = changed || !flag;
+    flag = true;
+  };
+  std::unordered_map<const StorageCell*, Slot*> owner, left;
+  for (const auto& [s, end] : all)
+    if (s->self.is(K::Tensor)) owner[s->self.tensor->storage.get()] = s;
+  for (const auto& [s, end] : all) {
+    if (!end || !end->sym.tensor || !s->self.is(K::Tensor)) continue;
+    const TensorHandle& h = *end->sym.tensor;
+    const StorageCell* mine = s->self.tensor->storage.get();
+    if (h.storage->serial < start && known_outside(h, first_value)) {
+      if (!s->place || !same_place(*this, *s->place, h)) {
+        // Another place than in the pass before: none that holds for every iteration.
+        if (s->place)
+          set(s->wanders);
+        else
+          changed = true;
+        s->place = bare_place(h);
+      }
+      continue;
+    }
+    for (const auto& r : reachable(h.storage, mine)) {
+      if (auto it = owner.find(r.get()); it != owner.end()) {
+        set(s->wanders);
+        set(it->second->wanders);
+      } else if (r->serial < start) {
+        if (std::find(s->outer.begin(), s->outer.end(), r) == s->outer.end()) {
+          s->outer.push_back(r);
+          changed = true;
+        }
+      } else if (auto [other, fresh] = left.try_emplace(r.get(), s); !fresh && other->second != s) {
+        set(s->wanders);
+        set(other->second->wanders);
+      }
+    }
+  }
+  return changed;
+}
+
+}  // namespace oe::capture

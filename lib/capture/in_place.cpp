@@ -1,0 +1,246 @@
+// In-place and out= operators: the functional twin computes, the result is written to the target.
+#include <ATen/ExpandUtils.h>
+#include <ATen/core/Tensor.h>
+#include <c10/core/ScalarType.h>
+
+#include "lib/capture/executor.h"
+
+namespace oe::capture {
+namespace {
+
+using K = Sym::Kind;
+
+std::string text_of(at::IntArrayRef sizes) {
+  std::string s = "[";
+  for (size_t i = 0; i < sizes.size(); ++i) s += (i ? ", " : "") + std::to_string(sizes[i]);
+  return s + "]";
+}
+
+// The message with which LibTorch refuses to broadcast a target; empty when it does not.
+std::string refusal(at::IntArrayRef from, at::IntArrayRef to) {
+  bool fits = from.size() <= to.size();
+  for (size_t i = 0; fits && i < from.size(); ++i) {
+    const int64_t a = from[from.size() - 1 - i], b = to[to.size() - 1 - i];
+    fits = a == b || a == 1;
+  }
+  if (fits) return {};
+  return "output with shape " + text_of(to) + " doesn't match the broadcast shape " + text_of(from);
+}
+
+}  // namespace
+
+Sym Executor::cast_like(const Sym& v, const TensorValuePtr& like) {
+  const size_t w = first_active();
+  const at::ScalarType to = like->c.at(w).toTensor().scalar_type();
+  if (read(v.tensor)->c.at(w).toTensor().scalar_type() == to) return v;
+  return apply1("aten::to.dtype", {v, Sym::of(static_cast<int64_t>(to)), Sym::of(false),
+                                   Sym::of(false), Sym::none()});
+}
+
+// The new value of an in-place operator's target: cast and broadcast as LibTorch does.
+TensorValuePtr Executor::conform(const Sym& v, const TensorValuePtr& target) {
+  const size_t w0 = first_active();
+  const at::Tensor to = target->c.at(w0).toTensor();
+  const at::Tensor from = read(v.tensor)->c.at(w0).toTensor();
+  if (!c10::canCast(from.scalar_type(), to.scalar_type()))
+    for (size_t w = 0; w < worlds_; ++w)
+      if (active(w))
+        world_failed(w, std::string("result type ") + c10::toString(from.scalar_type()) +
+                            " can't be cast to the desired output type " +
+                            c10::toString(to.scalar_type()));
+  Sym out = cast_like(v, target);
+  TensorValuePtr now = read(out.tensor);
+  bool same = now->ranked && target->ranked && now->axes.size() == target->axes.size();
+  for (size_t w = 0; w < worlds_; ++w) {
+    if (!active(w) || !now->c.has(w) || !target->c.has(w)) continue;
+    const at::IntArrayRef a = now->c.at(w).toTensor().sizes(),
+                          b = target->c.at(w).toTensor().sizes();
+    if (const std::string why = refusal(a, b); !why.empty()) world_failed(w, why);
+    same = same && a == b;
+  }
+  if (!same) {
+    out = apply1("aten::expand_as", {out, fresh_tensor(target)});
+    now = read(out.tensor);
+  }
+  // The result has the target's axes, whatever the operator's rule could tell.
+  auto named = std::make_shared<TensorValue>(*now);
+  named->axes = target->axes;
+  return named;
+}
+
+// The functional operator with this call's arguments; what it has beyond them are defaults, but
+// for the element type, which is the target's.
+std::vector<Sym> Executor::call_twin(const OpInfo& op, const std::vector<Sym>& args,
+                                     const Sym& target) {
+  if (op.twin_arguments.empty()) return apply(*op.twin, {args.begin(), args.end() - op.outs});
+  std::vector<Sym> given;
+  const auto& parameters = op.twin->schema->arguments();
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (const int from = op.twin_arguments[i]; from >= 0) {
+      given.push_back(args[static_cast<size_t>(from)]);
+    } else if (parameters[i].name() == "dtype") {
+      const TensorValuePtr t = read(target.tensor);
+      given.push_back(
+          Sym::of(static_cast<int64_t>(t->c.at(first_active()).toTensor().scalar_type())));
+    } else {
+      given.push_back(wrap_constant(*parameters[i].default_value(), ""));
+    }
+  }
+  return apply(*op.twin, given);
+}
+
+std::vector<Sym> Executor::call_in_place(const OpInfo& op, const std::vector<Sym>& args) {
+  const Sym target = args[static_cast<size_t>(op.written)];
+  TensorValuePtr before = read(target.tensor);
+  if (op.base == "aten::copy_" && args[1].is(K::Tensor)) {
+    // The source itself, cast and broadcast: no node where nothing changes. Unlike the results of
+    // other in-place operators it may be cast to any type.
+    const Sym source = fresh_tensor(read(args[1].tensor));
+    write(target.tensor, conform(cast_like(source, before), before));
+    return {target};
+  }
+  if (!op.twin) refuse("OE4022", "in-place operator " + op.base + " has no functional counterpart");
+  if (op.metadata_in_place) {
+    look_as(target.tensor, *call_operator(*op.twin, args, nullptr).at(0).tensor);
+    return {target};
+  }
+  write(target.tensor, conform(call_twin(op, args, target).at(0), before));
+  return {target};
+}
+
+std::vector<Sym> Executor::call_out(const OpInfo& op, const std::vector<Sym>& args) {
+  if (!op.twin) refuse("OE4024", "the out= form of " + op.base + " has no functional counterpart");
+  std::vector<Sym> out(args.end() - op.outs, args.end());
+  std::vector<Sym> results = call_twin(op, args, out[0]);
+  for (size_t i = 0; i < out.size(); ++i) {
+    const TensorValuePtr before = read(out[i].tensor), now = read(results[i].tensor);
+    bool empty = true, same = true;
+    for (size_t w = 0; w < worlds_; ++w) {
+      if (!active(w) || !before->c.has(w) || !now->c.has(w)) continue;
+      const at::Tensor &a = before->c.at(w).toTensor(), &b = now->c.at(w).toTensor();
+      same = same && a.sizes() == b.sizes();
+      empty = empty && a.numel() == 0;
+    }
+    if (same) {
+      write(out[i].tensor, conform(results[i], before));
+    } else if (empty) {  // an empty tensor takes the result's shape: memory of its own from now on
+      look_as(out[i].tensor, *cast_like(results[i], before).tensor);
+    } else {
+      refuse("OE4025", "out= resizes its tensor in " + op.base,
+             "give out= a tensor of the result's shape, or an empty one");
+    }
+  }
+  return out;
+}
+
+// As LibTorch does it: every write goes through a view.
+void Executor::fill_diagonal(const Sym& target, const Sym& value, bool wrap) {
+  auto view = [&](const char* op, std::vector<Sym> args) {
+    return call_operator(op_named(op), args, nullptr).at(0);
+  };
+  const TensorValuePtr t = read(target.tensor);
+  const at::Tensor example = t->c.at(first_active()).toTensor();
+  Sym diagonal = target;
+  if (wrap && example.dim() == 2) {  // goes on below the square, a row apart
+    const Sym all = make_list({Sym::of(int64_t{-1})}, c10::IntType::get());
+    const Sym zero = Sym::of(int64_t{0});
+    const Sym step = apply1("aten::add.int", {size_of(target, 1), Sym::of(int64_t{1})});
+    diagonal = view("aten::slice.Tensor",
+                    {view("aten::view", {target, all}), zero, Sym::none(), Sym::none(), step});
+  } else {
+    // The entries whose indices are all the same: of the first two axes, then of that and the next.
+    for (int64_t rank = example.dim(); rank > 1; --rank)
+      diagonal = view("aten::diagonal", {diagonal, Sym::of(int64_t{0}), Sym::of(int64_t{0}),
+                                         Sym::of(rank == example.dim() ? int64_t{1} : rank - 1)});
+  }
+  call_operator(op_named("aten::fill_.Scalar"), {diagonal, value}, nullptr);
+}
+
+// Normalisation with the batch's own statistics also moves the running ones, which its schema does
+// not say. The result does not depend on them.
+std::vector<Sym> Executor::call_with_statistics(const OpInfo& op, const std::vector<Sym>& args) {
+  auto at = [&](const char* name) {
+    return static_cast<size_t>(*op.schema->argumentIndexWithName(name));
+  };
+  std::vector<Sym> given = args;
+  given[at("running_mean")] = given[at("running_var")] = Sym::none();
+  std::vector<Sym> out = apply(op, given);
+
+  const Sym keep = Sym::of(false), none = Sym::none();
+  auto ints = [&](std::vector<Sym> v) { return make_list(std::move(v), c10::IntType::get()); };
+  auto scaled = [&](const Sym& t, double by) {
+    return apply1("aten::mul.Scalar", {t, Sym::of(by)});
+  };
+  const bool per_instance = op.base == "aten::instance_norm";
+  const double momentum = args[at("momentum")].c.at(0).toDouble();
+  for (const char* name : {"running_mean", "running_var"}) {
+    const Sym& running = args[at(name)];
+    if (!running.is(K::Tensor)) continue;
+    const TensorValuePtr before = read(running.tensor);
+    const Sym x = cast_like(args[at("input")], before);
+    std::vector<Sym> dims;
+    for (size_t i = per_instance ? 2 : 0; i < read(x.tensor)->axes.size(); ++i)
+      if (i != 1) dims.push_back(Sym::of(static_cast<int64_t>(i)));
+    const bool mean = std::string_view(name) == "running_mean";
+    Sym now = mean ? apply1("aten::mean.dim", {x, ints(dims), keep, none})
+                   : apply1("aten::var.correction", {x, ints(dims), Sym::of(int64_t{1}), keep});
+    if (per_instance)
+      now = apply1("aten::mean.dim", {now, ints({Sym::of(int64_t{0})}), keep, none});
+    const Sym after = apply1("aten::add.Tensor", {scaled(fresh_tensor(before), 1 - momentum),
+                                                  scaled(now, momentum), Sym::of(int64_t{1})});
+    write(running.tensor, conform(after, before));
+  }
+  return out;
+}
+
+// The rows that are looked up are shortened to `max_norm`; one of its two schemas does not say that
+// it writes. https://pytorch.org/docs/stable/generated/torch.nn.functional.embedding.html
+void Executor::embedding_renorm(const std::vector<Sym>& args) {
+  const Sym weight = fresh_tensor(read(args[0].tensor)), zero = Sym::of(int64_t{0});
+  const Sym one = Sym::of(int64_t{1}), keep = Sym::of(true);
+  auto ints = [&](int64_t v) { return make_list({Sym::of(v)}, c10::IntType::get()); };
+  const Sym indices = apply1("aten::reshape", {args[1], ints(-1)});
+  const Sym rows = apply1("aten::index_select", {weight, zero, indices});
+  const Sym norm = apply1("aten::norm.ScalarOpt_dim", {rows, args[3], ints(1), keep});
+  const Sym tiny = apply1("aten::add.Scalar", {norm, Sym::of(1e-7), one});
+  const Sym scale = apply1("aten::mul.Scalar", {apply1("aten::reciprocal", {tiny}), args[2]});
+  const Sym scaled = apply1("aten::mul.Tensor", {rows, scale});
+  const Sym long_ones = apply1("aten::gt.Scalar", {norm, args[2]});
+  const Sym now = apply1("aten::where.self", {long_ones, scaled, rows});
+  const Sym written = apply1("aten::index_copy", {weight, zero, indices, now});
+  write(args[0].tensor, conform(written, read(args[0].tensor)));
+}
+
+bool Executor::writing_call(const OpInfo& op, const std::vector<Sym>& args, std::vector<Sym>& out) {
+  auto holds = [&](const char* flag) {
+    auto i = op.schema->argumentIndexWithName(flag);
+    return i && args[static_cast<size_t>(*i)].is_constant_number() &&
+           args[static_cast<size_t>(*i)].c.at(0).toBool();
+  };
+  if (op.schema->argumentIndexWithName("running_mean") &&
+      (holds("training") || holds("use_input_stats")) && !op.schema->is_mutable()) {
+    out = call_with_statistics(op, args);
+  } else if (op.outs) {
+    out = call_out(op, args);
+  } else if (op.base == "aten::fill_diagonal_") {
+    fill_diagonal(args[0], args[1], args[2].c.at(0).toBool());
+    out = {args[0]};
+  } else if (op.base == "aten::embedding_renorm_" ||
+             op.base == "aten::_no_grad_embedding_renorm_") {
+    embedding_renorm(args);
+    out = {args[0]};
+  } else if (op.base == "aten::set_data") {
+    look_as(args[0].tensor, *call_operator(op_named("aten::detach"), {args[1]}, nullptr)[0].tensor);
+  } else if (op.base == "aten::requires_grad_") {
+    out = {args[0]};
+  } else if (op.written >= 0) {
+    out = call_in_place(op, args);
+  } else if (op.schema->is_mutable()) {
+    refuse("OE4016", op.base + " changes its arguments in a way that is not supported");
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace oe::capture
