@@ -198,6 +198,22 @@ std::optional<std::vector<Sym>> Executor::kept_branches(
   node->origin = here();
   for (Outcome& o : out) node->blocks.push_back(std::move(o.block));
   Joiner joiner{*this, node, cond, branch, start, permissive || tails_ >= kTails, first_value};
+  // A cell that branch k left alone, with the tensors in it as branch k left them.
+  auto frozen_after = [&](size_t k, Cell& cell) {
+    Frozen f;
+    joiner.inside(k, [&] {
+      in_scope(nullptr, [&] {
+        for (const auto& [c, content] : out[k].changed)
+          if (auto* storage = dynamic_cast<StorageCell*>(c.get())) {
+            touch(*storage);
+            storage->base = content.tensor;
+            storage->version = next_version_++;
+          }
+        f = freeze_cell(cell);
+      });
+    });
+    return f;
+  };
   std::vector<Sym> results;
   std::vector<std::pair<std::shared_ptr<Cell>, Sym>> contents;
   try {
@@ -207,7 +223,7 @@ std::optional<std::vector<Sym>> Executor::kept_branches(
       for (const auto& [cell, frozen] : out[k].changed) {
         if (k == 1 && out[0].content(cell.get())) continue;  // joined already
         const Frozen* other = out[1 - k].content(cell.get());
-        const Frozen before = other ? *other : freeze_cell(*cell);
+        const Frozen before = other ? *other : frozen_after(1 - k, *cell);
         contents.emplace_back(cell,
                               k == 0 ? joiner.merge(frozen, before) : joiner.merge(before, frozen));
       }

@@ -75,12 +75,13 @@ struct Joiner {
   std::vector<std::pair<Sym, std::shared_ptr<TensorHandle>>> seen[2] = {};  // per branch: made inside it
 
   Sym merge(const Frozen& a, const Frozen& b);
+  // Records what `f` does at the end of a branch.
+  void inside(size_t branch, const std::function<void()>& f);
 
  private:
   Sym leaf(const Frozen& a, const Frozen& b);
   Sym sequence_leaf(const Frozen& a, const Frozen& b);
   bool open_lists(Frozen& a, Frozen& b);
-  void inside(size_t branch, const std::function<void()>& f);
   PerWorld pick(const PerWorld& a, const PerWorld& b) const;
 
   // --- aliases.cpp
