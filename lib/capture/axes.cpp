@@ -709,9 +709,16 @@ std::vector<Axis> Executor::infer_axes(const OpInfo& op, const std::vector<Sym>&
   if (op.base == "aten::repeat_interleave" || op.base == "aten::one_hot")
     dynamic = dynamic || taint_of(args[0]) != Taint::Constant;
   if (ranked && !dynamic) return std::vector<Axis>(rank);
+  // An argument that is a number of its own may be a size: topk(x, min(n, 512)).
+  bool numbers = false;
+  for (const Sym& a : args)
+    numbers = numbers || (a.is_number() && a.taint != Taint::Constant && !a.axis_id);
   auto all_dynamic = [&] {
     std::vector<Axis> axes;
-    for (size_t i = 0; i < rank; ++i) axes.push_back(fresh_axis(Taint::Data));
+    for (size_t i = 0; i < rank; ++i) {
+      axes.push_back(fresh_axis(Taint::Data));
+      axes.back().open = !numbers && op.rule == AxisRule::Structural;
+    }
     return axes;
   };
   if (!ranked) return all_dynamic();

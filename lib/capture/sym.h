@@ -50,6 +50,7 @@ class PerWorld {
 struct Axis {
   Taint taint = Taint::Constant;
   int id = 0;
+  bool open = false;  // no rule says how it comes about: it may be an axis of an input as it is
   bool is_static() const { return taint == Taint::Constant; }
 };
 

@@ -181,7 +181,44 @@ std::string compare_value(const verify::OrtValue& actual, const verify::OrtValue
   return {};
 }
 
-void run_and_compare(const Case& c, verify::Ort::Session& session, const std::vector<Run>& runs) {
+// The dims the file states for its outputs hold in this run: numbers, and names that an input has.
+void check_dims(const ir::Model& m, const Run& run) {
+  std::map<std::string, int64_t> sizes;
+  const auto visit = [&](const std::vector<ir::Value*>& values, const auto& tensor_of,
+                         const auto& f) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      const Tensor* t = tensor_of(i);
+      if (!t || !values[i]->type.shape) continue;
+      const std::vector<Dim>& dims = *values[i]->type.shape;
+      if (dims.size() != t->dims().size())
+        throw std::runtime_error("'" + values[i]->name + "' has rank " +
+                                 std::to_string(t->dims().size()) + ", the file says " +
+                                 std::to_string(dims.size()) + " (" + run.what + ")");
+      for (size_t k = 0; k < dims.size(); ++k) f(*values[i], dims[k], k, t->dims()[k]);
+    }
+  };
+  const auto input = [&](size_t i) -> const Tensor* {
+    const auto it = run.inputs.find(m.graph.inputs[i]->name);
+    return it == run.inputs.end() ? nullptr : it->second.get();
+  };
+  visit(m.graph.inputs, input, [&](const ir::Value&, const Dim& d, size_t, int64_t size) {
+    if (d.kind == Dim::Kind::Symbol) sizes.emplace(d.symbol, size);
+  });
+  const auto output = [&](size_t i) { return run.expected[i].tensor.get(); };
+  visit(m.graph.outputs, output, [&](const ir::Value& v, const Dim& d, size_t axis, int64_t size) {
+    const auto known = d.kind == Dim::Kind::Symbol ? sizes.find(d.symbol) : sizes.end();
+    const int64_t stated = d.is_number() ? d.number : known != sizes.end() ? known->second : size;
+    if (stated == size) return;
+    throw std::runtime_error("axis " + std::to_string(axis) + " of '" + v.name + "' is " +
+                             std::to_string(size) + ", the file says " +
+                             (d.is_number() ? std::to_string(d.number)
+                                            : d.symbol + " = " + std::to_string(stated)) +
+                             " (" + run.what + ")");
+  });
+}
+
+void run_and_compare(const Case& c, const ir::Model& m, verify::Ort::Session& session,
+                     const std::vector<Run>& runs) {
   const verify::Tolerance tolerance{c.atol, c.rtol};
   for (const Run& run : runs) {
     std::vector<verify::OrtValue> inputs;
@@ -203,6 +240,7 @@ void run_and_compare(const Case& c, verify::Ort::Session& session, const std::ve
                                  "): " + wrong);
       }
     }
+    check_dims(m, run);
   }
 }
 
@@ -381,7 +419,7 @@ class Runner {
     if (!settings_.ort || opset > settings_.ort->newest_opset() || left_out(case_, opset)) return;
     if (runs_.empty()) runs_ = make_runs(case_, options_, module_, captured_->program);
     const auto session = settings_.ort->open_bytes(onnx::write_bytes(m), 1);
-    run_and_compare(case_, *session, runs_);
+    run_and_compare(case_, m, *session, runs_);
   }
 
   const Case& case_;
