@@ -242,9 +242,18 @@ Axes sizes(const Context& c) {
     Taint t = Taint::Constant;
     for (const Sym& a : c.args) t = join(t, a.is_number() ? a.taint : Taint::Constant);
     if (t == Taint::Constant) return std::vector<Axis>(c.rank);
-    if (c.op.name == "aten::arange" || b == "aten::eye")
-      return std::vector<Axis>(c.rank, c.args[0].is(K::Int) ? c.number(c.args[0]) : c.fresh(t));
-    return std::vector<Axis>(c.rank, c.fresh(t));
+    const auto sized = [&](const Sym& s) { return s.is(K::Int) ? c.number(s) : c.fresh(t); };
+    if (b == "aten::eye") {
+      const Axis rows = sized(c.args[0]);
+      return std::vector<Axis>{rows, c.op.name == "aten::eye.m" ? sized(c.args[1]) : rows};
+    }
+    const auto is = [&](const char* name, int64_t n) {
+      return !c.arg(name) || (c.arg(name)->is(K::Int) && c.constant(name) == n);
+    };
+    if (b == "aten::linspace") return std::vector<Axis>{sized(*c.arg("steps"))};
+    if (b == "aten::arange" && is("start", 0) && is("step", 1))
+      return std::vector<Axis>{sized(*c.arg("end"))};
+    return std::vector<Axis>{c.fresh(t)};
   }
   const Sym* list = c.arg("size");
   if (!list) list = c.arg("shape");
@@ -547,6 +556,51 @@ Axes repeated(const Context& c) {
   return axes;
 }
 
+Axes along(const Context& c) {
+  const TensorValue& in = *c.values[0];
+  const Sym* dim = c.arg("dim");
+  if (!dim) dim = c.arg("dimension");
+  if (!dim || !dim->is(K::Int) || !dim->is_constant_number()) return std::nullopt;
+  if (in.axes.empty()) return std::nullopt;
+  const size_t at = wrap(dim->c.at(0).toInt(), in.axes.size());
+  std::vector<Axis> axes = in.axes;
+  if (c.op.base == "aten::topk") {
+    axes[at] = c.number(*c.arg("k"));
+    return axes;
+  }
+  Taint t = axes[at].taint;
+  for (const Sym& a : c.args)
+    if (&a != &c.args[0]) t = join(t, a.is(K::Tensor) ? c.read(a)->taint : a.taint);
+  axes[at] = t == Taint::Constant ? Axis{} : c.fresh(t);
+  if (c.op.base == "aten::unfold") axes.push_back(c.number(*c.arg("size")));
+  return axes;
+}
+
+// Every letter is one axis; a size of 1 gives way to the other operand's.
+Axes einsum(const Context& c) {
+  const Sym& equation = c.args[0];
+  if (!equation.is(K::String) || equation.taint != Taint::Constant) return std::nullopt;
+  std::string text = equation.c.at(0).toStringRef();
+  std::erase(text, ' ');
+  const size_t arrow = text.find("->");
+  if (arrow == std::string::npos || text.find('.') != std::string::npos) return std::nullopt;
+  std::map<char, std::vector<std::pair<const TensorValue*, size_t>>> letters;
+  std::vector<TensorValuePtr> operands;
+  for (const Sym& s : c.args[1].list->items) operands.push_back(c.read(s));
+  size_t operand = 0, axis = 0;
+  for (size_t i = 0; i < arrow; ++i) {
+    if (text[i] == ',') {
+      ++operand, axis = 0;
+      continue;
+    }
+    if (operand >= operands.size() || axis >= operands[operand]->axes.size()) return std::nullopt;
+    letters[text[i]].emplace_back(operands[operand].get(), axis++);
+  }
+  std::vector<Axis> axes;
+  for (size_t i = arrow + 2; i < text.size(); ++i) axes.push_back(broadcast(c, letters[text[i]]));
+  return axes;
+}
+
 Axes by_rule(const Context& c) {
   auto in = [&](size_t i) -> const TensorValue& { return *c.values[i]; };
   switch (c.op.rule) {
@@ -658,6 +712,10 @@ Axes by_rule(const Context& c) {
     }
     case AxisRule::Repeat:
       return repeated(c);
+    case AxisRule::Along:
+      return along(c);
+    case AxisRule::Einsum:
+      return einsum(c);
     case AxisRule::DataSized: {
       std::vector<Axis> axes;
       const bool positions = c.op.base == "aten::nonzero" || c.op.base == "aten::argwhere";

@@ -154,6 +154,8 @@ const std::unordered_map<std::string, AxisRule>& rules() {
          "replication_pad1d", "replication_pad2d", "replication_pad3d", "_pad_circular"});
     add(AxisRule::PixelShuffle, {"pixel_shuffle", "pixel_unshuffle"});
     add(AxisRule::Repeat, {"repeat", "tile"});
+    add(AxisRule::Along, {"topk", "diff", "glu", "unfold", "repeat_interleave"});
+    add(AxisRule::Einsum, {"einsum"});
     add(AxisRule::DataSized, {"nonzero", "nonzero_numpy", "argwhere", "masked_select", "unique_dim",
                               "_unique", "_unique2", "unique_consecutive", "unique_dim_consecutive",
                               "bincount", "_pack_padded_sequence", "_pad_packed_sequence"});

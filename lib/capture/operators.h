@@ -38,6 +38,8 @@ enum class AxisRule {
   Pad,
   PixelShuffle,
   Repeat,
+  Along,         // the first argument's axes, but the one of argument `dim` has a size of its own
+  Einsum,
   DataSized,  // nonzero, masked_select, unique, ...: sizes born from data
 };
 
