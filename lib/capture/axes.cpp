@@ -236,16 +236,27 @@ Axis inferred_size(const Context& c, const TensorValue& in, const std::vector<Ax
   return c.fresh(t);
 }
 
+// arange: from 0 in steps of 1 there are as many numbers as `end` says.
+Axes counted(const Context& c) {
+  auto is = [&](const char* name, int64_t wanted) {
+    const Sym* s = c.arg(name);
+    return !s || (s->is(K::Int) && s->is_constant_number() && s->c.at(0).toInt() == wanted);
+  };
+  const Sym& end = *c.arg("end");
+  if (c.op.base == "aten::arange" && end.is(K::Int) && is("start", 0) && is("step", 1))
+    return std::vector<Axis>{c.number(end)};
+  Taint t = Taint::Constant;
+  for (const Sym& a : c.args) t = join(t, a.is_number() ? a.taint : Taint::Constant);
+  return std::vector<Axis>{t == Taint::Constant ? Axis{} : c.fresh(t)};
+}
+
 Axes sizes(const Context& c) {
   const std::string& b = c.op.base;
-  if (b == "aten::arange" || b == "aten::linspace" || b == "aten::eye" || b == "aten::range") {
-    Taint t = Taint::Constant;
-    for (const Sym& a : c.args) t = join(t, a.is_number() ? a.taint : Taint::Constant);
-    if (t == Taint::Constant) return std::vector<Axis>(c.rank);
-    if (c.op.name == "aten::arange" || b == "aten::eye")
-      return std::vector<Axis>(c.rank, c.args[0].is(K::Int) ? c.number(c.args[0]) : c.fresh(t));
-    return std::vector<Axis>(c.rank, c.fresh(t));
-  }
+  if (b == "aten::arange" || b == "aten::range") return counted(c);
+  for (const char* length : {"steps", "window_length"})
+    if (const Sym* n = c.arg(length)) return std::vector<Axis>{c.number(*n)};
+  if (b == "aten::eye")
+    return std::vector<Axis>{c.number(*c.arg("n")), c.number(*c.arg(c.arg("m") ? "m" : "n"))};
   const Sym* list = c.arg("size");
   if (!list) list = c.arg("shape");
   if (!list) list = c.arg("sizes");
@@ -482,6 +493,35 @@ Axes indexed(const Context& c) {
   return axes;
 }
 
+// im2col, col2im: the batch stays, what is left is static where all that it comes from is.
+Axes patches(const Context& c) {
+  const TensorValue& in = *c.values[0];
+  const bool batched = c.rank == 3 ? in.axes.size() == 4 : in.axes.size() == c.rank - 1;
+  const bool same_rank =
+      c.op.base == "aten::col2im" ? in.axes.size() + 1 == c.rank : in.axes.size() == c.rank + 1;
+  if (!same_rank) return std::nullopt;
+  Taint t = Taint::Constant;
+  for (size_t i = batched; i < in.axes.size(); ++i) t = join(t, in.axes[i].taint);
+  if (const Sym* size = c.arg("output_size"))
+    for (const Sym& s : size->list->items) t = join(t, s.taint);
+  std::vector<Axis> axes;
+  for (size_t i = 0; i < c.rank; ++i)
+    axes.push_back(batched && i == 0 ? in.axes[0] : t == Taint::Constant ? Axis{} : c.fresh(t));
+  return axes;
+}
+
+// embedding_bag: a bag for each offset, or for each row of indices. Its other results are not used.
+Axes bags(const Context& c) {
+  const Sym* last = c.arg("include_last_offset");
+  if (c.index != 0 || c.rank != 2 || !last || !last->is_constant_number()) return std::nullopt;
+  Axis rows = c.values[1]->axes[0];
+  if (c.values[1]->axes.size() == 1) {
+    rows = c.values[2]->axes[0];
+    if (last->c.at(0).toBool()) rows = c.derived(rows);
+  }
+  return std::vector<Axis>{rows, c.values[0]->axes[1]};
+}
+
 // Trailing axes by an int[] argument where given, else derived from the input's.
 Axes trailing(const Context& c, const Sym* output_size) {
   const TensorValue& in = *c.values[0];
@@ -649,6 +689,10 @@ Axes by_rule(const Context& c) {
     }
     case AxisRule::AdaptivePool:
       return trailing(c, c.arg("output_size"));
+    case AxisRule::Patches:
+      return patches(c);
+    case AxisRule::Bags:
+      return bags(c);
     case AxisRule::Pad:
       return padded(c);
     case AxisRule::PixelShuffle: {

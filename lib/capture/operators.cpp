@@ -88,7 +88,9 @@ const std::unordered_map<std::string, AxisRule>& rules() {
     add(AxisRule::AdaptivePool,
         {"adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
          "adaptive_max_pool2d", "adaptive_max_pool3d", "_adaptive_avg_pool2d",
-         "_adaptive_avg_pool3d"});
+         "_adaptive_avg_pool3d", "max_unpool2d", "max_unpool3d"});
+    add(AxisRule::Patches, {"im2col", "col2im"});
+    add(AxisRule::Bags, {"embedding_bag", "_embedding_bag"});
     add(AxisRule::Linear, {"linear"});
     add(AxisRule::MatMul,
         {"matmul", "mm", "bmm", "addmm", "baddbmm", "mv", "dot", "linalg_matmul"});
@@ -127,6 +129,8 @@ const std::unordered_map<std::string, AxisRule>& rules() {
          "randint",    "new_zeros",   "new_ones",       "new_full", "new_empty",    "normal",
          "view_copy",  "expand_copy", "arange",         "linspace", "eye",          "range",
          "as_strided", "unflatten"});
+    add(AxisRule::Sizes, {"logspace", "hann_window", "hamming_window", "blackman_window",
+                          "bartlett_window", "kaiser_window"});
     add(AxisRule::Cat, {"cat", "concat", "concatenate"});
     add(AxisRule::Stack, {"stack"});
     add(AxisRule::Slice, {"slice", "narrow"});

@@ -35,6 +35,8 @@ enum class AxisRule {
   Recurrent,  // lstm, gru, rnn
   Resize,     // upsample_*, interpolate
   AdaptivePool,
+  Patches,  // im2col, col2im
+  Bags,     // embedding_bag
   Pad,
   PixelShuffle,
   Repeat,

@@ -105,19 +105,10 @@ void Recorder::remember_axes(const TensorValue& t) {
     if (!t.axes[i].is_static()) sources_.back().try_emplace(t.axes[i].id, t.recorded, i);
 }
 
+// Sizes that agree in all worlds name nothing: x[:5] has as many rows as x until there are more.
 std::string Recorder::symbol_name(const TensorValue& t, size_t axis) const {
   for (const Symbol& s : symbols_)
     if (s.axis_id == t.axes[axis].id) return s.name;
-  // The size equals a symbol's in every world: a name for the reader, never a reason to fold.
-  for (const Symbol& s : symbols_) {
-    bool same = true, any = false;
-    for (size_t w = 0; w < s.sizes.size() && same; ++w)
-      if (t.c.has(w)) {
-        any = true;
-        same = t.c.at(w).toTensor().size(static_cast<int64_t>(axis)) == s.sizes[w];
-      }
-    if (same && any && s.sizes.size() > 1) return s.name;
-  }
   return {};
 }
 
