@@ -14,11 +14,34 @@ Value cumsum(Emit& g, Value x, int64_t dim, Skip) {
   return g.node("CumSum", {x, g.i64(g.axis(x, dim))});
 }
 
+// One more place on every axis that may be empty: ONNX Runtime scans no empty axis, and dies of
+// empty slices. The places behind the end reach no other.
+Value with_room(Emit& g, Value x) {
+  Ints pads(static_cast<size_t>(2 * g.rank(x)), 0);
+  for (int64_t a = 0; a < g.rank(x); ++a)
+    pads[static_cast<size_t>(g.rank(x) + a)] = g.dim(x, a).value_or(0) > 0 ? 0 : 1;
+  return g.node("Pad", {x, g.i64s(pads)});
+}
+
+Value without_room(Emit& g, Value y, Value x) {
+  Ints axes;
+  Dims ends;
+  for (int64_t a = 0; a < g.rank(x); ++a) {
+    if (g.dim(x, a).value_or(0) > 0) continue;
+    axes.push_back(a);
+    ends.push_back(g.dim(x, a) ? Int{g.dim(x, a), nullptr} : Int{std::nullopt, g.size(x, a)});
+  }
+  return g.node("Slice", {y, g.i64s(Ints(axes.size(), 0)), g.to_vector(ends), g.i64s(axes)});
+}
+
 // A Scan along `dim`: every step gets the slice and the state and returns the new state, which is
 // also the result for that place. `start` are 0-d values that fill the first state.
-Values scan(Emit& g, Value x, int64_t dim, const Values& start,
+Values scan(Emit& g, Value whole, int64_t dim, const Values& start,
             const std::function<Values(const Values& state, Value slice)>& step) {
-  const int64_t axis = g.axis(x, dim);
+  bool room = false;
+  for (int64_t a = 0; a < g.rank(whole); ++a) room |= g.dim(whole, a).value_or(0) == 0;
+  const int64_t axis = g.axis(whole, dim);
+  Value x = room ? with_room(g, whole) : whole;
   Value slice_shape = nullptr;
   {
     Dims dims;
@@ -52,7 +75,10 @@ Values scan(Emit& g, Value x, int64_t dim, const Values& start,
   Values outputs = g.nodes("Scan", inputs, attributes, 2 * n);
   for (size_t i = 0; i < n; ++i)  // the schema's variadic outputs have no common type
     outputs[i]->type.dtype = outputs[n + i]->type.dtype = types[i].dtype;
-  return {outputs.begin() + static_cast<int64_t>(n), outputs.end()};
+  outputs.erase(outputs.begin(), outputs.begin() + static_cast<int64_t>(n));
+  if (room)
+    for (Value& v : outputs) v = without_room(g, v, whole);
+  return outputs;
 }
 
 Value cumprod(Emit& g, Value x, int64_t dim, Skip) {
