@@ -147,7 +147,10 @@ void throw_problems(const std::string& stage, const std::vector<std::string>& pr
 }
 
 void throw_errors(const Diagnostics& d, int64_t opset) {
-  if (d.has_errors()) throw std::runtime_error(render_text(d, static_cast<int>(opset)));
+  for (const Diagnostic& x : d.all()) {
+    if (x.severity == Severity::Error)
+      throw Failure(ExitCode::Unsupported, x.code, render_text(d, static_cast<int>(opset)));
+  }
 }
 
 ir::Model convert_at(const program::Program& p, int64_t opset) {
@@ -162,6 +165,17 @@ ir::Model convert_at(const program::Program& p, int64_t opset) {
   optimize::cleanup(m);
   throw_problems("the graph after legalize", ir::verify(m));
   return m;
+}
+
+// The first lines in which two printed models differ.
+std::string first_difference(const std::string& a, const std::string& b) {
+  const std::vector<std::string> left = split(a, '\n'), right = split(b, '\n');
+  size_t i = 0;
+  while (i < left.size() && i < right.size() && left[i] == right[i]) ++i;
+  const auto line = [&](const std::vector<std::string>& all) {
+    return i < all.size() ? all[i] : std::string("(the end)");
+  };
+  return line(left) + "\ninstead of\n" + line(right);
 }
 
 std::string compare_value(const verify::OrtValue& actual, const verify::OrtValue& expected,
@@ -257,7 +271,16 @@ int64_t needed_opset(const std::string& message) {
 struct Converted {
   std::optional<ir::Model> model;
   std::string error;
+  std::string refusal;  // diagnostic code; empty when the converter itself went wrong
 };
+
+// The converter's word that it cannot; "" for any other exception.
+std::string refusal_of(const std::exception& e) {
+  const auto* f = dynamic_cast<const Failure*>(&e);
+  return f && f->exit_code != ExitCode::Internal ? f->diagnostic_code : "";
+}
+
+constexpr int64_t kSameGraphOpset = 18;  // any would do; text is stable there
 
 class Runner {
  public:
@@ -266,7 +289,7 @@ class Runner {
       : case_(c), module_(module), settings_(s), reached_(reached), options_(options_of(c)) {}
 
   Outcome run() {
-    std::string capture_error;
+    Converted no_program;
     try {
       Diagnostics d;
       const torch_io::ExampleInputs inputs = torch_io::make_inputs(options_, module_);
@@ -277,17 +300,21 @@ class Runner {
       collect(captured_->program.body, reached_);
     } catch (const std::exception& e) {
       captured_.reset();
-      capture_error = e.what();
+      no_program.error = e.what();
+      no_program.refusal = refusal_of(e);
     }
     for (int64_t opset : settings_.opsets) {
-      Converted r{std::nullopt, capture_error};
+      Converted r{std::nullopt, no_program.error, no_program.refusal};
       if (captured_) r = convert(opset);
       judge(opset, r);
     }
+    if (captured_ && !case_.dynamic.empty() && !expected_error(case_, kSameGraphOpset))
+      compare_examples();
     if (settings_.bless) bless_errors();
     if (!failures_.empty()) {
       outcome_.kind = Outcome::Kind::Failed;
       outcome_.message = failures_.text();
+      if (!only_refused_) outcome_.refusal.clear();
     } else if (converted_ > 0 && !settings_.ort) {
       outcome_.kind = Outcome::Kind::Skipped;  // checked, but not run
     }
@@ -309,10 +336,16 @@ class Runner {
 
   Converted convert(int64_t opset) {
     try {
-      return {convert_at(captured_->program, opset), {}};
+      return {convert_at(captured_->program, opset), {}, {}};
     } catch (const std::exception& e) {
-      return {std::nullopt, e.what()};
+      return {std::nullopt, e.what(), refusal_of(e)};
     }
+  }
+
+  void fail(int64_t opset, const std::string& message, const std::string& refusal = {}) {
+    failures_.add(opset, message);
+    outcome_.refusal = refusal;
+    only_refused_ = only_refused_ && !refusal.empty();
   }
 
   void judge(int64_t opset, Converted& r) {
@@ -325,13 +358,13 @@ class Runner {
     }
     if (!r.model) {
       if (!expected)
-        failures_.add(opset, r.error);
+        fail(opset, r.error, r.refusal);
       else if (r.error.find(expected->text) == std::string::npos)
-        failures_.add(opset, "expected an error with '" + expected->text + "', got: " + r.error);
+        fail(opset, "expected an error with '" + expected->text + "', got: " + r.error);
       return;
     }
     if (expected) {
-      failures_.add(opset, "converted, expected an error with '" + expected->text + "'");
+      fail(opset, "converted, expected an error with '" + expected->text + "'");
       return;
     }
     try {
@@ -340,8 +373,49 @@ class Runner {
       if (!refused.empty()) throw std::runtime_error("the ONNX checker refuses it: " + refused);
       run_model(opset, *r.model);
     } catch (const std::exception& e) {
-      failures_.add(opset, e.what());
+      fail(opset, e.what());
     }
+  }
+
+  // Nothing of the example's sizes may be in the file: exported from the sizes of an `-- also` run
+  // it is the same text.
+  void compare_examples() {
+    const torch_io::ExampleInputs first = torch_io::make_inputs(options_, module_);
+    for (const auto& run : case_.also) {
+      Options o = options_;
+      o.inputs = replaced(options_.inputs, run);
+      try {
+        const torch_io::ExampleInputs other = torch_io::make_inputs(o, module_);
+        if (!has_other_sizes(other, first)) continue;
+        Diagnostics d;
+        const capture::Captured again = capture::capture(module_, other, o, d);
+        const std::string was = ir::print(convert_at(captured_->program, kSameGraphOpset));
+        const std::string now = ir::print(convert_at(again.program, kSameGraphOpset));
+        if (was != now) {
+          fail(kSameGraphOpset, "exported from " + join(run, " ") + " the graph is another one:\n" +
+                                    first_difference(now, was));
+        }
+      } catch (const std::exception& e) {
+        fail(kSameGraphOpset, "exported from " + join(run, " ") + ": " + e.what());
+      }
+      return;
+    }
+  }
+
+  // Some dynamic axis has another size, and all of them are larger than 1.
+  static bool has_other_sizes(const torch_io::ExampleInputs& e,
+                              const torch_io::ExampleInputs& first) {
+    bool other = false;
+    for (size_t i = 0; i < e.leaves.size(); ++i) {
+      const torch_io::InputLeaf& leaf = e.leaves[i];
+      for (size_t axis = 0; axis < leaf.axis_names.size(); ++axis) {
+        if (leaf.axis_names[axis].empty()) continue;
+        const int64_t size = leaf.value.toTensor().size(static_cast<int64_t>(axis));
+        if (size < 2) return false;
+        other = other || size != first.leaves[i].value.toTensor().size(static_cast<int64_t>(axis));
+      }
+    }
+    return other;
   }
 
   // Neighbouring opsets with the same need are one line.
@@ -393,6 +467,7 @@ class Runner {
   std::vector<Run> runs_;
   Failures failures_;
   Outcome outcome_;
+  bool only_refused_ = true;
   int converted_ = 0;
   std::map<int64_t, int64_t> needed_;  // opset -> the one the ladder asks for
 };
@@ -404,7 +479,7 @@ Outcome run_case(const Case& c, const torch_io::Loaded& module, const Settings& 
   try {
     return Runner(c, module, s, reached).run();
   } catch (const std::exception& e) {
-    return {Outcome::Kind::Failed, e.what(), {}};
+    return {Outcome::Kind::Failed, e.what(), {}, {}};
   }
 }
 

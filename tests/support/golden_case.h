@@ -23,6 +23,7 @@ struct Outcome {
   enum class Kind { Passed, Failed, Skipped };
   Kind kind = Kind::Passed;
   std::string message;  // of a failure
+  std::string refusal;  // diagnostic code when the failure is that the converter refuses the case
   Blessing blessed;     // what the file should say, when asked for
 };
 

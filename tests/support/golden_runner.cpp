@@ -16,6 +16,7 @@
 #include <fstream>
 #include <iostream>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
@@ -34,22 +35,38 @@ using namespace oe::golden;
 
 namespace {
 
-constexpr unsigned kSecondsPerFile = 1200;
-
 struct Arguments {
   std::vector<std::string> paths;
   std::string filter, python, opsets, ort_lib;
   fs::path work;  // of this run: models made by Python, results of children
   int jobs = 1;
-  size_t from = 0;      // a child that takes up a file behind a crash
-  std::string results;  // a child writes what it did here
+  unsigned seconds = 600;  // for one case
+  size_t from = 0;         // a child that takes up a file behind a crash
+  std::string results;     // a child writes what it did here
+  std::string report;      // JSON: what came of every case
   bool bless = false;
 };
 
 struct Totals {
   size_t passed = 0, failed = 0, skipped = 0;
   std::set<std::string> reached;
+  nlohmann::json cases = nlohmann::json::array();
 };
+
+// Messages quote what a program printed: not all of it has to be UTF-8.
+constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
+
+// "passed", "skipped", "refused" (the converter says that it cannot), "wrong" (anything else).
+std::string result_of(const Outcome& o) {
+  if (o.kind == Outcome::Kind::Passed) return "passed";
+  if (o.kind == Outcome::Kind::Skipped) return "skipped";
+  return o.refusal.empty() ? "wrong" : "refused";
+}
+
+nlohmann::json report_of(const fs::path& file, const Case& c, const Outcome& o) {
+  return {{"file", file.string()},  {"line", c.line},       {"name", c.name},
+          {"result", result_of(o)}, {"refusal", o.refusal}, {"message", o.message}};
+}
 
 std::vector<fs::path> files_of(const std::vector<std::string>& paths) {
   std::vector<fs::path> files;
@@ -122,12 +139,14 @@ Totals run_file(const Arguments& a, const fs::path& file) {
     const Case& c = cases[i];
     if (!wanted(c)) continue;
     journal.write("at", std::to_string(i));
+    alarm(a.seconds);
     Outcome outcome;
     try {
       outcome = run_case(c, module_of(c, made, i), s, t.reached);
     } catch (const std::exception& e) {
-      outcome = {Outcome::Kind::Failed, e.what(), {}};
+      outcome = {Outcome::Kind::Failed, e.what(), {}, {}};
     }
+    journal.write("case", report_of(file, c, outcome).dump(-1, ' ', false, kReplace));
     std::ranges::move(outcome.blessed.pinned, std::back_inserter(blessed.pinned));
     std::ranges::move(outcome.blessed.errors, std::back_inserter(blessed.errors));
     if (outcome.kind == Outcome::Kind::Passed) {
@@ -192,6 +211,7 @@ class Parent {
                                      "--filter",  a_.filter,
                                      "--opsets",  a_.opsets,
                                      "--ort-lib", a_.ort_lib,
+                                     "--seconds", std::to_string(a_.seconds),
                                      "--work",    a_.work.string()};
     if (a_.bless) args.push_back("--bless");
     std::vector<char*> argv;
@@ -224,6 +244,8 @@ class Parent {
         ++totals_.failed;
       else if (key == "skipped")
         ++totals_.skipped;
+      else if (key == "case")
+        totals_.cases.push_back(nlohmann::json::parse(value));
       else if (key == "reached")
         totals_.reached.insert(value);
       else if (key == "done")
@@ -245,6 +267,8 @@ class Parent {
     const std::vector<Case> cases = parse(c.file);
     std::cout << "FAIL " << label(c.file, cases.at(at)) << "\nthe process ended with " << how
               << std::endl;
+    totals_.cases.push_back(report_of(
+        c.file, cases.at(at), {Outcome::Kind::Failed, "the process ended with " + how, {}, {}}));
     if (static_cast<size_t>(at) + 1 < cases.size())
       waiting_.push_back({c.file, {}, {}, static_cast<size_t>(at) + 1});
   }
@@ -279,9 +303,11 @@ int main(int argc, char** argv) {
   app.add_option("--filter", a.filter, "only cases whose label contains this text");
   app.add_option("--opsets", a.opsets, "such as 9,18; default: all");
   app.add_option("--jobs", a.jobs, "files at a time");
+  app.add_option("--seconds", a.seconds, "a case that takes longer is ended, and has failed");
   app.add_option("--python", a.python, "interpreter for `-- python` cases");
   app.add_option("--ort-lib", a.ort_lib, "ONNX Runtime's library");
   app.add_flag("--bless", a.bless, "rewrite the pinned text");
+  app.add_option("--report", a.report, "write what came of every case to this JSON file");
   app.add_option("--work", work, "folder for intermediate files");
   app.add_option("--from", a.from)->group("");
   app.add_option("--results", a.results)->group("");
@@ -293,7 +319,6 @@ int main(int argc, char** argv) {
   Totals t;
   try {
     if (child) {
-      alarm(kSecondsPerFile);
       run_file(a, a.paths.at(0));
       return 0;
     }
@@ -315,6 +340,7 @@ int main(int argc, char** argv) {
     if (child) return 1;
     ++t.failed;
   }
+  if (!a.report.empty()) std::ofstream(a.report) << t.cases.dump(1, ' ', false, kReplace) << "\n";
   if (!std::getenv("GOLDEN_KEEP")) fs::remove_all(a.work);
   if (std::getenv("ONNX_EXPORT_TESTS_REQUIRE_ALL")) {
     std::string why;
