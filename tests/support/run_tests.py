@@ -31,6 +31,7 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
     tool = str(build / "onnx-export")
     golden = [str(build / "golden_tests"), "--python", python, "--jobs", str(jobs), str(tests / "ops"),
               str(tests / "semantics")]
+    programs = [python, str(tests / "random/run.py"), "--build", str(build), "--jobs", str(jobs), "--count", "100"]
     models = [python, str(tests / "models/run_models.py"), "--tool", tool, "--jobs", str(jobs)]
     matrix = [python, str(tests / "support/matrix.py"), "--build", str(build), "--jobs", str(jobs)]
     layers = [python, str(ROOT / "scripts/check-layers")]
@@ -41,6 +42,7 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
         Group("optimize", [str(build / "optimize_tests"), str(tests / "optimize")]),
         Group("golden", golden, golden + ["--opsets", QUICK_OPSETS]),
         Group("matrix", matrix, matrix + ["--quick"]),
+        Group("random", programs + ["--opsets", "9,11,13,18,21,26"], programs),
         Group("cli", [python, str(tests / "support/cli_runner.py"), "--build", str(build)]),
         Group("tool", [python, str(tests / "support/tool_tests.py"), "--build", str(build)]),
         Group("examples", [python, str(tests / "support/run_examples.py"), "--tool", tool]),
