@@ -109,18 +109,6 @@ void Recorder::remember_axes(const TensorValue& t) {
 std::string Recorder::symbol_name(const TensorValue& t, size_t axis) const {
   for (const Symbol& s : symbols_)
     if (s.axis_id == t.axes[axis].id) return s.name;
-  // The size equals a symbol's in every world: a name for the reader, never a reason to fold. Not
-  // where a rule made the axis one of its own: x[:512] is as long as x at every small size.
-  if (!t.axes[axis].open) return {};
-  for (const Symbol& s : symbols_) {
-    bool same = true, any = false;
-    for (size_t w = 0; w < s.sizes.size() && same; ++w)
-      if (t.c.has(w)) {
-        any = true;
-        same = t.c.at(w).toTensor().size(static_cast<int64_t>(axis)) == s.sizes[w];
-      }
-    if (same && any && s.sizes.size() > 1) return s.name;
-  }
   return {};
 }
 

@@ -7,6 +7,9 @@
 // A transposed, reshaped or cast weight keeps its name: `fc.weight` becomes `fc.weight_t`. Where a
 // weight over the limit is only turned (Transpose) or viewed (Reshape), and used nowhere else, the
 // result takes the place of the original, so the limit does not apply.
+//
+// A tensor without elements is a constant whatever it is computed from; ONNX Runtime takes an
+// Expand to size 0 for one that changes nothing.
 #include <algorithm>
 #include <array>
 #include <unordered_map>
@@ -70,8 +73,27 @@ class Folding {
     return it != uses_.end() && it->second == 1;
   }
 
+  // The type of a node's only result when it says that there are no elements.
+  static const Type* empty_result(const Node& n) {
+    if (n.outputs.size() != 1 || !n.outputs[0]) return nullptr;
+    const Type& t = n.outputs[0]->type;
+    if (t.kind != Type::Kind::Tensor || t.dtype == DType::Undefined || t.dtype == DType::String ||
+        !t.shape)
+      return nullptr;
+    const auto number = [](const Dim& d) { return d.is_number(); };
+    const auto zero = [](const Dim& d) { return d.is_number() && d.number == 0; };
+    return std::ranges::all_of(*t.shape, number) && std::ranges::any_of(*t.shape, zero) ? &t
+                                                                                        : nullptr;
+  }
+
   void fold(Node& n) {
     if (n.inputs.empty() || n.is("Identity") || is_random(n) || !n.domain.empty()) return;
+    if (const Type* t = empty_result(n)) {
+      std::vector<int64_t> dims;
+      for (const Dim& d : *t->shape) dims.push_back(d.number);
+      rewriter_.become_constant(n, Tensor::from_bytes(t->dtype, std::move(dims), nullptr, 0), {});
+      return;
+    }
     Inputs in;
     for (const Value* v : n.inputs) {
       in.push_back(rewriter_.constant(v));

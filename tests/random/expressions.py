@@ -198,11 +198,17 @@ class Expressions:
         return self.choose(leaves + [
             (2, lambda: unary(e(), shape)), (4, lambda: self.binary(dtype, shape, depth)),
             (0.8, lambda: f"torch.where({self.mask(self.operand_shape(shape), depth - 1)}, {e()}, {e()})"),
-            (0.5, lambda: f"({e()} if {self.bool_expr(1)} else {e()})"),
+            (0.5, lambda: self.either(e)),
             (1, lambda: self.reduction(dtype, shape, depth)), (1, lambda: self.cast(dtype, shape, depth)),
             (1.5, lambda: self.matching_view(dtype, shape)), (0.8, lambda: self.matmul(dtype, shape)),
             (0.6, lambda: self.joined(dtype, shape, depth)), (0.8, lambda: self.looked_up(dtype, shape, depth)),
             (0.6, lambda: self.along_axis(dtype, shape, depth))])
+
+    def either(self, e):
+        """One of two tensors; mostly a copy of it, else every write that follows may go to either."""
+        a, b = e(), e()
+        text = f"({a} if {self.bool_expr(1)} else {b})"
+        return text + (".clone()" if (a in self.vars or b in self.vars) and self.chance(0.7) else "")
 
     def float_unary(self, x, shape):
         return self.rng.choice([
@@ -274,7 +280,8 @@ class Expressions:
         """A reduction of one axis of a tensor in hand."""
         if not shape and self.chance(0.7):
             name, t = self.tensor_named(lambda t: t.dtype == dtype and t.rank > 0)
-            forms = ["sum", "sum", "amax", "min"] + (["mean", "norm"] if dtype in FLOATING else [])
+            forms = ["amax", "min"] + (["sum", "sum"] if dtype != INT32 else []) + \
+                (["mean", "norm"] if dtype in FLOATING else [])
             return f"{name}.{self.rng.choice(forms)}()"
         def fits(t):
             if t.dtype != dtype:
@@ -282,8 +289,10 @@ class Expressions:
             return any(t.shape[:k] + t.shape[k + 1:] == shape for k in range(t.rank))
         name, t = self.tensor_named(fits)
         k = self.pick(k for k in range(t.rank) if t.shape[:k] + t.shape[k + 1:] == shape)
-        forms = ["{x}.sum({k})", "{x}.sum({k})", "{x}.amax({k})", "{x}.amin({k})", "{x}.max({k})[0]",
-                 "torch.max({x}, {k}, keepdim=True)[0].squeeze({k})", "{x}.cumsum({k}).select({k}, -1)"]
+        forms = ["{x}.amax({k})", "{x}.amin({k})", "{x}.max({k})[0]",
+                 "torch.max({x}, {k}, keepdim=True)[0].squeeze({k})"]
+        if dtype != INT32:  # whose sums are int64
+            forms += ["{x}.sum({k})", "{x}.sum({k})", "{x}.sum({k})", "{x}.cumsum({k}).select({k}, -1)"]
         if dtype in FLOATING:
             forms += ["{x}.mean({k})", "{x}.mean({k})", "torch.logsumexp({x}, {k})", "{x}.norm(dim={k})"]
         return self.rng.choice(forms).format(x=name, k=k)
@@ -353,9 +362,10 @@ class Expressions:
         if not shape:
             raise Stuck
         k = self.rng.randrange(len(shape))
-        forms = ["{x}.cumsum({k})", "{x}.flip([{k}])", "torch.roll({x}, 1, {k})", "{x}.sort({k})[0]",
-                 "{x} - {x}.sum({k}, keepdim=True)", "torch.roll({x}, -1, {k})", "{x} - {x}.amax({k}, keepdim=True)",
-                 "torch.cummax({x}, {k})[0]" if dtype == FLOAT else "{x}.cumsum({k})"]
+        forms = ["{x}.flip([{k}])", "torch.roll({x}, 1, {k})", "{x}.sort({k})[0]", "torch.roll({x}, -1, {k})",
+                 "{x} - {x}.amax({k}, keepdim=True)"]
+        if dtype != INT32:
+            forms += ["{x}.cumsum({k})", "{x} - {x}.sum({k}, keepdim=True)", "torch.cummax({x}, {k})[0]"]
         if dtype in FLOATING:
             forms += ["torch.softmax({x}, {k})", "{x} - {x}.mean({k}, keepdim=True)", "torch.log_softmax({x}, {k})",
                       "F.normalize({x} + 0.13, dim={k})"]
@@ -482,7 +492,7 @@ class Expressions:
         def total():
             if t.dtype == BOOL:
                 return f"{name}.{r.choice(['any', 'all'])}()", Tensor(BOOL, ())
-            return f"{name}.{r.choice(['sum', 'amax', 'min'])}()", Tensor(t.dtype, ())
+            return f"{name}.{r.choice(['amax', 'min'] + (['sum'] if t.dtype != INT32 else []))}()", Tensor(t.dtype, ())
 
         def list_of():
             l, lt = self.pick((n, u) for n, u in self.vars.items() if isinstance(u, List)

@@ -190,12 +190,16 @@ def close(a, b):
     return True
 
 
-class Overlap(Exception):
+class Undefined(Exception):
     pass
 
 
-class OrderedWrites(TorchDispatchMode):
-    """Refuses `x.sub_(x[0])`: what an operand that is part of the target gives depends on the order of a kernel."""
+class Defined(TorchDispatchMode):
+    """Refuses what LibTorch computes without saying what it should be.
+
+    `x.sub_(x[0])`: what an operand that is part of the target gives depends on the order of a kernel.
+    `x.index_add_(0, i, y)`: nobody looks at the indices where x is empty.
+    """
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         given = list(zip(func._schema.arguments, args))
@@ -208,7 +212,11 @@ class OrderedWrites(TorchDispatchMode):
         by_index = any(word in func._schema.name for word in ("index", "scatter", "put"))
         for t in targets:
             if overlaps_itself(t) or any(clash(t, v, by_index) for v in operands):
-                raise Overlap("an operand overlaps the target")
+                raise Undefined("an operand overlaps the target")
+        if any(word in func._schema.name for word in ("index", "scatter", "gather")) and len(args) > 2 and \
+                isinstance(args[0], torch.Tensor) and isinstance(args[2], torch.Tensor):
+            if args[0].numel() == 0 and args[2].numel() > 0:
+                raise Undefined("indices into an empty tensor")
         return func(*args, **(kwargs or {}))
 
 
@@ -227,7 +235,8 @@ def clash(target, v, by_index):
     if not set(places(v).tolist()) & set(places(target).tolist()):
         return False
     same = (v.size(), v.stride(), v.storage_offset()) == (target.size(), target.stride(), target.storage_offset())
-    return by_index or not same
+    # One element has no strides to speak of: whether LibTorch sees the overlap is chance.
+    return by_index or not same or v.numel() == 1
 
 
 class Scripted:
@@ -252,7 +261,7 @@ class Scripted:
 
     def run(self, model, arguments, strict=False):
         model = copy.deepcopy(model)
-        with torch.inference_mode(), OrderedWrites() if strict else contextlib.nullcontext():
+        with torch.inference_mode(), Defined() if strict else contextlib.nullcontext():
             return flatten(model(*arguments))
 
 
