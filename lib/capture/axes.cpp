@@ -792,6 +792,7 @@ std::vector<Axis> Executor::infer_axes(const OpInfo& op, const std::vector<Sym>&
       ranked = ranked && t->ranked;
       for (const Axis& a : t->axes) dynamic = dynamic || !a.is_static();
     } else if (s.is(K::List)) {
+      dynamic = dynamic || s.list->is_open();
       for (const Sym& e : s.list->items) look(e);
     } else if (s.is_number() && s.taint != Taint::Constant) {
       dynamic = true;

@@ -58,6 +58,9 @@ TensorValuePtr Executor::conform(const Sym& v, const TensorValuePtr& target) {
     if (const std::string why = refusal(a, b); !why.empty()) world_failed(w, why);
     same = same && a == b;
   }
+  // What has one size may be repeated where the target's depends on the input.
+  for (size_t i = 0; same && i < now->axes.size(); ++i)
+    same = !now->axes[i].is_static() || target->axes[i].is_static();
   if (!same) {
     out = apply1("aten::expand_as", {out, fresh_tensor(target)});
     now = read(out.tensor);

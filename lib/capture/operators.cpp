@@ -259,6 +259,7 @@ OpInfo make(const Operator& op) {
 
   auto rule = rules().find(info.base);
   if (rule != rules().end()) info.rule = rule->second;
+  if (info.name == "aten::where") info.rule = AxisRule::DataSized;  // of a condition alone
 
   if (op.isC10Op()) {
     auto handle = c10::Dispatcher::singleton().findSchema({schema.name(), schema.overload_name()});

@@ -20,7 +20,14 @@ Value with_room(Emit& g, Value x) {
   Ints pads(static_cast<size_t>(2 * g.rank(x)), 0);
   for (int64_t a = 0; a < g.rank(x); ++a)
     pads[static_cast<size_t>(g.rank(x) + a)] = g.dim(x, a).value_or(0) > 0 ? 0 : 1;
-  return g.node("Pad", {x, g.i64s(pads)});
+  Value out = g.node("Pad", {x, g.i64s(pads)});
+  std::vector<Dim> dims;
+  for (int64_t a = 0; a < g.rank(x); ++a) {
+    const auto size = g.dim(x, a);
+    dims.push_back(size ? Dim::of(std::max<int64_t>(*size, 1)) : Dim::unknown());
+  }
+  out->type.shape = std::move(dims);
+  return out;
 }
 
 Value without_room(Emit& g, Value y, Value x) {
