@@ -42,7 +42,7 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
         Group("optimize", [str(build / "optimize_tests"), str(tests / "optimize")]),
         Group("golden", golden, golden + ["--opsets", QUICK_OPSETS]),
         Group("matrix", matrix, matrix + ["--quick"]),
-        Group("random", programs + ["--opsets", "9,11,13,18,21,26"], programs),
+        Group("random", programs + ["--opsets", "11,13,18,21,26"], programs),
         Group("cli", [python, str(tests / "support/cli_runner.py"), "--build", str(build)]),
         Group("tool", [python, str(tests / "support/tool_tests.py"), "--build", str(build)]),
         Group("examples", [python, str(tests / "support/run_examples.py"), "--tool", tool]),
