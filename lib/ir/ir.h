@@ -45,6 +45,7 @@ struct Value {
   Type type;
   Node* producer = nullptr;  // null for graph inputs and initializers
   TensorPtr data;            // set for initializers
+  bool state = false;        // a parameter or buffer: the name is the state_dict's and has to last
   std::optional<int64_t> rank() const {
     if (!type.shape) return std::nullopt;
     return static_cast<int64_t>(type.shape->size());

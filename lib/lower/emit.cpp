@@ -180,6 +180,8 @@ Value Emit::State::lookup(const program::Value* v) {
   if (!v->constant)
     throw std::logic_error("value %" + std::to_string(v->id) + " is used before it is computed");
   Value made = model.new_initializer(v->name.empty() ? "const" : v->name, v->constant);
+  // Constants of the code are named after the place they stand in.
+  made->state = !v->name.empty() && !v->name.ends_with("constant") && v->name != "argument";
   values.emplace(v, made);
   return made;
 }

@@ -1,4 +1,6 @@
 // Equal initializers become one, under the first one's name: tied weights, and small constants.
+// A parameter that happens to equal another one (a bias of zeros) keeps its own name and place
+// unless it is large: whoever changes one of them in the file does not mean the other.
 //
 //   <float[2] a = {1.0, 2.0}, float[2] b = {1.0, 2.0}>       <float[2] a = {1.0, 2.0}>
 //   y = Add (a, x)                                       =>  y = Add (a, x)
@@ -16,6 +18,7 @@ using namespace ir;
 
 constexpr size_t kSample = 64;         // bytes of each sampled place
 constexpr size_t kPlaces = 16;         // places sampled in a large tensor
+constexpr size_t kSmall = 1 << 16;     // bytes: up to this a parameter keeps its name
 constexpr size_t kMostCandidates = 8;  // full comparisons a tensor, so that the pass stays linear
 
 uint64_t hash_bytes(uint64_t h, const void* data, size_t size) {  // FNV-1a
@@ -50,20 +53,26 @@ bool share_initializers(Model& m, const Options&) {
   for_each_graph(m.graph, [&](Graph& g) { kept.insert(g.outputs.begin(), g.outputs.end()); });
   std::unordered_map<uint64_t, std::vector<Value*>> firsts;
   std::unordered_map<const Value*, Value*> replaced;
-  for (Value* v : m.graph.initializers) {
-    if (!v->data || kept.contains(v)) continue;
+  const auto share = [&](Value* v) {
+    if (!v->data || kept.contains(v)) return;
     auto& candidates = firsts[sample_hash(*v->data)];
     Value* equal = nullptr;
-    for (Value* c : candidates)
-      if (same_content(*c->data, *v->data)) {
+    for (Value* c : candidates) {
+      const bool tied = c->data->data() == v->data->data();
+      if ((tied || !c->state || v->data->nbytes() > kSmall) && same_content(*c->data, *v->data)) {
         equal = c;
         break;
       }
+    }
     if (equal)
       replaced[v] = equal;
     else if (candidates.size() < kMostCandidates)
       candidates.push_back(v);
-  }
+  };
+  for (Value* v : m.graph.initializers)  // first, so that their names last
+    if (v->state) share(v);
+  for (Value* v : m.graph.initializers)
+    if (!v->state) share(v);
   if (replaced.empty()) return false;
   for_each_graph(m.graph, [&](Graph& g) {
     for (auto& n : g.nodes)

@@ -8,12 +8,14 @@
 #include <torch/csrc/jit/serialization/import.h>
 #include <torch/csrc/jit/serialization/import_read.h>
 
+#include <map>
 #include <regex>
 #include <set>
 
 #include "lib/support/files.h"
 #include "lib/support/text.h"
 #include "lib/torch/devices.h"
+#include "lib/torch/inference.h"
 #include "lib/torch/recognise.h"
 #include "lib/torch/runtime.h"
 
@@ -94,18 +96,27 @@ std::vector<c10::IValue> read_traced_inputs(const std::string& path, const std::
   return {};
 }
 
+std::string rewritten_note(const std::map<std::string, int>& counts) {
+  std::vector<std::string> parts;
+  for (const auto& [op, n] : counts)
+    parts.push_back(op + (n > 1 ? " (" + std::to_string(n) + " calls)" : ""));
+  return "the file was traced in train mode" +
+         (parts.empty() ? std::string() : "; rewritten for inference: " + join(parts, ", ")) +
+         "; what self.training decided in Python stays as it was traced (--training preserve "
+         "converts the file as it is)";
+}
+
 void set_training(Loaded& m, Training wanted) {
-  const auto slot = m.module._ivalue()->type()->findAttributeSlot("training");
-  const bool was_training = slot && m.module._ivalue()->getSlot(*slot).isBool() &&
-                            m.module._ivalue()->getSlot(*slot).toBool();
   if (wanted == Training::Preserve) return;
-  m.module.train(wanted == Training::Train);
+  bool was_training = false;
+  for (const torch::jit::Module& module : m.module.modules())
+    was_training = was_training || in_train_mode(module);
   if (wanted == Training::Eval && was_training)
     m.notes.push_back(m.traced_inputs.empty()
                           ? "the file was saved in train mode; it is converted in eval mode "
                             "(--training preserve keeps it)"
-                          : "the file was traced in train mode: what the trace recorded of it "
-                            "(dropout, batch statistics) stays; trace model.eval() instead");
+                          : rewritten_note(rewrite_for_inference(m.module)));
+  m.module.train(wanted == Training::Train);
 }
 
 }  // namespace

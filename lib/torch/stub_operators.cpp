@@ -116,6 +116,50 @@ at::Tensor roi_align(const at::Tensor& input, const at::Tensor& rois, double spa
   return out.to(input.scalar_type());
 }
 
+// The largest element of each bin, and its position in the plane; 0 and -1 for an empty bin.
+std::tuple<at::Tensor, at::Tensor> roi_pool(const at::Tensor& input, const at::Tensor& rois,
+                                            double spatial_scale, int64_t pooled_height,
+                                            int64_t pooled_width) {
+  const at::Tensor x = input.to(at::kFloat).contiguous(), boxes = rois.to(at::kFloat).contiguous();
+  const int64_t count = boxes.size(0), channels = x.size(1), height = x.size(2), width = x.size(3);
+  const std::vector<int64_t> shape{count, channels, pooled_height, pooled_width};
+  at::Tensor out = at::empty(shape, x.options());
+  at::Tensor where = at::empty(shape, x.options().dtype(at::kInt));
+  const auto scale = static_cast<float>(spatial_scale);
+  for (int64_t k = 0; k < count; ++k) {
+    const float* box = boxes.const_data_ptr<float>() + k * 5;
+    const auto corner = [&](int i) { return static_cast<int64_t>(std::round(box[i] * scale)); };
+    const int64_t x0 = corner(1), y0 = corner(2);
+    const auto bin_w = static_cast<float>(std::max<int64_t>(corner(3) - x0 + 1, 1)) /
+                       static_cast<float>(pooled_width);
+    const auto bin_h = static_cast<float>(std::max<int64_t>(corner(4) - y0 + 1, 1)) /
+                       static_cast<float>(pooled_height);
+    const auto edge = [](float at, int64_t start, int64_t size) {
+      return std::clamp<int64_t>(static_cast<int64_t>(at) + start, 0, size);
+    };
+    for (int64_t c = 0; c < channels; ++c) {
+      const float* plane = x.const_data_ptr<float>() +
+                           (static_cast<int64_t>(box[0]) * channels + c) * height * width;
+      for (int64_t bin = 0; bin < pooled_height * pooled_width; ++bin) {
+        const auto ph = static_cast<float>(bin / pooled_width);
+        const auto pw = static_cast<float>(bin % pooled_width);
+        const int64_t top = edge(std::floor(ph * bin_h), y0, height);
+        const int64_t bottom = edge(std::ceil((ph + 1) * bin_h), y0, height);
+        const int64_t left = edge(std::floor(pw * bin_w), x0, width);
+        const int64_t right = edge(std::ceil((pw + 1) * bin_w), x0, width);
+        int64_t best = -1;
+        for (int64_t i = top; i < bottom; ++i)
+          for (int64_t j = left; j < right; ++j)
+            if (best < 0 || plane[i * width + j] > plane[best]) best = i * width + j;
+        const int64_t at = (k * channels + c) * pooled_height * pooled_width + bin;
+        out.mutable_data_ptr<float>()[at] = best < 0 ? 0 : plane[best];
+        where.mutable_data_ptr<int>()[at] = static_cast<int>(best);
+      }
+    }
+  }
+  return {out.to(input.scalar_type()), where};
+}
+
 // Loads, but does not run: the message is LibTorch's own error text, so it names the operator.
 void refuse(const c10::OperatorHandle& op, torch::jit::Stack*) {
   TORCH_CHECK(false, op.operator_name().name,
@@ -127,9 +171,6 @@ struct Stub {
   const char* schema;
 };
 constexpr Stub kWithoutKernel[] = {
-    {"torchvision::roi_pool",
-     "roi_pool(Tensor input, Tensor rois, float spatial_scale, int pooled_height, "
-     "int pooled_width) -> (Tensor, Tensor)"},
     {"torchvision::ps_roi_align",
      "ps_roi_align(Tensor input, Tensor rois, float spatial_scale, int pooled_height, "
      "int pooled_width, int sampling_ratio) -> (Tensor, Tensor)"},
@@ -156,6 +197,11 @@ void add_stubs(torch::Library& library) {
         "roi_align(Tensor input, Tensor rois, float spatial_scale, int pooled_height, "
         "int pooled_width, int sampling_ratio, bool aligned) -> Tensor",
         torch::dispatch(c10::DispatchKey::CPU, roi_align));
+  if (!registered("torchvision::roi_pool"))
+    library.def(
+        "roi_pool(Tensor input, Tensor rois, float spatial_scale, int pooled_height, "
+        "int pooled_width) -> (Tensor, Tensor)",
+        torch::dispatch(c10::DispatchKey::CPU, roi_pool));
   for (const Stub& s : kWithoutKernel)
     if (!registered(s.name))
       library.def(s.schema, torch::CppFunction::makeFromBoxedFunction<refuse>());

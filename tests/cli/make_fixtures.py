@@ -84,6 +84,58 @@ class Counter(nn.Module):
         return self.total * self.steps
 
 
+class Trained(nn.Module):
+    """Layers that differ between training and inference."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv1d(4, 4, 1)
+        self.bn = nn.BatchNorm1d(4)
+        self.norm = nn.InstanceNorm1d(4, track_running_stats=True)
+        self.lstm = nn.LSTM(4, 4, num_layers=2, dropout=0.5, batch_first=True)
+        self.attention = nn.MultiheadAttention(4, 2, dropout=0.5, batch_first=True)
+        self.slope = nn.RReLU()
+        for layer in (self.bn, self.norm):
+            layer.running_mean.uniform_(-1, 1)
+            layer.running_var.uniform_(0.5, 2)
+
+    def forward(self, x):
+        x = self.norm(nn.functional.dropout(self.bn(self.conv(x)), 0.5, self.training))
+        x, _ = self.lstm(x.transpose(1, 2))
+        return self.slope(self.attention(x, x, x, need_weights=False)[0])
+
+
+class Regular(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.bn = nn.BatchNorm1d(4)
+        self.drop = nn.Dropout(0.5)
+
+    def forward(self, x):
+        return self.drop(self.bn(x))
+
+
+class Noise(nn.Module):
+    """Dropout that is meant to stay."""
+
+    def forward(self, x: Tensor):
+        return nn.functional.dropout(x, 0.5, training=True)
+
+
+class Tied(nn.Module):
+    """A language model's head: the embedding once more."""
+
+    def __init__(self):
+        super().__init__()
+        self.emb = nn.Embedding(64, 32)
+        self.block = nn.Linear(32, 32)
+        self.head = nn.Linear(32, 64, bias=False)
+        self.head.weight = self.emb.weight
+
+    def forward(self, ids: Tensor):
+        return self.head(self.block(torch.relu(self.block(self.emb(ids)))))
+
+
 class Hermitian(nn.Module):
     """An operator that ONNX does not have."""
 
@@ -128,6 +180,17 @@ def main() -> None:
     save(torch.jit.script(Fixed().eval()), "fixed.pt")
     save(torch.jit.script(Dropped().train()), "train.pt")
     save(torch.jit.script(Counter().eval()), "counter.pt")
+    trained, batch = Trained().train(), torch.randn(2, 4, 5)
+    # Tracing in train mode moves the running statistics: the file in eval mode comes after it.
+    save(torch.jit.trace(trained, batch, check_trace=False), "traced_train.pt")
+    save(torch.jit.trace(trained.eval(), batch, check_trace=False), "traced_eval.pt")
+    trained.train().bn.eval()
+    save(torch.jit.trace(trained, batch, check_trace=False), "frozen_bn.pt")
+    save(torch.jit.trace(Regular().train(), x, check_trace=False), "regular.pt")
+    save(torch.jit.trace(Noise().eval(), x, check_trace=False), "noise_on.pt")
+    ids = torch.tensor([[1, 5, 0]])
+    save(torch.jit.script(Tied().eval()), "tied.pt")
+    save(torch.jit.trace(Tied().eval(), ids), "tied_traced.pt")
     save(torch.jit.script(Hermitian().eval()), "geqrf.pt")
     save(torch.jit.script(Grid().eval()), "grid.pt")
     rewrite_code(folder / "two.pt", folder / "unknown_op.pt", "torch.mul(", "ops.nowhere.multiply(")
