@@ -207,6 +207,7 @@ Axes reduce(const Context& c) {
   }
   const bool keep = c.constant("keepdim").value_or(0) != 0;
   std::vector<Axis> axes;
+  if (const Sym* q = c.arg("q"); q && q->is(K::Tensor)) axes = c.read(*q)->axes;  // quantile
   for (size_t i = 0; i < in.axes.size(); ++i) {
     if (!reduced[i])
       axes.push_back(in.axes[i]);

@@ -33,6 +33,7 @@ Table transformer_rows();
 Table embedding_rows();
 Table loss_rows();
 Table class_loss_rows();
+Table margin_loss_rows();
 Table resize_rows();
 Table shuffle_rows();
 Table vision_rows();
@@ -54,17 +55,18 @@ Table window_rows();
 
 std::span<const Table> tables() {
   static const Table all[] = {
-      activation_rows(), arithmetic_rows(), compare_rows(),       math_rows(),
-      reduce_rows(),     statistics_rows(), scan_rows(),          cast_rows(),
-      creation_rows(),   random_rows(),     number_rows(),        number_math_rows(),
-      conv_rows(),       pool_rows(),       adaptive_pool_rows(), norm_rows(),
-      distance_rows(),   matmul_rows(),     einsum_rows(),        packed_rows(),
-      rnn_rows(),        rnn_cells_rows(),  attention_rows(),     transformer_rows(),
-      embedding_rows(),  loss_rows(),       class_loss_rows(),    resize_rows(),
-      shuffle_rows(),    vision_rows(),     view_rows(),          slice_rows(),
-      split_rows(),      repeat_rows(),     join_rows(),          index_rows(),
-      gather_rows(),     triangle_rows(),   scatter_rows(),       slice_scatter_rows(),
-      sort_rows(), sequence_rows(),       set_rows(),        pad_rows(),           window_rows(),
+      activation_rows(),    arithmetic_rows(), compare_rows(),       math_rows(),
+      reduce_rows(),        statistics_rows(), scan_rows(),          cast_rows(),
+      creation_rows(),      random_rows(),     number_rows(),        number_math_rows(),
+      conv_rows(),          pool_rows(),       adaptive_pool_rows(), norm_rows(),
+      distance_rows(),      matmul_rows(),     einsum_rows(),        packed_rows(),
+      rnn_rows(),           rnn_cells_rows(),  attention_rows(),     transformer_rows(),
+      embedding_rows(),     loss_rows(),       class_loss_rows(),    margin_loss_rows(),
+      resize_rows(),        shuffle_rows(),    vision_rows(),        view_rows(),
+      slice_rows(),         split_rows(),      repeat_rows(),        join_rows(),
+      index_rows(),         gather_rows(),     triangle_rows(),      scatter_rows(),
+      slice_scatter_rows(), sort_rows(),       sequence_rows(),      set_rows(),
+      pad_rows(),           window_rows(),
   };
   return all;
 }

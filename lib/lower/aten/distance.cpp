@@ -10,18 +10,17 @@ namespace {
 
 using namespace nn;
 
-// The p-norm of `x` over one axis.
-Value norm(Emit& g, Value x, double p, int64_t axis, bool keepdims) {
-  if (p == 2) return reduce(g, "ReduceL2", x, {axis}, keepdims);
-  if (p == 1) return reduce(g, "ReduceL1", x, {axis}, keepdims);
+// The p-norm of `x` over the axes; none: over all of them.
+Value norm(Emit& g, Value x, double p, const Ints& axes, bool keepdims) {
+  if (p == 2) return reduce(g, "ReduceL2", x, axes, keepdims);
+  if (p == 1) return reduce(g, "ReduceL1", x, axes, keepdims);
   Value a = g.node("Abs", {x});
   if (p == 0) {
     Value nonzero = g.cast(g.node("Not", {g.node("Equal", {x, num(g, 0, x)})}), g.dtype(x));
-    return reduce(g, "ReduceSum", nonzero, {axis}, keepdims);
+    return reduce(g, "ReduceSum", nonzero, axes, keepdims);
   }
-  if (std::isinf(p))
-    return red::extreme(g, p > 0 ? "ReduceMax" : "ReduceMin", a, Ints{axis}, keepdims);
-  Value sum = reduce(g, "ReduceSum", g.node("Pow", {a, num(g, p, x)}), {axis}, keepdims);
+  if (std::isinf(p)) return red::extreme(g, p > 0 ? "ReduceMax" : "ReduceMin", a, axes, keepdims);
+  Value sum = reduce(g, "ReduceSum", g.node("Pow", {a, num(g, p, x)}), axes, keepdims);
   return g.node("Pow", {sum, num(g, 1 / p, x)});
 }
 
@@ -42,7 +41,41 @@ Value pairwise_distance(Emit& g, Value a, Value b, double p, double eps, bool ke
   const DType t = g.result_dtype();
   const int64_t rank = std::max(g.rank(a), g.rank(b));
   Value d = add(g, sub(g, g.cast(a, t), g.cast(b, t)), g.number(eps, t));
-  return norm(g, d, p, rank - 1, keepdim);
+  return norm(g, d, p, {rank - 1}, keepdim);
+}
+
+// max(0, margin + |anchor - positive| - |anchor - negative|); with `swap` the negative may be
+// nearer to the positive than to the anchor.
+Value triplet_margin_loss(Emit& g, Value anchor, Value positive, Value negative, double margin,
+                          double p, double eps, bool swap, int64_t kind) {
+  Value near = pairwise_distance(g, anchor, positive, p, eps, false);
+  Value far = pairwise_distance(g, anchor, negative, p, eps, false);
+  if (swap) far = g.node("Min", {far, pairwise_distance(g, positive, negative, p, eps, false)});
+  Value loss = g.node("Relu", {add(g, num(g, margin, near), sub(g, near, far))});
+  return reduction(g, loss, kind);
+}
+
+// The distances of all pairs of rows i < j, in their order.
+Value pdist(Emit& g, Value x, double p) {
+  const Int n = dim(g, x, 0);
+  Value i = nullptr, j = nullptr;
+  if (n.known) {
+    Ints first, second;
+    for (int64_t a = 0; a < *n.known; ++a)
+      for (int64_t b = a + 1; b < *n.known; ++b) {
+        first.push_back(a);
+        second.push_back(b);
+      }
+    i = g.i64s(first);
+    j = g.i64s(second);
+  } else {
+    Value places = iota(g, n);
+    Value pairs =
+        g.node("NonZero", {g.node("Less", {unsqueeze(g, places, {1}), unsqueeze(g, places, {0})})});
+    i = gather(g, pairs, g.i64(0), 0);
+    j = gather(g, pairs, g.i64(1), 0);
+  }
+  return norm(g, sub(g, gather(g, x, i, 0), gather(g, x, j, 0)), p, {1}, false);
 }
 
 // [.., P, M] and [.., R, M] -> [.., P, R]. The difference is formed directly in every mode, which
@@ -50,7 +83,7 @@ Value pairwise_distance(Emit& g, Value a, Value b, double p, double eps, bool ke
 Value cdist(Emit& g, Value a, Value b, double p) {
   const int64_t ra = g.rank(a), rb = g.rank(b), rank = std::max(ra, rb);
   Value d = sub(g, unsqueeze(g, a, {ra - 1}), unsqueeze(g, b, {rb - 2}));
-  return norm(g, d, p, rank, false);
+  return norm(g, d, p, {rank}, false);
 }
 
 constexpr Lowering table[] = {
@@ -64,6 +97,19 @@ constexpr Lowering table[] = {
        }),
     op("aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor",
        [](Emit& g, Value a, Value b, double p, Skip) { return cdist(g, a, b, p); }),
+    op<pdist>("aten::pdist(Tensor self, float p=2.) -> Tensor"),
+    op("aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",
+       [](Emit& g, Value a, Value b, double p) {
+         const DType t = g.result_dtype();
+         return norm(g, sub(g, g.cast(a, t), g.cast(b, t)), p, {}, false);
+       }),
+    op("aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor",
+       [](Emit& g, Value a, Value b, int64_t dim) {
+         const int64_t rank = std::max(g.rank(a), g.rank(b));
+         return reduce(g, "ReduceSum", mul(g, a, b), {dim < 0 ? dim + rank : dim}, false);
+       }),
+    op<triplet_margin_loss>(
+        "aten::triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float p=2., float eps=9.9999999999999995e-07, bool swap=False, int reduction=1) -> Tensor"),
 };
 
 }  // namespace

@@ -199,14 +199,23 @@ Value weighted(Emit& g, Value x, const Planes& p, Interpolation kind, bool align
     factors = factors && (align_corners || !plane.scale || exact_factor(plane));
   if (all_known(p) && (antialias || t == DType::Double || !factors))
     return by_weights(g, x, p, kind, align_corners);
-  if (antialias)
-    throw Unsupported("antialiased interpolation between sizes known only at run time");
   // ONNX Runtime resizes double in float32.
-  if (!factors || t == DType::Double) return by_taps(g, x, p, kind, align_corners);
-  ir::Attributes a{{"mode", std::string(kind == Interpolation::Linear ? "linear" : "cubic")},
+  if (!antialias && (!factors || t == DType::Double)) return by_taps(g, x, p, kind, align_corners);
+  if (kind == Interpolation::LanczosAntialias)
+    throw Unsupported("Lanczos interpolation between sizes known only at run time");
+  if (!factors)
+    throw Unsupported(
+        "antialiased interpolation of a dynamic size by a factor that float32 rounds "
+        "to other lengths; give a size, or recompute_scale_factor=True");
+  const bool linear = kind == Interpolation::Linear || kind == Interpolation::LinearAntialias;
+  ir::Attributes a{{"mode", std::string(linear ? "linear" : "cubic")},
                    {"coordinate_transformation_mode",
                     std::string(align_corners ? "align_corners" : "half_pixel")}};
-  if (kind == Interpolation::Cubic) a.set("cubic_coeff_a", -0.75f);
+  if (!linear) a.set("cubic_coeff_a", antialias ? -0.5f : -0.75f);
+  if (antialias) {
+    a.set("antialias", int64_t{1});
+    a.set("exclude_outside", int64_t{1});
+  }
   return resize(g, x, p, std::move(a));
 }
 

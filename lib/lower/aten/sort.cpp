@@ -1,4 +1,4 @@
-// Order along an axis: sort, topk, kthvalue, medians and mode.
+// Order along an axis: sort, topk, kthvalue, medians, quantiles and mode.
 // https://onnx.ai/onnx/operators/onnx__TopK.html (equal values keep their order)
 #include <limits>
 
@@ -105,6 +105,70 @@ Values along_dim(Emit& g, Value x, int64_t dim, bool keepdim) {
   return kept(g, x, F(g, at_least_1d(g, x), axis), axis, keepdim);
 }
 
+// Entries at the ranks q * (n - 1) of each sorted row [.., n] -> [.., Q], between two of them
+// interpolated. A NaN in a row is its result, or is passed over.
+Value quantiles_of_rows(Emit& g, Value x, Value q, const std::string& between, bool skip_nan) {
+  const DType t = g.dtype(x);
+  const int64_t last = g.rank(x) - 1;
+  const double inf = std::numeric_limits<double>::infinity();
+  const Int n = nn::dim(g, x, last);
+  Value nans = with_dims(g.node("IsNaN", {x}), *x->type.shape);
+  Value clean = with_dims(where(g, nans, g.number(inf, t), x), *x->type.shape);
+  Value sorted = top(g, clean, n, last, false).values;
+  Value numbers = g.cast(g.node("Not", {nans}), DType::Int32);
+  Value count = g.node("ReduceSum", {numbers, g.i64s({last})}, {{"keepdims", int64_t{1}}});
+  Value length = skip_nan ? g.cast(count, t) : g.cast(g.to_value(n), t);
+  Value ranks = mul(g, q, sub(g, length, g.number(1, t)));
+  if (skip_nan) ranks = g.node("Max", {ranks, g.number(0, t)});
+  if (between == "nearest") ranks = g.node("Round", {ranks});
+  auto pick = [&](Value rank) {
+    const ir::Attributes axis{{"axis", last}};
+    return g.node(skip_nan ? "GatherElements" : "Gather", {sorted, g.cast(rank, DType::Int64)},
+                  axis);
+  };
+  Value floor = g.node("Floor", {ranks});
+  Value y = pick(between == "higher" ? g.node("Ceil", {ranks}) : floor);
+  if (between == "linear" || between == "midpoint") {
+    Value w = between == "linear" ? sub(g, ranks, floor) : g.number(0.5, t);
+    Value above = pick(g.node("Ceil", {ranks})), step = sub(g, above, y);
+    Value near_above = sub(g, above, mul(g, step, sub(g, g.number(1, t), w)));
+    y = where(g, g.node("Less", {w, g.number(0.5, t)}), add(g, y, mul(g, w, step)), near_above);
+  }
+  Value whole = skip_nan ? g.integer(0, DType::Int32) : g.cast(g.to_value(n), DType::Int32);
+  Value undefined = g.node("Equal", {count, whole});
+  if (!skip_nan) undefined = g.node("Not", {undefined});
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  return with_rank(where(g, undefined, g.number(nan, t), y), last + 1);
+}
+
+// One q gives the reduced shape, several ones a first axis.
+Value quantile(Emit& g, Value x, Value q, const std::optional<int64_t>& dim, bool keepdim,
+               const std::string& between, bool skip_nan) {
+  const int64_t rank = g.rank(x), many = g.rank(q) > 0 ? 1 : 0;
+  Value v = dim ? at_least_1d(g, x) : flat(g, x);
+  const int64_t axis = dim ? g.axis(x, *dim) : 0, last = g.rank(v) - 1;
+  Ints order = range(0, last + 1);
+  order.erase(order.begin() + axis);
+  order.push_back(axis);
+  if (!many) q = unsqueezed(g, q, {0});
+  Value y = quantiles_of_rows(g, permuted(g, v, order), q, between, skip_nan);
+  Ints front = range(0, last);
+  front.insert(front.begin(), last);
+  y = many ? permuted(g, y, front) : squeezed(g, y, {last});
+  if (!keepdim || rank == 0) return y;
+  return unsqueezed(g, y, dim ? Ints{axis + many} : range(many, many + rank));
+}
+
+template <bool SkipNan>
+constexpr auto quantile_tensor =
+    [](Emit& g, Value x, Value q, std::optional<int64_t> dim, bool keepdim,
+       const std::string& between) { return quantile(g, x, q, dim, keepdim, between, SkipNan); };
+template <bool SkipNan>
+constexpr auto quantile_number = [](Emit& g, Value x, double q, std::optional<int64_t> dim,
+                                    bool keepdim, const std::string& between) {
+  return quantile(g, x, g.number(q, g.dtype(x)), dim, keepdim, between, SkipNan);
+};
+
 // The most frequent value, the smallest one of several; the index is that of its last occurrence.
 Ranked mode(Emit& g, Value x, int64_t axis) {
   const int64_t rank = g.rank(x);
@@ -171,6 +235,14 @@ constexpr Lowering table[] = {
        [](Emit& g, Value x, int64_t dim, bool keepdim) {
          return along_dim<nan_median>(g, x, dim, keepdim);
        }),
+    op("aten::quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor",
+       quantile_tensor<false>),
+    op("aten::quantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor",
+       quantile_number<false>),
+    op("aten::nanquantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor",
+       quantile_tensor<true>),
+    op("aten::nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor",
+       quantile_number<true>),
     op("aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
        [](Emit& g, Value x, int64_t dim, bool keepdim) {
          return along_dim<mode>(g, x, dim, keepdim);

@@ -88,6 +88,14 @@ Value roi_align(Emit& g, Value x, Value rois, double scale, int64_t height, int6
                   std::string(aligned ? "half_pixel" : "output_half_pixel")}});
 }
 
+// The largest element of each bin. The positions of those elements are for the backward pass.
+Values roi_pool(Emit& g, Value x, Value rois, double scale, int64_t height, int64_t width) {
+  return {
+      g.node("MaxRoiPool", {x, rois},
+             {{"spatial_scale", static_cast<float>(scale)}, {"pooled_shape", Ints{height, width}}}),
+      nullptr};
+}
+
 constexpr auto sampler = [](Emit& g, Value x, Value grid, int64_t mode, int64_t padding,
                             bool align_corners) {
   return grid_sample(g, x, grid, mode, padding, align_corners);
@@ -112,6 +120,8 @@ constexpr Lowering table[] = {
        [](Emit& g, Value x, Value rois, double scale, int64_t height, int64_t width,
           int64_t sampling,
           bool aligned) { return roi_align(g, x, rois, scale, height, width, sampling, aligned); }),
+    op<roi_pool>(
+        "torchvision::roi_pool(Tensor input, Tensor rois, float spatial_scale, int pooled_height, int pooled_width) -> (Tensor, Tensor)"),
 };
 
 }  // namespace
