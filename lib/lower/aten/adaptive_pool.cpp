@@ -2,6 +2,7 @@
 #include "lib/lower/aten/adaptive_pool.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "lib/lower/lowering.h"
 
@@ -78,6 +79,15 @@ Value nn::adaptive_avg(Emit& g, Value x, Dims out, size_t n) {
 
 namespace {
 
+// None as a size keeps the axis: it arrives as the input's own size.
+bool keeps_axis(Emit& g, Value x, int64_t axis, const Int& length, const Int& out) {
+  if (length.known || out.known) return length.known == out.known;
+  const Shape &from = x->type.shape, &to = g.result_shape();
+  if (!from || !to) return false;
+  const Dim &a = (*from)[static_cast<size_t>(axis)], &b = (*to)[static_cast<size_t>(axis)];
+  return a.is_symbol() && b.is_symbol() && a.symbol == b.symbol;
+}
+
 // Largest element of each window of one axis: o slices, each reduced.
 Value max_axis(Emit& g, Value x, int64_t axis, const Int& length, int64_t out) {
   Values parts;
@@ -86,6 +96,20 @@ Value max_axis(Emit& g, Value x, int64_t axis, const Int& length, int64_t out) {
     parts.push_back(reduce(g, "ReduceMax", s, {axis}));
   }
   return concat(g, parts, axis);
+}
+
+// The same for a number of windows known at run time only: every window looks at the whole axis.
+Value masked_max_axis(Emit& g, Value x, int64_t rank, int64_t axis, const Int& length,
+                      const Int& out) {
+  Value l = g.to_value(length), o = g.to_value(out);
+  Value i = unsqueeze(g, iota(g, length), {0}), j = unsqueeze(g, iota(g, out), {1});
+  Value next = add(g, mul(g, add(g, j, g.i64(1)), l), sub(g, o, g.i64(1)));
+  Value before = g.node("Less", {i, div(g, mul(g, j, l), o)});
+  Value inside = g.node("And", {g.node("Not", {before}), g.node("Less", {i, div(g, next, o)})});
+  inside = unsqueeze(g, inside, range(2, rank - axis + 1));  // [o, L, 1, ..]
+  Value lowest = num(g, -std::numeric_limits<double>::infinity(), x);
+  Value seen = where(g, inside, unsqueeze(g, x, {axis}), lowest);
+  return reduce(g, "ReduceMax", seen, {axis + 1}, false);
 }
 
 // Position in the plane of the first largest element of every window, one window at a time.
@@ -130,8 +154,8 @@ Value max_positions(Emit& g, Value x, int64_t rank, const Dims& lengths, const I
 }
 
 // Values and positions are computed apart: whoever uses only the values pays only for them.
-Values adaptive_max(Emit& g, Value x, const Ints& size, size_t n) {
-  const Ints out = per_axis(size, n, 1);
+Values adaptive_max(Emit& g, Value x, Dims out, size_t n) {
+  if (out.size() == 1) out.resize(n, out[0]);
   const int64_t rank = g.rank(x), first = rank - static_cast<int64_t>(n);
   const DType t = g.dtype(x);
   Ints axes = range(first, rank);
@@ -139,19 +163,25 @@ Values adaptive_max(Emit& g, Value x, const Ints& size, size_t n) {
   for (int64_t a : axes) lengths.push_back(dim(g, x, a));
   Value in = g.cast(x, is_float(t) ? t : DType::Double);
   Value best = in;
-  if (std::all_of(out.begin(), out.end(), [](int64_t o) { return o == 1; })) {
+  if (std::all_of(out.begin(), out.end(), [](const Int& o) { return o.known == 1; })) {
     best = reduce(g, "ReduceMax", in, axes);
   } else {
-    for (size_t i = 0; i < n; ++i)
-      if (lengths[i].known != out[i]) best = max_axis(g, best, axes[i], lengths[i], out[i]);
+    for (size_t i = 0; i < n; ++i) {
+      if (keeps_axis(g, x, axes[i], lengths[i], out[i])) continue;
+      best = out[i].known ? max_axis(g, best, axes[i], lengths[i], *out[i].known)
+                          : masked_max_axis(g, best, rank, axes[i], lengths[i], out[i]);
+    }
   }
-  return {g.cast(best, t), max_positions(g, in, rank, lengths, out)};
+  Value positions = nullptr;  // of windows whose number is not known: nobody has asked yet
+  if (Emit::all_known(out))
+    positions = max_positions(g, in, rank, lengths, g.known(out, "output_size"));
+  return {g.cast(best, t), positions};
 }
 
 template <size_t N>
 constexpr auto average = [](Emit& g, Value x, Dims size) { return adaptive_avg(g, x, size, N); };
 template <size_t N>
-constexpr auto maximum = [](Emit& g, Value x, Ints size) { return adaptive_max(g, x, size, N); };
+constexpr auto maximum = [](Emit& g, Value x, Dims size) { return adaptive_max(g, x, size, N); };
 
 constexpr Lowering table[] = {
     op("aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor", average<1>),
