@@ -442,6 +442,12 @@ bool Joiner::open_lists(Frozen& a, Frozen& b) {
 }
 
 Sym Joiner::merge(const Frozen& a, const Frozen& b) {
+  if (identical(ex, a, b) && a.content_only && container(a.sym)) {
+    // Both branches left the same in it: the cell itself is back to what it was before them.
+    std::vector<Sym> items;
+    for (const Frozen& e : a.items) items.push_back(merge(e, e));
+    return rebuild(ex, a, std::move(items));
+  }
   if (identical(ex, a, b))
     return a.sym.is(K::Tensor) && !a.sym.tensor ? ex.fresh_tensor(a.tensor) : a.sym;
   const bool a_unset = a.sym.is(K::Uninitialized), b_unset = b.sym.is(K::Uninitialized);
