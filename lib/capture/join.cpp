@@ -402,8 +402,8 @@ Sym Joiner::sequence_leaf(const Frozen& a, const Frozen& b) {
     ex.cannot_join("OE4051", "a list is set in one branch only", "set it before the condition");
   const SequenceValue &x = *a.sym.sequence, &y = *b.sym.sequence;
   TensorValue element = ex.join_elements(x.element, y.element);
-  node->blocks[0]->returns.push_back({x.recorded});
-  node->blocks[1]->returns.push_back({y.recorded});
+  node->blocks[0]->returns.emplace_back(x.recorded);
+  node->blocks[1]->returns.emplace_back(y.recorded);
   program::Value* out =
       ex.recorder().add_output(node, program::Type::list(ex.recorder().type_of(element)));
   Sym s = ex.sequence({out}, pick(x.c, y.c), std::move(element));

@@ -180,7 +180,7 @@ class Encoder {
       if (auto it = o_.external->offsets.find(&t); it != o_.external->offsets.end())
         return external_data(it->second, t.nbytes());
     }
-    r_.view(9, t.data(), t.nbytes());
+    r_.view(9, t);
   }
 
   void external_data(uint64_t offset, size_t length) {

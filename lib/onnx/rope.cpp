@@ -40,11 +40,12 @@ void Rope::bytes(int field, std::string_view value) {
   small_.append(value);
 }
 
-void Rope::view(int field, const void* data, size_t size) {
-  if (size < kCopyBelow) return bytes(field, {static_cast<const char*>(data), size});
+void Rope::view(int field, const Tensor& data) {
+  const size_t size = data.nbytes();
+  if (size < kCopyBelow) return bytes(field, {static_cast<const char*>(data.data()), size});
   tag(field, 2);
   varint(size);
-  splices_.push_back({small_.size(), data, size});
+  splices_.push_back({small_.size(), &data});
   spliced_ += size;
 }
 
@@ -67,7 +68,9 @@ std::string Rope::flatten() const {
   size_t done = 0;
   for (const Splice& s : splices_) {
     out.append(small_, done, s.at - done);
-    out.append(static_cast<const char*>(s.data), s.size);
+    s.data->stream([&](const void* data, size_t size) {
+      out.append(static_cast<const char*>(data), size);
+    });
     done = s.at;
   }
   out.append(small_, done, std::string::npos);

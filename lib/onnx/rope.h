@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/support/tensor.h"
+
 namespace oe::onnx {
 
 // Bytes of a message, with views spliced in. Appending a nested message costs its small bytes only;
@@ -15,14 +17,13 @@ class Rope {
  public:
   struct Splice {
     size_t at;         // position in small(): the view's bytes come before small()[at]
-    const void* data;  // owned by the model that is written
-    size_t size;
+    const Tensor* data;  // owned by the model that is written
   };
 
   void integer(int field, int64_t value);  // wire type 0: int32, int64, enum
   void float32(int field, float value);    // wire type 5
   void bytes(int field, std::string_view value);
-  void view(int field, const void* data, size_t size);  // wire type 2, not copied when large
+  void view(int field, const Tensor& data);  // wire type 2, not copied when large
   template <class F>
   void message(int field, const F& body) {
     const Mark m = begin(field);

@@ -38,6 +38,9 @@ class Output {
     if (buffer_.size() + size > kBuffer) flush();
     buffer_.append(static_cast<const char*>(data), size);
   }
+  void put(const Tensor& t) {
+    t.stream([&](const void* data, size_t size) { put(data, size); });
+  }
   void zeros(size_t n) {
     static constexpr char zero[4096] = {};
     for (; n > 0; n -= std::min(n, sizeof zero)) put(zero, std::min(n, sizeof zero));
@@ -94,9 +97,8 @@ void for_each_tensor(const ir::Graph& g, const F& f) {
 // The external file: which bytes at which offset. Tensors that share memory share their place.
 struct DataFile {
   struct Place {
-    const void* data;
+    const Tensor* data;
     uint64_t offset;
-    size_t size;
   };
   ExternalLayout layout;
   std::vector<Place> places;  // by ascending offset
@@ -106,14 +108,14 @@ struct DataFile {
     layout.location = o.external_file;
     const uint64_t align = static_cast<uint64_t>(std::max<int64_t>(o.align, 1));
     const uint64_t threshold = static_cast<uint64_t>(std::max<int64_t>(o.threshold, 1));
-    std::map<std::pair<const void*, size_t>, uint64_t> known;
+    std::map<std::pair<std::pair<const void*, bool>, size_t>, uint64_t> known;
     for_each_tensor(m.graph, [&](const Tensor& t) {
       if (t.dtype() == DType::String || t.nbytes() < threshold) return;
       const uint64_t next = (size + align - 1) / align * align;
-      const auto [it, fresh] = known.try_emplace({t.data(), t.nbytes()}, next);
+      const auto [it, fresh] = known.try_emplace({t.memory(), t.nbytes()}, next);
       layout.offsets[&t] = it->second;
       if (!fresh) return;
-      places.push_back({t.data(), next, t.nbytes()});
+      places.push_back({&t, next});
       size = next + t.nbytes();
     });
   }
@@ -157,8 +159,8 @@ WriteResult write(const ir::Model& m, const WriteOptions& o,
       uint64_t at = 0;
       for (const DataFile::Place& p : data.places) {
         out.zeros(p.offset - at);
-        out.put(p.data, p.size);
-        at = p.offset + p.size;
+        out.put(*p.data);
+        at = p.offset + p.data->nbytes();
       }
       out.finish();
       result.external = true;
@@ -169,7 +171,7 @@ WriteResult write(const ir::Model& m, const WriteOptions& o,
   size_t done = 0;
   for (const Rope::Splice& s : model.splices()) {
     out.put(model.small().data() + done, s.at - done);
-    out.put(s.data, s.size);
+    out.put(*s.data);
     done = s.at;
   }
   out.put(model.small().data() + done, model.small().size() - done);

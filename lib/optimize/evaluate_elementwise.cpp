@@ -143,15 +143,16 @@ TensorPtr arithmetic_pair(const Tensor& a, const Tensor& b, int64_t limit) {
   auto dims = broadcast(a.dims(), b.dims());
   if (!dims || a.dtype() != b.dtype() || !fits(*dims, a.dtype(), limit)) return nullptr;
   Builder out(a.dtype(), *dims);
+  const Dims from_a = broadcast_strides(a.dims(), *dims);
+  const Dims from_b = broadcast_strides(b.dims(), *dims);
   const bool ok = dispatch(a.dtype(), [&](auto element) {
     using T = decltype(element);
     const T *x = a.values<T>().data(), *y = b.values<T>().data();
     T* r = out.data<T>();
     bool all = true;
-    for_each_pair(*dims, broadcast_strides(a.dims(), *dims), broadcast_strides(b.dims(), *dims),
-                  [&](int64_t i, int64_t ia, int64_t ib) {
-                    all = all && Op::template run<T>(x[ia], y[ib], r[i]);
-                  });
+    for_each_pair(*dims, from_a, from_b, [&](int64_t i, int64_t ia, int64_t ib) {
+      all = all && Op::template run<T>(x[ia], y[ib], r[i]);
+    });
     return all;
   });
   return cleared(ok, std::move(out));

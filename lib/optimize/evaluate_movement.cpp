@@ -88,6 +88,8 @@ TensorPtr transpose(const Node& n, const Inputs& in, int64_t limit) {
   else
     for (int64_t i = rank_of(in[0]); i-- > 0;) perm.push_back(i);
   if (perm.size() != x.dims().size()) return nullptr;
+  constexpr size_t kDeferred = 1 << 16;  // bytes from which a weight is transposed when written
+  if (perm == Ints{1, 0} && x.nbytes() >= kDeferred) return Tensor::transpose_of(in[0]);
   const Dims own = contiguous_strides(x.dims());
   Dims dims, strides;
   for (int64_t p : perm) {

@@ -37,7 +37,10 @@ uint64_t sample_hash(const Tensor& t) {
     for (const auto& s : t.strings()) h = hash_bytes(h, s.c_str(), s.size() + 1);
     return h;
   }
-  const auto* bytes = static_cast<const unsigned char*>(t.data());
+  const bool deferred = t.base() != nullptr;  // compared by what it is the transpose of
+  h = hash_bytes(h, &deferred, sizeof deferred);
+  const Tensor& stored = deferred ? *t.base() : t;
+  const auto* bytes = static_cast<const unsigned char*>(stored.data());
   const size_t size = t.nbytes();
   if (size <= kSample * kPlaces) return hash_bytes(h, bytes, size);
   for (size_t i = 0; i < kPlaces; ++i)
@@ -58,7 +61,7 @@ bool share_initializers(Model& m, const Options&) {
     auto& candidates = firsts[sample_hash(*v->data)];
     Value* equal = nullptr;
     for (Value* c : candidates) {
-      const bool tied = c->data->data() == v->data->data();
+      const bool tied = c->data->memory() == v->data->memory();
       if ((tied || !c->state || v->data->nbytes() > kSmall) && same_content(*c->data, *v->data)) {
         equal = c;
         break;

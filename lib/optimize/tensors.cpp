@@ -60,16 +60,6 @@ namespace {
 
 template <class T>
 void copy(const T* in, T* out, const Dims& dims, const Dims& strides) {
-  // Weights are transposed here: blocks keep both sides of a 2-d transpose in the cache.
-  if (dims.size() == 2 && strides[0] == 1) {
-    constexpr int64_t kBlock = 32;
-    for (int64_t r0 = 0; r0 < dims[0]; r0 += kBlock)
-      for (int64_t c0 = 0; c0 < dims[1]; c0 += kBlock)
-        for (int64_t r = r0; r < std::min(r0 + kBlock, dims[0]); ++r)
-          for (int64_t c = c0; c < std::min(c0 + kBlock, dims[1]); ++c)
-            out[r * dims[1] + c] = in[c * strides[1] + r];
-    return;
-  }
   const Dims none(dims.size(), 0);
   for_each_pair(dims, strides, none, [&](int64_t i, int64_t from, int64_t) { out[i] = in[from]; });
 }
@@ -82,7 +72,10 @@ struct Sixteen {
 
 TensorPtr strided_copy(const Tensor& t, Dims dims, int64_t offset, const Dims& strides) {
   Builder b(t.dtype(), dims);
-  if (count(dims) > 0) {
+  if (dims.size() == 2 && strides[0] == 1 && offset == 0) {
+    transpose_rows(t.data(), b.data<std::byte>(), dims[0], dims[1], strides[1],
+                   byte_size(t.dtype()));
+  } else if (count(dims) > 0) {
     auto run = [&](auto element) {
       using T = decltype(element);
       copy(static_cast<const T*>(t.data()) + offset, b.data<T>(), dims, strides);
@@ -117,7 +110,9 @@ TensorPtr with_dims(const TensorPtr& t, Dims dims) {
 bool same_content(const Tensor& a, const Tensor& b) {
   if (a.dtype() != b.dtype() || a.dims() != b.dims()) return false;
   if (a.dtype() == DType::String) return a.strings() == b.strings();
-  return a.data() == b.data() || a.nbytes() == 0 || !std::memcmp(a.data(), b.data(), a.nbytes());
+  if (a.memory() == b.memory()) return true;
+  if (a.base() || b.base()) return a.base() && b.base() && same_content(*a.base(), *b.base());
+  return a.nbytes() == 0 || !std::memcmp(a.data(), b.data(), a.nbytes());
 }
 
 }  // namespace oe::optimize

@@ -39,7 +39,7 @@ class Builder {
 TensorPtr strided_copy(const Tensor& t, Dims dims, int64_t offset, const Dims& strides);
 // The same bytes under other dims; nothing is copied.
 TensorPtr with_dims(const TensorPtr& t, Dims dims);
-// Same type, dims and bytes.
+// Same type, dims and bytes; a deferred transpose equals only another one.
 bool same_content(const Tensor& a, const Tensor& b);
 
 // Walks the positions of a tensor of dims `dims` in row-major order together with the offsets that

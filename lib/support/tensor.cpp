@@ -1,9 +1,11 @@
 // Tensor views: construction and reading of elements as numbers.
 #include "lib/support/tensor.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <mutex>
 #include <stdexcept>
 
 namespace oe {
@@ -78,7 +80,47 @@ std::vector<To> as(const Tensor& t) {
   }
 }
 
+// Blocks keep both sides of a transpose in the cache.
+template <class T>
+void transpose_blocks(const T* in, T* out, int64_t rows, int64_t columns, int64_t stride) {
+  constexpr int64_t kBlock = 32;
+  for (int64_t r0 = 0; r0 < rows; r0 += kBlock)
+    for (int64_t c0 = 0; c0 < columns; c0 += kBlock)
+      for (int64_t r = r0; r < std::min(r0 + kBlock, rows); ++r)
+        for (int64_t c = c0; c < std::min(c0 + kBlock, columns); ++c)
+          out[r * columns + c] = in[c * stride + r];
+}
+
+struct Sixteen {
+  uint64_t low, high;
+};
+
 }  // namespace
+
+void transpose_rows(const void* in, void* out, int64_t rows, int64_t columns, int64_t stride,
+                    size_t size) {
+  const auto run = [&]<class T>(T) {
+    transpose_blocks(static_cast<const T*>(in), static_cast<T*>(out), rows, columns, stride);
+  };
+  switch (size) {
+    case 1:
+      return run(uint8_t{});
+    case 2:
+      return run(uint16_t{});
+    case 4:
+      return run(uint32_t{});
+    case 8:
+      return run(uint64_t{});
+    default:
+      return run(Sixteen{});
+  }
+}
+
+struct Tensor::Deferred {
+  TensorPtr base;
+  std::once_flag once;
+  std::unique_ptr<std::byte[]> bytes;
+};
 
 Tensor::Tensor(DType dtype, std::vector<int64_t> dims, const void* data,
                std::shared_ptr<const void> owner)
@@ -101,6 +143,50 @@ TensorPtr Tensor::from_bytes(DType dtype, std::vector<int64_t> dims, const void*
   auto t = std::make_shared<const Tensor>(dtype, std::move(dims), owner->data(), owner);
   if (t->nbytes() != size) throw std::logic_error("tensor bytes do not match its shape and type");
   return t;
+}
+
+TensorPtr Tensor::transpose_of(TensorPtr base) {
+  if (base->base()) return base->base();
+  const std::vector<int64_t>& dims = base->dims();
+  auto t = std::make_shared<Tensor>(base->dtype(), std::vector<int64_t>{dims.at(1), dims.at(0)},
+                                    nullptr, nullptr);
+  t->deferred_ = std::make_shared<Deferred>();
+  t->deferred_->base = std::move(base);
+  return t;
+}
+
+const TensorPtr& Tensor::base() const {
+  static const TensorPtr none;
+  return deferred_ ? deferred_->base : none;
+}
+
+const void* Tensor::deferred_data() const {
+  std::call_once(deferred_->once, [&] {
+    deferred_->bytes = std::make_unique_for_overwrite<std::byte[]>(nbytes());
+    transpose_rows(deferred_->base->data(), deferred_->bytes.get(), dims_[0], dims_[1], dims_[0],
+                   byte_size(dtype_));
+  });
+  return deferred_->bytes.get();
+}
+
+void Tensor::stream(const std::function<void(const void*, size_t)>& sink) const {
+  if (!deferred_) return sink(data_, nbytes());
+  constexpr size_t kPiece = 1 << 22;  // bytes
+  const size_t element = byte_size(dtype_), row = static_cast<size_t>(dims_[1]) * element;
+  if (row == 0) return;
+  const int64_t rows = std::max<int64_t>(static_cast<int64_t>(kPiece / row), 1);
+  const auto piece = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(rows) * row);
+  const auto* in = static_cast<const std::byte*>(deferred_->base->data());
+  for (int64_t r = 0; r < dims_[0]; r += rows) {
+    const int64_t n = std::min(rows, dims_[0] - r);
+    transpose_rows(in + static_cast<size_t>(r) * element, piece.get(), n, dims_[1], dims_[0],
+                   element);
+    sink(piece.get(), static_cast<size_t>(n) * row);
+  }
+}
+
+std::pair<const void*, bool> Tensor::memory() const {
+  return deferred_ ? std::pair{deferred_->base->data(), true} : std::pair{data_, false};
 }
 
 std::vector<int64_t> Tensor::as_int64() const { return as<int64_t>(*this); }

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/support/dtype.h"
@@ -14,6 +16,8 @@ namespace oe {
 
 // Weights are never copied: `data` points into LibTorch's storage (or the archive), `owner` keeps
 // it alive. Bool is one byte an element, 0 or 1. String tensors use `strings` and have no bytes.
+// Not even transposed weights are: a deferred transpose has bytes of its own only once somebody
+// asks for data(), and a writer does not.
 class Tensor {
  public:
   Tensor(DType dtype, std::vector<int64_t> dims, const void* data,
@@ -30,28 +34,45 @@ class Tensor {
   static std::shared_ptr<const Tensor> from_bytes(DType dtype, std::vector<int64_t> dims,
                                                   const void* bytes, size_t size);
 
+  // The transpose of a 2-d tensor, deferred.
+  static std::shared_ptr<const Tensor> transpose_of(std::shared_ptr<const Tensor> base);
+  // What this is the deferred transpose of, else null.
+  const std::shared_ptr<const Tensor>& base() const;
+
   DType dtype() const { return dtype_; }
   const std::vector<int64_t>& dims() const { return dims_; }
   int64_t numel() const { return numel_; }
   size_t nbytes() const { return static_cast<size_t>(numel_) * byte_size(dtype_); }
-  const void* data() const { return data_; }
+  const void* data() const { return deferred_ ? deferred_data() : data_; }
+  // The bytes in order, in pieces that live as long as the call; no others are kept.
+  void stream(const std::function<void(const void* data, size_t size)>& sink) const;
+  // Equal for tensors of one size that share memory, without asking for data().
+  std::pair<const void*, bool> memory() const;
   const std::vector<std::string>& strings() const { return strings_; }
   template <class T>
   std::span<const T> values() const {
-    return {static_cast<const T*>(data_), static_cast<size_t>(numel_)};
+    return {static_cast<const T*>(data()), static_cast<size_t>(numel_)};
   }
   // Elements as int64 / double, whatever the stored type (bool, every integer, every float).
   std::vector<int64_t> as_int64() const;
   std::vector<double> as_double() const;
 
  private:
+  struct Deferred;
+  const void* deferred_data() const;
+
   DType dtype_ = DType::Undefined;
   std::vector<int64_t> dims_;
   int64_t numel_ = 0;
   const void* data_ = nullptr;
   std::shared_ptr<const void> owner_;
   std::vector<std::string> strings_;
+  std::shared_ptr<Deferred> deferred_;
 };
 using TensorPtr = std::shared_ptr<const Tensor>;
+
+// out[r, c] = in[c, r] for `rows` rows; rows of `in` are `stride` elements of `size` bytes apart.
+void transpose_rows(const void* in, void* out, int64_t rows, int64_t columns, int64_t stride,
+                    size_t size);
 
 }  // namespace oe

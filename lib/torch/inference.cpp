@@ -1,9 +1,9 @@
 // A module traced in train mode has train mode in it as constants; here it becomes one for
 // inference:
 //
-//   torch.batch_norm(x, w, b, mean, var, True, ...)   =>   torch.batch_norm(x, w, b, mean, var,
-//   False, ...) torch.dropout(x, 0.5, True)                       =>   torch.dropout(x, 0.5, False)
-//   torch.add_(num_batches_tracked, 1)                =>
+//   batch_norm(x, w, b, mean, var, True, ..)   =>   batch_norm(x, w, b, mean, var, False, ..)
+//   dropout(x, 0.5, True)                      =>   dropout(x, 0.5, False)
+//   add_(num_batches_tracked, 1)               =>
 #include "lib/torch/inference.h"
 
 #include <torch/csrc/jit/ir/constants.h>
