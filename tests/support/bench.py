@@ -107,7 +107,7 @@ def main() -> None:
         shape = [str(n) for n in SHAPES[name]]
         target = options.work / f"{name}.onnx"
         ours = [options.tool, str(source), "-o", str(target), "--force", "--opset", str(OPSET),
-                "--input", "x:batch=" + "x".join(shape)]
+                "--input", "batch=" + "x".join(shape)]
         theirs = [sys.executable, "-c", REFERENCE, str(source), str(target), *shape]
         times: dict[str, list[tuple[float, float]]] = {"ours": [], "theirs": []}
         missing = ""  # why the reference has no figure
