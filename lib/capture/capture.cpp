@@ -5,6 +5,8 @@
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
+#include <optional>
+#include <set>
 
 #include "lib/capture/executor.h"
 #include "lib/capture/prune.h"
@@ -172,28 +174,39 @@ void add_state_outputs(Executor& ex, const Options& o, Captured& out, Diagnostic
             "--state=outputs returns the new state as extra outputs", nullptr, 0});
 }
 
+// One run of the model among those that are executed side by side.
+struct World {
+  std::vector<int64_t> sizes;  // of the dynamic axes
+  std::optional<size_t> of;    // it has the inputs of this other one, and enters loops elsewhere
+  Iterations entry;
+};
+
 struct Attempt {
   Captured captured;
   std::unordered_map<size_t, std::string> dead;
-  size_t dropped = 0;  // branches that ran in no world
+  size_t dropped = 0;          // branches that ran in no world
+  std::vector<Missed> missed;  // those that a loop takes in a later iteration
   Diagnostics diagnostics;
 };
 
 Attempt run(const torch_io::Loaded& m, const torch_io::ExampleInputs& inputs, const Options& o,
-            const std::vector<DynamicAxis>& axes, const std::vector<std::vector<int64_t>>& sizes) {
+            const std::vector<DynamicAxis>& axes, const std::vector<World>& worlds) {
   Attempt a;
   std::vector<std::vector<c10::IValue>> leaves;
-  for (const auto& s : sizes) {
-    a.captured.worlds.push_back(shapes_at(inputs, axes, s));
-    const uint64_t seed = inputs.seed + (leaves.empty() ? 0 : 1000 + leaves.size());
+  std::vector<Iterations> entries;
+  for (const World& w : worlds) {
+    a.captured.worlds.push_back(shapes_at(inputs, axes, w.sizes));
+    const size_t like = w.of.value_or(leaves.size());
+    const uint64_t seed = inputs.seed + (like == 0 ? 0 : 1000 + like);
     leaves.push_back(torch_io::leaf_values(
         inputs, torch_io::resized_inputs(inputs, a.captured.worlds.back(), seed)));
+    entries.push_back(w.entry);
   }
-  Executor ex(a.captured.program, sizes.size(), o.mode, a.diagnostics);
+  Executor ex(a.captured.program, std::move(entries), o.mode, a.diagnostics);
   std::map<std::string, int> ids;
   for (size_t i = 0; i < axes.size(); ++i) {
     Symbol s{axes[i].name, ex.recorder().new_axis_id(), {}};
-    for (const auto& w : sizes) s.sizes.push_back(w[i]);
+    for (const World& w : worlds) s.sizes.push_back(w.sizes[i]);
     ids[s.name] = s.axis_id;
     ex.recorder().add_symbol(std::move(s));
   }
@@ -210,28 +223,62 @@ Attempt run(const torch_io::Loaded& m, const torch_io::ExampleInputs& inputs, co
   a.captured.assumptions = ex.assumptions();
   a.dead = ex.dead_worlds();
   a.dropped = ex.dropped_branches();
+  a.missed = ex.missed_branches();
   prune(a.captured.program);
   return a;
 }
 
-// A branch that no world could run may ask for more than they have: once more with a larger one.
-void try_larger(Attempt& a, const torch_io::Loaded& m, const torch_io::ExampleInputs& inputs,
-                const Options& o, const std::vector<DynamicAxis>& axes,
-                std::vector<std::vector<int64_t>>& sizes) {
-  for (const int64_t base : {16, 64}) {
-    if (a.dropped == 0 || axes.empty()) return;
-    std::vector<int64_t> large;
-    for (size_t i = 0; i < axes.size(); ++i)
-      large.push_back(std::clamp(2 * axes[i].example + base + static_cast<int64_t>(i), axes[i].low,
-                                 axes[i].high));
-    std::vector<std::vector<int64_t>> more = sizes;
-    more.push_back(large);
-    Attempt b = run(m, inputs, o, axes, more);
-    if (b.dropped >= a.dropped || b.dead.contains(more.size() - 1)) continue;
-    a = std::move(b);
-    sizes = std::move(more);
+// Worlds that run what none has run yet: branches that larger sizes or later iterations reach.
+class Extension {
+ public:
+  Extension(const torch_io::Loaded& m, const torch_io::ExampleInputs& inputs, const Options& o,
+            const std::vector<DynamicAxis>& axes)
+      : m_(m), inputs_(inputs), o_(o), axes_(axes) {}
+
+  void extend(Attempt& a, std::vector<World>& worlds) {
+    while (!a.missed.empty()) follow(a, worlds);
+    for (const int64_t base : {16, 64}) {
+      if (axes_.empty()) break;
+      World large;
+      for (size_t i = 0; i < axes_.size(); ++i)
+        large.sizes.push_back(std::clamp(2 * axes_[i].example + base + static_cast<int64_t>(i),
+                                         axes_[i].low, axes_[i].high));
+      offer(a, worlds, std::move(large));
+    }
+    for (const int64_t iteration : {1, 3}) offer(a, worlds, {worlds[0].sizes, 0, {{}, iteration}});
   }
-}
+
+ private:
+  static constexpr size_t kMostWorlds = 24;
+
+  // A loop took a branch that the first iteration could not run: a world goes where that was.
+  void follow(Attempt& a, std::vector<World>& worlds) {
+    for (const Missed& m : a.missed) {
+      if (!followed_.insert(m.branch).second || worlds.size() >= kMostWorlds) throw m.refusal;
+      const size_t of = worlds[m.world].of.value_or(m.world);
+      worlds.push_back({worlds[of].sizes, of, m.iterations});
+    }
+    a = run(m_, inputs_, o_, axes_, worlds);
+  }
+
+  // One more world, kept when a branch that ran in none runs in it.
+  void offer(Attempt& a, std::vector<World>& worlds, World more) {
+    if (a.dropped == 0) return;
+    std::vector<World> extended = worlds;
+    extended.push_back(std::move(more));
+    Attempt b = run(m_, inputs_, o_, axes_, extended);
+    if (b.dropped >= a.dropped || b.dead.contains(worlds.size())) return;
+    a = std::move(b);
+    worlds = std::move(extended);
+    while (!a.missed.empty()) follow(a, worlds);
+  }
+
+  const torch_io::Loaded& m_;
+  const torch_io::ExampleInputs& inputs_;
+  const Options& o_;
+  const std::vector<DynamicAxis>& axes_;
+  std::set<std::pair<const torch::jit::Node*, size_t>> followed_;
+};
 
 }  // namespace
 
@@ -251,31 +298,31 @@ Captured capture(const torch_io::Loaded& m, const torch_io::ExampleInputs& input
   std::vector<size_t> choice(axes.size(), 0);
   bool try_one = true;
   for (size_t round = 0;; ++round) {
-    std::vector<std::vector<int64_t>> sizes = {example};
+    std::vector<World> worlds = {{example, {}, {}}};
     std::vector<int64_t> other, one;
     for (size_t i = 0; i < axes.size(); ++i) {
       other.push_back(choice[i] < candidates[i].size() ? candidates[i][choice[i]] : example[i]);
       one.push_back(axes[i].low <= 1 ? 1 : axes[i].low);
     }
-    if (other != example) sizes.push_back(other);
-    if (try_one && one != example && one != other) sizes.push_back(one);
-    Attempt a = run(m, inputs, o, axes, sizes);
+    if (other != example) worlds.push_back({other, {}, {}});
+    if (try_one && one != example && one != other) worlds.push_back({one, {}, {}});
+    Attempt a = run(m, inputs, o, axes, worlds);
 
     // An axis is proven when a world with another size than the example's ran to the end.
     std::vector<size_t> unproven;
     for (size_t i = 0; i < axes.size(); ++i) {
       bool proven = false;
-      for (size_t w = 1; w < sizes.size(); ++w)
-        proven = proven || (!a.dead.contains(w) && sizes[w][i] != example[i]);
+      for (size_t w = 1; w < worlds.size(); ++w)
+        proven = proven || (!a.dead.contains(w) && worlds[w].sizes[i] != example[i]);
       if (!proven) unproven.push_back(i);
     }
     const bool larger_died = a.dead.contains(1) && other != example;
     if ((!larger_died && unproven.empty()) || round + 1 >= std::max<size_t>(most, 1)) {
-      try_larger(a, m, inputs, o, axes, sizes);
+      Extension(m, inputs, o, axes).extend(a, worlds);
       for (size_t i : unproven) {
         std::string why;
         for (const auto& [w, message] : a.dead)
-          if (sizes[w][i] != example[i]) why = ": " + message;
+          if (worlds[w].sizes[i] != example[i]) why = ": " + message;
         d.report({"OE2203", Severity::Warning, "",
                   "axis '" + axes[i].name +
                       "' is declared dynamic, but LibTorch ran at no other "
@@ -286,12 +333,12 @@ Captured capture(const torch_io::Loaded& m, const torch_io::ExampleInputs& input
       for (const Diagnostic& x : a.diagnostics.all()) d.report(x);
       std::vector<Shapes> alive;
       for (size_t w = 0; w < a.captured.worlds.size(); ++w)
-        if (!a.dead.contains(w)) alive.push_back(a.captured.worlds[w]);
+        if (!a.dead.contains(w) && !worlds[w].of) alive.push_back(a.captured.worlds[w]);
       a.captured.worlds = std::move(alive);
       return std::move(a.captured);
     }
     // A world of ones that died once dies again: leave it out and look further.
-    if (sizes.size() > 2 && a.dead.contains(2)) try_one = false;
+    if (worlds.size() > 2 && a.dead.contains(2)) try_one = false;
     for (size_t i = 0; i < axes.size(); ++i) ++choice[i];
   }
 }

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "lib/capture/executor.h"
+#include "lib/capture/iterations.h"
 #include "lib/capture/join.h"
 
 namespace oe::capture {
@@ -55,10 +56,12 @@ void Executor::run_loop(JitNode* n, Frame& f) {
     auto limit = resolve(trip), go = resolve(cond);
     if (limit && i >= limit->toInt()) break;
     if (go && !go->toBool()) break;
-    if (!limit || !go) return kept_loop(n, f, i, trip, cond, carried);
+    if (!limit || !go) return kept_loop({n, i, trip, cond, carried}, f);
     std::vector<Sym> params = {Sym::of(i)};
     params.insert(params.end(), carried.begin(), carried.end());
+    if (concrete_ >= 0) iterations_.emplace_back(n, i);
     std::vector<Sym> out = run_block(n->blocks()[0], params, f);
+    if (concrete_ >= 0) iterations_.pop_back();
     cond = out[0];
     carried.assign(out.begin() + 1, out.end());
   }
@@ -142,8 +145,8 @@ std::optional<std::vector<Sym>> Executor::kept_if(JitNode* n, Frame& f, const Sy
 }
 
 std::optional<std::vector<Sym>> Executor::kept_branches(
-    const Sym& cond, const std::function<std::vector<Sym>(size_t)>& run,
-    std::array<bool, 2> raises, bool permissive) {
+    const Sym& cond, const std::function<std::vector<Sym>(size_t)>& run, std::array<bool, 2> raises,
+    bool permissive) {
   const uint64_t start = Cell::next_serial();
   const auto first_value = static_cast<int>(recorder_.program().values.size());
   std::vector<int> branch(worlds_, -1);
@@ -236,8 +239,8 @@ std::optional<std::vector<Sym>> Executor::kept_branches(
   return results;
 }
 
-void Executor::kept_loop(JitNode* n, Frame& f, int64_t first, Sym trip, Sym cond,
-                         std::vector<Sym> carried) {
+void Executor::kept_loop(Loop loop, Frame& f) {
+  auto& [n, first, trip, cond, carried] = loop;
   torch::jit::Block* body = n->blocks()[0];
   if (first > 0 && !(trip.taint == Taint::Constant &&
                      trip.c.at(0).toInt() == std::numeric_limits<int64_t>::max()))
@@ -258,33 +261,47 @@ void Executor::kept_loop(JitNode* n, Frame& f, int64_t first, Sym trip, Sym cond
   Frozen go_on;
   std::unique_ptr<program::Block> block;
   program::Args returns;
+  const std::vector<std::optional<Iterated>> later = later_iterations(loop, f, runs);
+  uint64_t from_start = ~uint64_t{0};  // worlds that enter at the first iteration
+  for (size_t w = 0; w < worlds_; ++w)
+    if (later[w]) from_start &= ~(uint64_t{1} << w);
+  const auto dropped = dropped_;
+  const auto assumptions = assumptions_;
+  const auto missed = missed_;
 
-  // Iterate until no slot has to be wider: then the recorded body holds for every iteration.
+  // Iterate until no slot has to be wider: then the recorded body holds for every iteration. Until
+  // then a world that enters later may meet a state that never was: it is not really there.
   for (bool changed = true; changed;) {
     changed = false;
+    dropped_ = dropped;
+    assumptions_ = assumptions;
+    missed_ = missed;
     block = std::make_unique<program::Block>();
     returns.clear();
     try {
       in_scope(block.get(), [&] {
-        in_worlds(active_, real_ & runs, [&] {
+        in_worlds(active_, real_ & runs & from_start, [&] {
           Sym index = Sym::of(first);
           index.taint = Taint::Data;
+          index.c = PerWorld::sized(worlds_);
+          for (size_t w = 0; w < worlds_; ++w) index.c.set(w, later[w] ? later[w]->done : 0);
           index.recorded = recorder_.program().new_value(program::Type::integer(), "i");
           block->params.push_back(index.recorded);
-          if (first > 0) {
-            index.c = PerWorld::constant(int64_t{0});
-            index = apply1("aten::add.int", {index, Sym::of(first)});
-          }
+          if (first > 0) index = apply1("aten::add.int", {index, Sym::of(first)});
           const Sym round = apply1("aten::eq.int", {index, Sym::of(first)});
           std::vector<Sym> params = {index};
           std::vector<Slot*> slots;
-          for (Slot& s : locals) {
-            params.push_back(s.enter(*this, block.get(), round));
-            slots.push_back(&s);
+          for (size_t i = 0; i < locals.size(); ++i) {
+            std::vector<const Frozen*> found;
+            for (const auto& l : later) found.push_back(l ? &l->locals[i] : nullptr);
+            params.push_back(locals[i].enter(*this, block.get(), round, found));
+            slots.push_back(&locals[i]);
           }
           for (auto& [cell, slot] : cells)
             if (slot.kind != Slot::Kind::Same) {
-              set_cell(*cell, slot.enter(*this, block.get(), round));
+              std::vector<const Frozen*> found;
+              for (const auto& l : later) found.push_back(l ? l->content(cell.get()) : nullptr);
+              set_cell(*cell, slot.enter(*this, block.get(), round, found));
               slots.push_back(&slot);
             }
           tie_wandering(slots);
@@ -345,42 +362,10 @@ void Executor::kept_loop(JitNode* n, Frame& f, int64_t first, Sym trip, Sym cond
   if (cond.taint != Taint::Constant || !cond.c.at(0).toBool())
     none = apply1("aten::__or__.bool", {none, apply1("aten::__not__", {cond})});
 
-  // The values after the loop: every world runs it to its end, unrecorded.
-  std::vector<std::vector<Frozen>> ends(worlds_);
-  std::vector<std::vector<std::pair<std::shared_ptr<Cell>, Frozen>>> cell_ends(worlds_);
-  for (size_t w = 0; w < worlds_; ++w) {
-    if (!active(w)) continue;
-    const uint64_t bit = uint64_t{1} << w;
-    const int outer = concrete_;
-    concrete_ = static_cast<int>(w);
-    recorder_.pause();
-    try {
-      in_scope(nullptr, [&] {
-        in_worlds(bit, real_ & bit, [&] {
-          std::vector<Sym> now = carried;
-          Sym go = cond;
-          const int64_t count = to_ivalue(trip, w).toInt();
-          for (int64_t i = 0; i < count && concrete_bool(go, w); ++i) {
-            std::vector<Sym> params = {Sym::of(first + i)};
-            params.insert(params.end(), now.begin(), now.end());
-            std::vector<Sym> out = run_block(body, params, f);
-            go = out[0];
-            now.assign(out.begin() + 1, out.end());
-          }
-          for (const Sym& s : now) ends[w].push_back(freeze(s));
-          for (const auto& c : changed_cells()) cell_ends[w].emplace_back(c, freeze_cell(*c));
-        });
-      });
-    } catch (const Unreachable&) {
-      ends[w].clear();
-    } catch (...) {
-      recorder_.resume();
-      concrete_ = outer;
-      throw;
-    }
-    recorder_.resume();
-    concrete_ = outer;
-  }
+  // The values after the loop: every world runs it to its end.
+  std::vector<std::optional<Iterated>> ends(worlds_);
+  for (size_t w = 0; w < worlds_; ++w)
+    if (active(w)) ends[w] = iterate(loop, f, w, std::numeric_limits<int64_t>::max());
 
   program::Args args = {to_arg(trip), to_arg(cond)};
   for (const Slot& s : locals) s.initial(*this, args);
@@ -392,16 +377,14 @@ void Executor::kept_loop(JitNode* n, Frame& f, int64_t first, Sym trip, Sym cond
   for (size_t i = 0; i < locals.size(); ++i) {
     slots.push_back(&locals[i]);
     std::vector<const Frozen*> finals;
-    for (size_t w = 0; w < worlds_; ++w) finals.push_back(ends[w].empty() ? nullptr : &ends[w][i]);
+    for (size_t w = 0; w < worlds_; ++w) finals.push_back(ends[w] ? &ends[w]->locals[i] : nullptr);
     results.push_back(locals[i].leave(*this, node, finals, none));
   }
   for (auto& [cell, slot] : cells) {
     if (slot.kind == Slot::Kind::Same) continue;
     std::vector<const Frozen*> finals;
     for (size_t w = 0; w < worlds_; ++w) {
-      const Frozen* found = nullptr;
-      for (const auto& [c, content] : cell_ends[w])
-        if (c == cell) found = &content;
+      const Frozen* found = ends[w] ? ends[w]->content(cell.get()) : nullptr;
       finals.push_back(found ? found : &slot.init);  // no iteration: as it was
     }
     set_cell(*cell, slot.leave(*this, node, finals, none));

@@ -13,6 +13,7 @@
 //   state.cpp         which attributes of the model the run has changed
 //   join.cpp          values of two branches, or of a loop's start and end, made one
 //   control_flow.cpp  If and Loop: taken, unrolled or kept
+//   iterations.cpp    kept loops run to an iteration, in one world
 #pragma once
 
 #include <torch/csrc/jit/api/function_impl.h>
@@ -51,15 +52,33 @@ struct JoinFailure : Failure {
   using Failure::Failure;
 };
 
+// At which iteration a world enters the kept loops: bodies are recorded with the values that worlds
+// have there, so that a branch which only later iterations can run is run by somebody.
+struct Iterations {
+  std::map<const torch::jit::Node*, int64_t> at;
+  int64_t otherwise = 0;
+  bool later() const { return otherwise > 0 || !at.empty(); }
+};
+
+// A branch that no world could run when it was recorded, taken by a later iteration.
+struct Missed {
+  std::pair<const torch::jit::Node*, size_t> branch;
+  size_t world = 0;
+  Iterations iterations;  // where that was
+  Failure refusal;
+};
+
 // A value with everything it refers to read at one moment (see join.cpp).
 struct Frozen;
+struct Iterated;
 struct Slot;
 struct Sample;
 enum class Form;
 
 class Executor {
  public:
-  Executor(program::Program& p, size_t worlds, CaptureMode mode, Diagnostics& d);
+  // `entries[w]`: where world w enters kept loops.
+  Executor(program::Program& p, std::vector<Iterations> entries, CaptureMode mode, Diagnostics& d);
 
   // Runs a method; `args` without self.
   Sym run_method(const Sym& self, const std::string& method, std::vector<Sym> args);
@@ -83,6 +102,8 @@ class Executor {
   const std::unordered_map<size_t, std::string>& dead_worlds() const { return dead_; }
   // How many branches could be run with none of the worlds.
   size_t dropped_branches() const { return dropped_.size(); }
+  // Those of them that were taken after all.
+  std::vector<Missed> missed_branches() const;
   // Buffers and attributes of the model that the run has changed, with their state_dict names.
   std::vector<std::pair<std::string, Sym>> written_state();
 
@@ -208,8 +229,9 @@ class Executor {
   Sym open_slice(const Sym& content, const Sym& start, const Sym& end, int64_t step = 1);
   Sym open_concat(Sym a, Sym b);
   Sym backwards(const Sym& sequence);
-  Sym rearranged(const std::string& op, const Sym& s, const std::vector<Sym>& args,
-                 const std::function<c10::impl::GenericList(const c10::impl::GenericList&, size_t)>& f);
+  Sym rearranged(
+      const std::string& op, const Sym& s, const std::vector<Sym>& args,
+      const std::function<c10::impl::GenericList(const c10::impl::GenericList&, size_t)>& f);
   Sym open_insert(Sym content, const Sym& item, const Sym* at);
   Sym open_erase(const Sym& content, const Sym& index);
   Sym open_replace(const Sym& content, const Sym& index, const Sym& item);
@@ -282,14 +304,30 @@ class Executor {
   // are the node's outputs, or the block's. Nothing when the branches' values cannot be joined.
   std::optional<std::vector<Sym>> kept_if(JitNode* n, Frame& f, const Sym& cond, bool tail);
   // Two ways to go on as an If: run(0) where `cond` is true, run(1) where it is not. `permissive`:
-  // values that differ in kind or length become a Maybe or an open list; else nothing is given back.
-  std::optional<std::vector<Sym>> kept_branches(
-      const Sym& cond, const std::function<std::vector<Sym>(size_t)>& run,
-      std::array<bool, 2> raises, bool permissive);
+  // values that differ in kind or length become a Maybe or an open list; else nothing is given
+  // back.
+  std::optional<std::vector<Sym>> kept_branches(const Sym& cond,
+                                                const std::function<std::vector<Sym>(size_t)>& run,
+                                                std::array<bool, 2> raises, bool permissive);
   std::vector<Sym> run_branch(JitNode* n, size_t k, const Frame& f, const Sym& cond, bool tail);
   std::vector<Sym> run_nodes(JitBlock* b, JitNode* first, Frame& f);
   void run_loop(JitNode* n, Frame& f);
-  void kept_loop(JitNode* n, Frame& f, int64_t first, Sym trip, Sym cond, std::vector<Sym> carried);
+  // A loop as it stands: its first `first` iterations were unrolled.
+  struct Loop {
+    JitNode* node;
+    int64_t first;
+    Sym trip, cond;
+    std::vector<Sym> carried;
+  };
+  void kept_loop(Loop loop, Frame& f);
+
+  // --- iterations.cpp
+  // World w runs at most `most` iterations, unrecorded; nothing when LibTorch refuses one.
+  std::optional<Iterated> iterate(const Loop& loop, Frame& f, size_t w, int64_t most);
+  // What the worlds that enter the loop later have there.
+  std::vector<std::optional<Iterated>> later_iterations(const Loop& loop, Frame& f, uint64_t runs);
+  void note_missed(const JitNode* n, size_t branch, const std::string& why);
+
   bool concrete_bool(const Sym& s, size_t w) { return to_ivalue(s, w).toBool(); }
   // Names something the file takes for granted, with the source line; --strict refuses it.
   void assume(const std::string& what);
@@ -313,6 +351,10 @@ class Executor {
   std::vector<std::string> assumptions_;
   // Branches that no world could run when their If was recorded, with the reason.
   std::map<std::pair<const JitNode*, size_t>, std::string> dropped_;
+  std::vector<Missed> missed_;
+  std::vector<Iterations> entries_;
+  std::vector<std::pair<const JitNode*, int64_t>>
+      iterations_;  // that run unrecorded, outermost first
   std::unordered_map<size_t, std::string> dead_;
   std::vector<std::pair<JitNode*, std::string>> stack_;  // running node and its module path
 

@@ -10,13 +10,15 @@ namespace oe::capture {
 using torch::jit::Node;
 namespace prim = c10::prim;
 
-Executor::Executor(program::Program& p, size_t worlds, CaptureMode mode, Diagnostics& d)
+Executor::Executor(program::Program& p, std::vector<Iterations> entries, CaptureMode mode,
+                   Diagnostics& d)
     : recorder_(p),
-      worlds_(worlds),
+      worlds_(entries.size()),
       mode_(mode),
       diagnostics_(d),
-      active_((uint64_t{1} << worlds) - 1),
-      real_(active_) {}
+      active_((uint64_t{1} << worlds_) - 1),
+      real_(active_),
+      entries_(std::move(entries)) {}
 
 void Executor::refuse(const std::string& code, const std::string& message,
                       const std::string& hint) {
@@ -197,10 +199,7 @@ std::vector<Sym> Executor::run_nodes(JitBlock* b, JitNode* first, Frame& f) {
       size_t taken = 0;
       if (!must_keep(cond, taken)) {
         if (auto it = dropped_.find({n, taken}); concrete_ >= 0 && it != dropped_.end())
-          refuse("OE4059",
-                 "a branch that the first iteration cannot run is taken in a later one: " +
-                     it->second,
-                 "make the branch run for the values of every iteration");
+          note_missed(n, taken, it->second);
         set(n, f, run_block(n->blocks()[taken], {}, f));
       } else if (auto out = kept_if(n, f, cond, false)) {
         set(n, f, std::move(*out));
@@ -316,7 +315,8 @@ Sym Executor::submodule_at(const std::vector<Sym>& args) {
   const ObjectCell& container = *args[0].object;
   std::vector<std::string> names;
   for (const auto& a : container.type->getAttributes())
-    if (auto c = a.getType()->cast<c10::ClassType>(); c && c->is_module()) names.push_back(a.getName());
+    if (auto c = a.getType()->cast<c10::ClassType>(); c && c->is_module())
+      names.push_back(a.getName());
   if (args[1].is(Sym::Kind::String) && args[1].taint == Taint::Constant)
     return get_attribute(args[0], args[1].c.at(0).toStringRef());
   int64_t i = known_int(args[1], "index");
@@ -478,9 +478,8 @@ void Executor::run_node(JitNode* n, Frame& f) {
       if (manager.is(Sym::Kind::Object) && !manager.object->type->is_module()) {
         std::vector<Sym> args = {manager};
         if (!enter) args.insert(args.end(), 3, Sym::none());
-        Sym out = run_function(
-            manager.object->type->getMethod(enter ? "__enter__" : "__exit__"), std::move(args),
-            f.path);
+        Sym out = run_function(manager.object->type->getMethod(enter ? "__enter__" : "__exit__"),
+                               std::move(args), f.path);
         if (n->outputs().size() == 1) set(n, f, {out});
         return;
       }

@@ -487,11 +487,13 @@ Sym Joiner::merge(const Frozen& a, const Frozen& b) {
                          "that depends on the input",
                      "build containers of one shape in both branches");
     }
-    Cell *x = a.content_only ? nullptr : cell_of(a.sym), *y = b.content_only ? nullptr : cell_of(b.sym);
+    Cell *x = a.content_only ? nullptr : cell_of(a.sym),
+         *y = b.content_only ? nullptr : cell_of(b.sym);
     const bool outer = x && y && (x->serial < scope_start || y->serial < scope_start);
     if (outer && !permissive)
-      ex.cannot_join("OE4057", std::string("one of two different ") + describe(a.sym) +
-                                   "s is chosen by a condition that depends on the input",
+      ex.cannot_join("OE4057",
+                     std::string("one of two different ") + describe(a.sym) +
+                         "s is chosen by a condition that depends on the input",
                      "make a new one in both branches");
     std::vector<Sym> items;
     for (size_t i = 0; i < a.items.size(); ++i) items.push_back(merge(a.items[i], b.items[i]));
@@ -500,9 +502,11 @@ Sym Joiner::merge(const Frozen& a, const Frozen& b) {
       for (Cell* c : {x, y}) Executor::entangle(*cell_of(out), *c);
     return out;
   }
-  if (!permissive)  // nothing in the graph can stand for both, but each branch can go on with its own
-    ex.cannot_join("OE4051", "a string, type or object that ONNX has no value for is chosen by a "
-                             "condition that depends on the input",
+  if (!permissive)  // nothing in the graph can stand for both, but each branch can go on with its
+                    // own
+    ex.cannot_join("OE4051",
+                   "a string, type or object that ONNX has no value for is chosen by a "
+                   "condition that depends on the input",
                    "choose between the results instead");
   Sym s;
   s.kind = a.sym.kind;
@@ -705,50 +709,6 @@ bool Slot::widen(Executor& ex, const Frozen& end) {
   return changed;
 }
 
-Sym Slot::enter(Executor& ex, program::Block* body, const Sym& first) {
-  switch (kind) {
-    case Kind::Same:
-      return init.sym;
-    case Kind::Items: {
-      std::vector<Sym> out;
-      for (Slot& s : items) out.push_back(s.enter(ex, body, first));
-      Sym now = rebuild(ex, init, std::move(out));
-      // In the first iteration this is what was there before the loop, in later ones it is not.
-      if (cell_of(now) && !init.content_only) Executor::entangle(*cell_of(now), *cell_of(init.sym));
-      return now;
-    }
-    case Kind::Leaf:
-      break;
-  }
-  program::Program& p = ex.recorder().program();
-  auto parameter = [&](program::Type t) {
-    body->params.push_back(p.new_value(std::move(t)));
-    return body->params.back();
-  };
-  if (element) {
-    program::Value* p = parameter(program::Type::list(ex.recorder().type_of(*element)));
-    Sym s = ex.sequence({p}, init.sym.sequence->c, *element);
-    Executor::entangle(*s.sequence->storage, *init.sym.sequence->storage);
-    entangle_ties(*s.sequence->storage);
-    return s;
-  }
-  if (type) {
-    auto t = std::make_shared<TensorValue>(*type);
-    t->recorded = parameter(ex.recorder().type_of(*t));
-    Sym s = ex.fresh_tensor(t);
-    ex.relate_slot(*this, s, first);
-    entangle_ties(*s.tensor->storage);
-    return s;
-  }
-  Sym s = init.sym.is(K::Uninitialized) ? unset_number(number) : init.sym;
-  s.taint = Taint::Data;
-  s.axis_id = 0;
-  s.recorded = parameter(s.is(K::Int)     ? program::Type::integer()
-                         : s.is(K::Float) ? program::Type::floating()
-                                          : program::Type::boolean());
-  return s;
-}
-
 void Slot::entangle_ties(Cell& c) const {
   for (const auto& t : ties)
     if (auto other = t.lock()) Executor::entangle(c, *other);
@@ -770,8 +730,7 @@ void Slot::returned(Executor& ex, const Frozen& end, program::Args& returns) con
 
 // Something of the right type where the value is not set.
 program::Arg Slot::unset_arg(Executor& ex) const {
-  if (element)
-    ex.refuse("OE4055", "a list is set in a loop only", "set it before the loop");
+  if (element) ex.refuse("OE4055", "a list is set in a loop only", "set it before the loop");
   Frozen like;
   like.tensor = type;
   like.sym.kind = type ? K::Tensor : number;
@@ -829,25 +788,97 @@ Frozen in_form(const Frozen& content, const std::vector<Frozen>& items, size_t w
   return out;
 }
 
+// `c` with what some worlds have instead.
+PerWorld replaced(const PerWorld& c, const std::vector<const Frozen*>& by) {
+  if (std::ranges::none_of(by, [](const Frozen* f) { return f != nullptr; })) return c;
+  PerWorld out = PerWorld::sized(by.size());
+  for (size_t w = 0; w < by.size(); ++w) {
+    if (c.has(w)) out.set(w, c.at(w));
+    if (!by[w]) continue;
+    const PerWorld& own = by[w]->tensor                ? by[w]->tensor->c
+                          : by[w]->sym.is(K::Sequence) ? by[w]->sym.sequence->c
+                                                       : by[w]->sym.c;
+    if (own.has(w)) out.set(w, own.at(w));
+  }
+  return out;
+}
+
 }  // namespace
 
-Sym Slot::leave(Executor& ex, program::Node* node,
-                const std::vector<const Frozen*>& found, const Sym& none) {
-  // In its own world a list has a length and an optional is there or not: the loop's form for all.
-  std::vector<Frozen> formed(found.size());
-  std::vector<const Frozen*> finals = found;
+// In its own world a list has a length and an optional is there or not: the loop's form for all.
+std::vector<const Frozen*> Slot::in_form_of_loop(const std::vector<const Frozen*>& found,
+                                                 std::vector<Frozen>& made) const {
+  made.resize(found.size());
+  std::vector<const Frozen*> out = found;
   for (size_t w = 0; w < found.size(); ++w) {
     if (!found[w]) continue;
     if (init.sym.is(K::Maybe) && !found[w]->sym.is(K::Maybe)) {
-      formed[w] = as_maybe(*found[w]);
-      finals[w] = &formed[w];
+      made[w] = as_maybe(*found[w]);
+      out[w] = &made[w];
     } else if (init.open && !found[w]->open) {
-      formed[w] = *found[w];
-      formed[w].open = true;
-      formed[w].items = {in_form(init.items[0], found[w]->items, w)};
-      finals[w] = &formed[w];
+      made[w] = *found[w];
+      made[w].open = true;
+      made[w].items = {in_form(init.items[0], found[w]->items, w)};
+      out[w] = &made[w];
     }
   }
+  return out;
+}
+
+Sym Slot::enter(Executor& ex, program::Block* body, const Sym& first,
+                const std::vector<const Frozen*>& found) {
+  std::vector<Frozen> made;
+  const std::vector<const Frozen*> later = in_form_of_loop(found, made);
+  switch (kind) {
+    case Kind::Same:
+      return init.sym;
+    case Kind::Items: {
+      std::vector<Sym> out;
+      for (size_t i = 0; i < items.size(); ++i)
+        out.push_back(items[i].enter(ex, body, first, nth(later, i)));
+      Sym now = rebuild(ex, init, std::move(out));
+      // In the first iteration this is what was there before the loop, in later ones it is not.
+      if (cell_of(now) && !init.content_only) Executor::entangle(*cell_of(now), *cell_of(init.sym));
+      return now;
+    }
+    case Kind::Leaf:
+      break;
+  }
+  program::Program& p = ex.recorder().program();
+  auto parameter = [&](program::Type t) {
+    body->params.push_back(p.new_value(std::move(t)));
+    return body->params.back();
+  };
+  if (element) {
+    program::Value* p = parameter(program::Type::list(ex.recorder().type_of(*element)));
+    Sym s = ex.sequence({p}, replaced(init.sym.sequence->c, later), *element);
+    Executor::entangle(*s.sequence->storage, *init.sym.sequence->storage);
+    entangle_ties(*s.sequence->storage);
+    return s;
+  }
+  if (type) {
+    auto t = std::make_shared<TensorValue>(*type);
+    t->c = replaced(t->c, later);
+    t->recorded = parameter(ex.recorder().type_of(*t));
+    Sym s = ex.fresh_tensor(t);
+    ex.relate_slot(*this, s, first);
+    entangle_ties(*s.tensor->storage);
+    return s;
+  }
+  Sym s = init.sym.is(K::Uninitialized) ? unset_number(number) : init.sym;
+  s.taint = Taint::Data;
+  s.axis_id = 0;
+  s.c = replaced(s.c, later);
+  s.recorded = parameter(s.is(K::Int)     ? program::Type::integer()
+                         : s.is(K::Float) ? program::Type::floating()
+                                          : program::Type::boolean());
+  return s;
+}
+
+Sym Slot::leave(Executor& ex, program::Node* node, const std::vector<const Frozen*>& found,
+                const Sym& none) {
+  std::vector<Frozen> made;
+  const std::vector<const Frozen*> finals = in_form_of_loop(found, made);
   if (kind == Kind::Same)
     return init.sym.is(K::Tensor) && !init.sym.tensor ? ex.fresh_tensor(init.tensor) : init.sym;
   if (kind == Kind::Items) {
@@ -858,14 +889,7 @@ Sym Slot::leave(Executor& ex, program::Node* node,
     if (cell_of(now) && !init.content_only) Executor::entangle(*cell_of(now), *cell_of(init.sym));
     return now;
   }
-  PerWorld c = PerWorld::sized(finals.size());
-  for (size_t w = 0; w < finals.size(); ++w) {
-    if (!finals[w]) continue;
-    const PerWorld& from = finals[w]->tensor                ? finals[w]->tensor->c
-                           : finals[w]->sym.is(K::Sequence) ? finals[w]->sym.sequence->c
-                                                            : finals[w]->sym.c;
-    if (from.has(w)) c.set(w, from.at(w));
-  }
+  PerWorld c = replaced(PerWorld::sized(finals.size()), finals);
   if (element) {
     program::Value* out =
         ex.recorder().add_output(node, program::Type::list(ex.recorder().type_of(*element)));

@@ -72,7 +72,8 @@ struct Joiner {
     Sym value;
   };
   std::vector<Merged> merged = {};  // tensors, by what they are in the branches
-  std::vector<std::pair<Sym, std::shared_ptr<TensorHandle>>> seen[2] = {};  // per branch: made inside it
+  std::vector<std::pair<Sym, std::shared_ptr<TensorHandle>>> seen[2] =
+      {};  // per branch: made inside it
 
   Sym merge(const Frozen& a, const Frozen& b);
   // Records what `f` does at the end of a branch.
@@ -98,10 +99,10 @@ struct Slot {
   Kind kind = Kind::Same;
   Frozen init;
   TensorValuePtr type;  // of a carried tensor: taint, axes, ranked; its example is init's
-  Sym::Kind number = Sym::Kind::Int;   // of a carried number
-  std::set<int> own_axes;              // ids of axes that differ between iterations
-  std::vector<Slot> items;             // of Items
-  std::optional<TensorValue> element;  // of a carried sequence
+  Sym::Kind number = Sym::Kind::Int;      // of a carried number
+  std::set<int> own_axes;                 // ids of axes that differ between iterations
+  std::vector<Slot> items;                // of Items
+  std::optional<TensorValue> element;     // of a carried sequence
   std::vector<std::weak_ptr<Cell>> ties;  // outer storages that a value of an iteration may be
   Form reopen = Form::None;  // a list whose length changes: the form it takes, at settle()
   Sample sample;
@@ -119,8 +120,9 @@ struct Slot {
   // Gives what is carried its form before the loop, outside of the body.
   void settle(Executor& ex);
   // The value at the start of an iteration; carried leaves become block parameters.
-  // `first` tells the first iteration.
-  Sym enter(Executor& ex, program::Block* body, const Sym& first);
+  // `first` tells the first iteration; `later[w]` is what world w has if it enters at a later one.
+  Sym enter(Executor& ex, program::Block* body, const Sym& first,
+            const std::vector<const Frozen*>& later);
   void initial(Executor& ex, program::Args& args) const;
   void returned(Executor& ex, const Frozen& end, program::Args& returns) const;
   // The value after the loop: carried leaves become outputs of `node`; `finals[w]` is what world w
@@ -135,6 +137,8 @@ struct Slot {
   void entangle_ties(Cell& c) const;
   program::Arg unset_arg(Executor& ex) const;
   std::vector<const Frozen*> nth(const std::vector<const Frozen*>& finals, size_t i) const;
+  std::vector<const Frozen*> in_form_of_loop(const std::vector<const Frozen*>& found,
+                                             std::vector<Frozen>& made) const;
 };
 
 // Rebuilds a tuple, list, dict or object around other items.
