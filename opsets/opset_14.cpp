@@ -75,8 +75,11 @@ void reshape(Rewriter& r, ir::Node& n) {
     r.bind(n.outputs[0], r.full(n.input(1), r.number(0, r.dtype(n.input(0)))));
     return;
   }
-  // Computed: the two readings differ for tensors without elements only, and there the result has
-  // no elements either or ONNX Runtime refuses the shape.
+  // Computed: the two readings differ for tensors without elements only. There -1 stands for 0, as
+  // long as one size alone is 0; ONNX Runtime refuses two.
+  const ir::Type sizes = n.input(1)->type;
+  Value zero = r.cast(r.op("Equal", {n.input(1), r.i64(0)}), DType::Int64);
+  n.inputs[1] = r.op("Sub", {n.input(1), zero}, {}, sizes);
   r.keep();
 }
 

@@ -63,6 +63,7 @@ void Executor::may_be(const Sym& m, const Sym& guard, bool when, const TensorHan
   m.tensor->storage->alternatives.push_back(
       std::make_shared<const Alternative>(Alternative{guard, when, bare_place(h)}));
   h.storage->dependents.push_back(m.tensor->storage);
+  if (!scopes_.empty()) scopes_.back().related.emplace_back(h.storage, m.tensor->storage);
 }
 
 void Executor::entangle_all(StorageCell& a, StorageCell& b) {

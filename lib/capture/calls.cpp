@@ -1,6 +1,7 @@
 // Operators: run by LibTorch in every world, typed, then recorded or folded.
 #include <ATen/core/Tensor.h>
 
+#include <span>
 #include <unordered_set>
 
 #include "lib/capture/executor.h"
@@ -123,8 +124,9 @@ Taint Executor::content_taint(const OpInfo& op, const std::vector<Sym>& args) {
   if (op.base == "aten::dim" && !read(args[0].tensor)->ranked) return Taint::Data;
   if (metadata().contains(op.base)) return Taint::Constant;
   const bool sizes_only = content_free(op.base);
+  const bool type_only = op.base.starts_with("aten::new_");  // is all they take from their tensor
   Taint t = Taint::Constant;
-  for (const Sym& a : args)
+  for (const Sym& a : std::span(args).subspan(type_only ? 1 : 0))
     t = join(t, sizes_only && a.is(K::Tensor) ? axes_taint(*read(a.tensor)) : taint_of(a));
   return t;
 }

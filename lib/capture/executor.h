@@ -266,6 +266,8 @@ class Executor {
     uint64_t start = 0;  // serial of the first cell made inside
     std::vector<std::pair<std::shared_ptr<Cell>, std::shared_ptr<Cell>>> saved;  // live, content
     std::unordered_set<const Cell*> touched;
+    // Storages that something made inside may be (aliases.cpp), with what was made.
+    std::vector<std::pair<std::shared_ptr<StorageCell>, std::weak_ptr<StorageCell>>> related;
   };
   // Before a cell changes: the scope keeps what it was.
   void touch(Cell& c);

@@ -550,6 +550,8 @@ std::vector<std::shared_ptr<Cell>> Executor::changed_cells() const {
 
 void Executor::close_scope() {
   for (auto& [live, saved] : scopes_.back().saved) live->restore(*saved);
+  for (auto& [target, made] : scopes_.back().related)
+    std::erase_if(target->dependents, [&](const auto& d) { return d.lock() == made.lock(); });
   scopes_.pop_back();
 }
 

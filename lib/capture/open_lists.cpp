@@ -8,6 +8,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "lib/capture/executor.h"
 #include "lib/capture/join.h"
@@ -709,14 +710,25 @@ std::optional<std::vector<Sym>> Executor::call_on_open(const OpInfo& op,
     return {{apply1("aten::Bool.Tensor", {apply1(op.base, {content})})}};
   }
   if (numbers && (op.base == "prim::max" || op.base == "prim::min" || op.base == "aten::sum")) {
-    Sym t = apply1(op.base == "aten::sum"   ? "aten::sum"
-                   : op.base == "prim::max" ? "aten::max"
-                                            : "aten::min",
-                   op.base == "aten::sum" ? std::vector<Sym>{content, Sym::none()}
-                                          : std::vector<Sym>{content});
-    return {{apply1(args[0].list->element->kind() == c10::TypeKind::IntType ? "aten::Int.Tensor"
-                                                                            : "aten::Float.Tensor",
-                    {t})}};
+    const bool ints = args[0].list->element->kind() == c10::TypeKind::IntType;
+    Sym t;
+    if (op.base == "aten::sum") {
+      t = apply1("aten::sum", {content, Sym::none()});
+    } else {
+      const bool max = op.base == "prim::max";
+      Sym counted = content;  // NaN counts only where it is the first
+      if (!ints)
+        counted = apply1("aten::masked_fill.Scalar",
+                         {content, apply1("aten::isnan", {content}),
+                          Sym::of(max ? -std::numeric_limits<double>::infinity()
+                                      : std::numeric_limits<double>::infinity())});
+      t = apply1(max ? "aten::max" : "aten::min", {counted});
+      if (!ints) {
+        const Sym first = apply1("aten::select.int", {content, Sym::of(int64_t{0}), Sym::of(int64_t{0})});
+        t = apply1("aten::where.self", {apply1("aten::isnan", {first}), first, t});
+      }
+    }
+    return {{apply1(ints ? "aten::Int.Tensor" : "aten::Float.Tensor", {t})}};
   }
   if (numbers || (op.base != "aten::stack" && op.base != "aten::cat" && op.base != "aten::concat"))
     return std::nullopt;

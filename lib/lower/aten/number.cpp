@@ -18,8 +18,17 @@ constexpr auto divide = binary<pw::div>;
 constexpr auto pw_remainder = binary<pw::remainder>;
 constexpr auto c_fmod = binary<pw::fmod>;
 constexpr auto power = binary<pw::power>;
-constexpr auto lowest = binary<pw::minimum>;
-constexpr auto highest = binary<pw::maximum>;
+
+// Python's min and max, unlike the tensors', give the second one when a comparison fails: of NaN
+// and a number whichever comes last, of 0.0 and -0.0 too.
+Value lower_of(Emit& g, Value a, Value b) {
+  return is_float(g.dtype(a)) ? pw::where(g, pw::less(g, a, b), a, b) : pw::minimum(g, a, b);
+}
+Value higher_of(Emit& g, Value a, Value b) {
+  return is_float(g.dtype(a)) ? pw::where(g, pw::less(g, b, a), a, b) : pw::maximum(g, a, b);
+}
+constexpr auto lowest = binary<lower_of>;
+constexpr auto highest = binary<higher_of>;
 
 // Of floats it is floor(a / b), unlike the tensors' exact form.
 Value floor_div(Emit& g, Value a, Value b) {
@@ -38,8 +47,13 @@ Value folded(Emit& g, const Values& list) {
   for (Value v : list) out = out ? F(g, out, v) : v;
   return out;
 }
-constexpr auto lowest_of = folded<pw::minimum>;
-constexpr auto highest_of = folded<pw::maximum>;
+// Of a list NaN counts only where it is the first.
+template <Value (*F)(Emit&, Value, Value)>
+Value next_or(Emit& g, Value out, Value next) {
+  return F(g, next, out);
+}
+constexpr auto lowest_of = folded<next_or<lower_of>>;
+constexpr auto highest_of = folded<next_or<higher_of>>;
 Value total(Emit& g, const Values& list) {
   return list.empty() ? g.integer(0, g.result_dtype()) : folded<pw::add>(g, list);
 }
