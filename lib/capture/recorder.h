@@ -4,7 +4,9 @@
 #include <torch/csrc/jit/ir/ir.h>
 
 #include <map>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -73,6 +75,13 @@ class Recorder {
   int next_axis_id_ = 1;
   int off_ = 0;
   std::map<std::pair<const void*, std::pair<size_t, std::string>>, OriginPtr> origins_;
+  struct Text {
+    std::shared_ptr<const torch::jit::Source> source;  // keeps the key's address from being reused
+    std::string whole;
+    std::vector<size_t> lines;  // where each begins
+  };
+  std::unordered_map<const torch::jit::Source*, Text> texts_;
+  std::string_view line_of(const torch::jit::SourceRange& range);
 };
 
 }  // namespace oe::capture

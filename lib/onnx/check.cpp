@@ -6,6 +6,7 @@
 #include <exception>
 
 #include "lib/onnx/encode.h"
+#include "lib/onnx/inference_registry.h"
 #include "lib/onnx/onnx.h"
 #include "lib/onnx/proto.h"
 #include "lib/onnx/registry.h"
@@ -51,7 +52,7 @@ std::string check(const ir::Model& m, bool full) {
     pb::checker::check_model(*p.model, /*full_check=*/false);
     // What check_model(full_check) does, without its copy of the model.
     if (full)
-      pb::shape_inference::InferShapes(*p.model, &registry(),
+      pb::shape_inference::InferShapes(*p.model, &inference_registry(),
                                        pb::ShapeInferenceOptions{/*check_type=*/true,
                                                                  /*error_mode=*/1,
                                                                  /*data_propagation=*/false});
@@ -66,7 +67,7 @@ void infer(ir::Model& m) {
   Parsed p(m);
   pb::shape_inference::DataValueMap data;
   try {
-    pb::shape_inference::InferShapes(*p.model, &registry(),
+    pb::shape_inference::InferShapes(*p.model, &inference_registry(),
                                      pb::ShapeInferenceOptions{/*check_type=*/false,
                                                                /*error_mode=*/0,
                                                                /*data_propagation=*/true},
