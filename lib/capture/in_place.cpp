@@ -27,6 +27,15 @@ std::string refusal(at::IntArrayRef from, at::IntArrayRef to) {
   return "output with shape " + text_of(to) + " doesn't match the broadcast shape " + text_of(from);
 }
 
+// Axes that only happen to have one size in every world: where the source's is 1, it is repeated as
+// often as the target's says, which may be never.
+bool may_be_repeated(const TensorValue& source, const TensorValue& target) {
+  if (!source.ranked || !target.ranked || source.axes.size() != target.axes.size()) return false;
+  for (size_t i = 0; i < source.axes.size(); ++i)
+    if (source.axes[i].id != target.axes[i].id) return true;
+  return false;
+}
+
 }  // namespace
 
 Sym Executor::cast_like(const Sym& v, const TensorValuePtr& like) {
@@ -58,7 +67,7 @@ TensorValuePtr Executor::conform(const Sym& v, const TensorValuePtr& target) {
     if (const std::string why = refusal(a, b); !why.empty()) world_failed(w, why);
     same = same && a == b;
   }
-  // What has one size may be repeated where the target's depends on the input.
+  // A twin's result has the target's sizes or is refused, but for what it did not see of the target.
   for (size_t i = 0; same && i < now->axes.size(); ++i)
     same = !now->axes[i].is_static() || target->axes[i].is_static();
   if (!same) {
@@ -98,8 +107,10 @@ std::vector<Sym> Executor::call_in_place(const OpInfo& op, const std::vector<Sym
   if (op.base == "aten::copy_" && args[1].is(K::Tensor)) {
     // The source itself, cast and broadcast: no node where nothing changes. Unlike the results of
     // other in-place operators it may be cast to any type.
-    const Sym source = fresh_tensor(read(args[1].tensor));
-    write(target.tensor, conform(cast_like(source, before), before));
+    Sym source = cast_like(fresh_tensor(read(args[1].tensor)), before);
+    if (may_be_repeated(*read(source.tensor), *before))
+      source = apply1("aten::expand_as", {source, fresh_tensor(before)});
+    write(target.tensor, conform(source, before));
     return {target};
   }
   if (!op.twin) refuse("OE4022", "in-place operator " + op.base + " has no functional counterpart");
