@@ -1,0 +1,338 @@
+// Turns a model into one that says which branches and trip counts its inputs drive.
+//
+//   y = If (c) <then, else>        y, seen_1 = If (c) <then' returns Or (seen, {.., 1, 0, ..}),
+//                             =>                       else' returns Or (seen, {.., 0, 1, ..})>
+//   z = Loop (n, "", x) <body>     z, seen_2, .., trips = Loop (n, true, x, seen_1, .., 0) <body'>
+//                                  e = Equal (trips, 0)  m = And (e, {.., 1, ..})  Or (seen_2, m)
+#include "lib/verify/coverage.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace oe::verify {
+namespace {
+
+using namespace ir;
+
+constexpr size_t kTrips = 4;  // 0, 1, 2, more
+
+// The value of a constant scalar, whatever its integer or bool type.
+std::optional<int64_t> constant(const Value* v) {
+  if (!v) return std::nullopt;
+  TensorPtr t = v->data;
+  if (!t && v->producer && v->producer->is("Constant"))
+    if (const auto* value = v->producer->attributes.get<TensorPtr>("value")) t = *value;
+  if (!t && v->producer && v->producer->is("Identity")) return constant(v->producer->input(0));
+  if (!t || t->numel() != 1 || t->dtype() == DType::String) return std::nullopt;
+  return t->as_int64()[0];
+}
+
+std::shared_ptr<Graph> nested(const Node& n, std::string_view name) {
+  const auto* g = n.attributes.get<std::shared_ptr<Graph>>(name);
+  return g ? *g : nullptr;
+}
+
+class Instrumenter {
+ public:
+  Instrumenter(Model& m, Probe& p) : m_(m), p_(p) {}
+
+  bool run() {
+    if (!number(m_.graph)) return false;
+    bool_scalar_ = Type::tensor(DType::Bool, std::vector<Dim>{});
+    int_scalar_ = Type::tensor(DType::Int64, std::vector<Dim>{});
+    float_scalar_ = Type::tensor(DType::Float, std::vector<Dim>{});
+    vector_ = Type::tensor(DType::Bool, std::vector<Dim>{Dim::of(static_cast<int64_t>(p_.flags))});
+    for (int64_t i = 0; i < 3; ++i)
+      int_[i] = m_.new_initializer("coverage_int", Tensor::of<int64_t>(DType::Int64, {}, {i}));
+    one_ = m_.new_initializer("coverage_one", Tensor::of<float>(DType::Float, {}, {1}));
+    true_ = m_.new_initializer("coverage_true", Tensor::of<uint8_t>(DType::Bool, {}, {1}));
+    limit_ = m_.new_value("coverage_limit", float_scalar_);
+    p_.limit_input = limit_->name;
+    const State start{mask(p_.flags), m_.new_initializer("coverage_steps",
+                                                         Tensor::of<float>(DType::Float, {}, {0}))};
+    const State end = walk(m_.graph, start);
+    m_.graph.inputs.push_back(limit_);
+    m_.graph.outputs = {end.seen};
+    return true;
+  }
+
+ private:
+  // What is threaded through every graph: the flags, and how many iterations there were. Steps are
+  // a float because Less takes no integers below opset 9.
+  struct State {
+    Value *seen, *steps;
+  };
+
+  Model& m_;
+  Probe& p_;
+  std::unordered_map<const Node*, size_t> counted_;  // -> index into the constructs
+  std::unordered_set<const Node*> threaded_;         // counted, or holds one that is
+  std::unordered_map<size_t, Value*> masks_;
+  Type bool_scalar_, int_scalar_, float_scalar_, vector_;
+  Value *int_[3] = {}, *one_ = nullptr, *true_ = nullptr, *limit_ = nullptr;
+
+  // Whether the graph holds a construct to count. Numbers them in the graph's order.
+  bool number(Graph& g) {
+    bool any = false;
+    for (auto& n : g.nodes) {
+      const bool conditional =
+          n->is("If") && nested(*n, "then_branch") && nested(*n, "else_branch");
+      const bool loop = n->is("Loop") && nested(*n, "body");
+      if (!conditional && !loop) continue;
+      bool inside = false;
+      if (n->origin && n->origin->op == (loop ? "prim::Loop" : "prim::If")) {
+        counted_[n.get()] = p_.constructs.size();
+        Construct c{loop, n->origin, p_.flags,
+                    loop ? possible_trips(*n) : std::vector<bool>(2, true)};
+        p_.flags += c.possible.size();
+        p_.constructs.push_back(std::move(c));
+        inside = true;
+      }
+      if (conditional)
+        for (const char* branch : {"then_branch", "else_branch"})
+          inside |= number(*nested(*n, branch));
+      else
+        inside |= number(*nested(*n, "body"));
+      if (inside) threaded_.insert(n.get());
+      any |= inside;
+    }
+    return any;
+  }
+
+  static std::vector<bool> possible_trips(const Node& n) {
+    const std::optional<int64_t> most = constant(n.input(0));
+    const bool counts = !n.input(1);  // no condition: the trip count says it all
+    if (counts && most) return std::vector<bool>(kTrips, false);
+    std::vector<bool> possible(kTrips, true);
+    const bool enters = counts ? false : constant(n.input(1)) == 1;
+    if (enters && (!n.input(0) || (most && *most > 0))) possible[0] = false;
+    for (size_t k = 0; most && k < kTrips; ++k)
+      if (static_cast<int64_t>(k) > *most) possible[k] = false;
+    return possible;
+  }
+
+  // All false but one flag (none: `flag` is past the end).
+  Value* mask(size_t flag) {
+    Value*& v = masks_[flag];
+    if (v) return v;
+    std::vector<uint8_t> bits(p_.flags, 0);
+    if (flag < bits.size()) bits[flag] = 1;
+    v = m_.new_initializer(
+        "coverage_mask",
+        Tensor::of<uint8_t>(DType::Bool, {static_cast<int64_t>(bits.size())}, bits));
+    return v;
+  }
+
+  Value* emit(std::vector<std::unique_ptr<Node>>& into, const char* op, std::vector<Value*> inputs,
+              const Type& type) {
+    Value* out = m_.new_value("coverage", type);
+    into.push_back(make_node(m_, "coverage", op, std::move(inputs), {out}));
+    return out;
+  }
+
+  State walk(Graph& g, State s) {
+    std::vector<std::unique_ptr<Node>> fresh;
+    fresh.reserve(g.nodes.size());
+    for (auto& n : g.nodes) {
+      Node& node = *n;
+      const bool here = threaded_.contains(&node);
+      if (!here) {
+        fresh.push_back(std::move(n));
+      } else if (node.is("If")) {
+        branches(node, s);
+        fresh.push_back(std::move(n));
+        s = {output(node, node.outputs.size(), vector_),
+             output(node, node.outputs.size(), float_scalar_)};
+      } else {
+        s = loop(std::move(n), s, fresh);
+      }
+    }
+    g.nodes = std::move(fresh);
+    return s;
+  }
+
+  Value* output(Node& n, size_t at, const Type& type) {
+    Value* v = m_.new_value("coverage", type);
+    v->producer = &n;
+    n.outputs.insert(n.outputs.begin() + static_cast<std::ptrdiff_t>(at), v);
+    return v;
+  }
+
+  void branches(Node& n, const State& before) {
+    const auto counted = counted_.find(&n);
+    size_t k = 0;
+    for (const char* name : {"then_branch", "else_branch"}) {
+      Graph& g = *nested(n, name);
+      State s = walk(g, before);
+      if (counted != counted_.end())
+        s.seen =
+            emit(g.nodes, "Or", {s.seen, mask(p_.constructs[counted->second].first + k)}, vector_);
+      // A branch returns nothing but what it made.
+      if (s.seen == before.seen) s.seen = emit(g.nodes, "Identity", {s.seen}, vector_);
+      if (s.steps == before.steps) s.steps = emit(g.nodes, "Identity", {s.steps}, float_scalar_);
+      g.outputs.push_back(s.seen);
+      g.outputs.push_back(s.steps);
+      ++k;
+    }
+  }
+
+  State loop(std::unique_ptr<Node> n, const State& before,
+             std::vector<std::unique_ptr<Node>>& into) {
+    Node& node = *n;
+    Graph& body = *nested(node, "body");
+    node.inputs.resize(std::max<size_t>(node.inputs.size(), 2));
+    const size_t states = node.inputs.size() - 2;
+
+    const State in{m_.new_value("coverage", vector_), m_.new_value("coverage", float_scalar_)};
+    Value* trips_in = m_.new_value("coverage", int_scalar_);
+    const State out = walk(body, in);
+    Value* trips_out = emit(body.nodes, "Add", {trips_in, int_[1]}, int_scalar_);
+    Value* steps_out = emit(body.nodes, "Add", {out.steps, one_}, float_scalar_);
+    Value* going = emit(body.nodes, "Less", {steps_out, limit_}, bool_scalar_);
+    Value* cut = emit(body.nodes, "Not", {going}, bool_scalar_);
+    Value* cut_flag = emit(body.nodes, "And", {cut, mask(0)}, vector_);
+    Value* seen_out = emit(body.nodes, "Or", {out.seen, cut_flag}, vector_);
+    // Without a condition input ONNX ignores the body's condition too.
+    body.outputs[0] = node.inputs[1]
+                          ? emit(body.nodes, "And", {body.outputs[0], going}, body.outputs[0]->type)
+                          : going;
+    if (!node.inputs[1]) node.inputs[1] = true_;
+
+    body.inputs.insert(body.inputs.end(), {in.seen, in.steps, trips_in});
+    node.inputs.insert(node.inputs.end(), {before.seen, before.steps, int_[0]});
+    body.outputs.insert(body.outputs.begin() + static_cast<std::ptrdiff_t>(states + 1),
+                        {seen_out, steps_out, trips_out});
+    State after{output(node, states, vector_), output(node, states + 1, float_scalar_)};
+    Value* trips = output(node, states + 2, int_scalar_);
+    into.push_back(std::move(n));
+
+    if (const auto counted = counted_.find(&node); counted != counted_.end()) {
+      const Construct& c = p_.constructs[counted->second];
+      Value* any = nullptr;
+      for (size_t k = 0; k < kTrips; ++k) {
+        Value* is = k + 1 < kTrips ? emit(into, "Equal", {trips, int_[k]}, bool_scalar_)
+                                   : emit(into, "Not", {any}, bool_scalar_);
+        any = any ? emit(into, "Or", {any, is}, bool_scalar_) : is;
+        if (!c.possible[k]) continue;
+        Value* flag = emit(into, "And", {is, mask(c.first + k)}, vector_);
+        after.seen = emit(into, "Or", {after.seen, flag}, vector_);
+      }
+    }
+    return after;
+  }
+};
+
+bool has_word(const std::string& text, const std::string& word) {
+  const auto letter = [](char c) {
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  };
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
+    const size_t end = at + word.size();
+    if ((at == 0 || !letter(text[at - 1])) && (end == text.size() || !letter(text[end])))
+      return true;
+  }
+  return false;
+}
+
+// `and`, `or` and early exits are an If too, but the author wrote none.
+std::string construct_name(const Construct& c) {
+  if (c.loop) return "loop";
+  return has_word(c.origin->text, "if") || has_word(c.origin->text, "elif") ? "if" : "condition";
+}
+
+std::vector<std::string> flag_names(const std::string& construct) {
+  if (construct == "loop") return {"0", "1", "2", "more"};
+  if (construct == "if") return {"then", "else"};
+  return {"true", "false"};
+}
+
+std::string place(const Covered& c) {
+  const size_t slash = c.file.rfind('/');
+  return (slash == std::string::npos ? c.file : c.file.substr(slash + 1)) + ":" +
+         std::to_string(c.line);
+}
+
+std::string listed(const std::vector<std::string>& words, const char* last) {
+  std::string text;
+  for (size_t i = 0; i < words.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == words.size() ? last : ", ") + words[i];
+  return text;
+}
+
+}  // namespace
+
+bool instrument(ir::Model& m, Probe& probe) { return Instrumenter(m, probe).run(); }
+
+std::vector<Covered> covered(const Probe& probe, const std::vector<bool>& seen) {
+  std::vector<Covered> all;
+  struct Flag {
+    bool possible = false, missed = false;
+  };
+  std::vector<std::vector<Flag>> flags;
+  std::map<std::tuple<std::string, std::string, int>, size_t> rows;
+  for (const Construct& c : probe.constructs) {
+    Covered row{construct_name(c), c.origin->file, c.origin->line, {}, {}};
+    const auto [it, fresh] = rows.try_emplace({row.construct, row.file, row.line}, all.size());
+    const size_t at = it->second;
+    if (fresh) {
+      all.push_back(std::move(row));
+      flags.emplace_back(c.possible.size());
+    }
+    for (size_t k = 0; k < c.possible.size(); ++k) {
+      if (!c.possible[k]) continue;
+      flags[at][k].possible = true;
+      flags[at][k].missed = flags[at][k].missed || !seen[c.first + k];
+    }
+  }
+  for (size_t i = 0; i < all.size(); ++i) {
+    const std::vector<std::string> names = flag_names(all[i].construct);
+    for (size_t k = 0; k < names.size(); ++k)
+      if (flags[i][k].possible)
+        (flags[i][k].missed ? all[i].unreached : all[i].reached).push_back(names[k]);
+  }
+  std::erase_if(all, [](const Covered& c) { return c.reached.empty() && c.unreached.empty(); });
+  return all;
+}
+
+std::string unreached_note(const std::vector<Covered>& all) {
+  constexpr size_t kShown = 6;
+  std::vector<std::string> taken, others;
+  size_t more = 0;
+  for (const Covered& c : all) {
+    if (c.unreached.empty()) continue;
+    if (taken.size() + others.size() == kShown) {
+      ++more;
+      continue;
+    }
+    if (c.construct == "if")
+      taken.push_back((c.unreached.size() == 2 ? "either" : "the " + c.unreached[0]) +
+                      " branch of 'if' at " + place(c));
+    else if (c.construct == "loop")
+      others.push_back(listed(c.unreached, " or ") +
+                       (c.unreached == std::vector<std::string>{"1"} ? " trip of the loop at "
+                                                                     : " trips of the loop at ") +
+                       place(c));
+    else
+      others.push_back((c.unreached.size() == 2 ? "asking" : c.unreached[0] + " for") +
+                       " the condition at " + place(c));
+  }
+  if (taken.empty() && others.empty()) return {};
+  std::string text = "verified without ";
+  if (!taken.empty()) text += "ever taking " + listed(taken, " or ");
+  if (!taken.empty() && !others.empty()) text += ", and without ";
+  text += listed(others, " or ");
+  if (more > 0) text += ", and " + std::to_string(more) + " more (-v lists them)";
+  return text;
+}
+
+std::string coverage_line(const Covered& c) {
+  std::string text = (c.construct == "if" ? "'if'" : c.construct) + " at " + place(c) + ": ";
+  text += c.reached.empty() ? "nothing" : listed(c.reached, ", ");
+  if (!c.unreached.empty()) text += "; never " + listed(c.unreached, ", ");
+  return text + (c.construct == "loop" ? " trips" : "");
+}
+
+}  // namespace oe::verify

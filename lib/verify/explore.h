@@ -1,0 +1,62 @@
+// Which inputs may drive a branch or a trip count that no run has reached yet.
+#pragma once
+
+#include <deque>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "lib/verify/verify_model.h"
+
+namespace oe::verify {
+
+// Runs the probe and keeps what was seen.
+class CoverageMeter {
+ public:
+  CoverageMeter(Ort& ort, const Request& r);
+
+  // The flags these inputs (one a leaf) drive. `limit`: iterations of all loops together; flag 0 of
+  // the result says that it was hit. Throws std::runtime_error where ONNX Runtime refuses them.
+  std::vector<bool> flags(const std::vector<TensorPtr>& leaves, double limit);
+  bool is_news(const std::vector<bool>& flags) const;
+  void keep(const std::vector<bool>& flags);
+  bool complete() const;
+  std::vector<Covered> covered() const { return verify::covered(*r_.probe, seen_); }
+
+ private:
+  const Request& r_;
+  std::unique_ptr<Ort::Session> session_;
+  std::vector<std::string> names_;
+  std::vector<bool> wanted_, seen_;
+};
+
+// Draws to try, in an order that does not depend on anything but the request: each differs from one
+// that is known to be good in one input or one axis. What reaches something is built upon.
+class Candidates {
+ public:
+  // `leaves`: the example's inputs.
+  Candidates(const Request& r, const std::vector<TensorPtr>& leaves);
+
+  std::optional<Draw> next();
+  void build_on(const Draw& d);
+  std::string text(const Draw& d) const;  // "n = 0, x all negative"; empty: no variation
+
+ private:
+  struct Step {
+    std::vector<size_t> leaves;  // that get the variation
+    Variation variation;
+    std::string axis;  // or: the axis that gets the size
+    int64_t size = 0;
+    uint64_t seed = 0;  // or: another seed
+  };
+  Draw apply(Draw d, const Step& s) const;
+  static std::string key(const Draw& d);
+
+  const Request& r_;
+  std::vector<Step> steps_;
+  std::deque<Draw> bases_;
+  size_t base_ = 0, step_ = 0;
+  std::set<std::string> tried_;
+};
+
+}  // namespace oe::verify
