@@ -59,7 +59,8 @@ ordered_json coverage_json(const std::vector<verify::Covered>& coverage) {
                     {"file", c.file},
                     {"line", c.line},
                     {"reached", c.reached},
-                    {"unreached", c.unreached}});
+                    {"unreached", c.unreached},
+                    {"refused", c.refused}});
   return list;
 }
 
@@ -127,7 +128,8 @@ std::optional<Report> from_json(const std::string& s) {
     o.verification = j.at("verification");
     for (const ordered_json& c : j.at("coverage"))
       o.coverage.push_back({c.at("construct"), c.at("file"), c.at("line"),
-                            c.at("reached").get<Strings>(), c.at("unreached").get<Strings>()});
+                            c.at("reached").get<Strings>(), c.at("unreached").get<Strings>(),
+                            c.at("refused").get<Strings>()});
     diagnostics_from(j.at("diagnostics"), r.diagnostics);
     for (const auto& [stage, seconds] : j.at("seconds").items())
       o.times.push_back({stage, seconds.get<double>()});

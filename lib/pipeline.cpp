@@ -135,6 +135,7 @@ verify::Request verification_request(const Options& o, const capture::Captured& 
   r.runs = o.verify_runs;
   r.threads = o.threads;
   r.seed = o.seed;
+  r.assumes = !c.assumptions.empty();
   for (size_t i = 0; i < e.leaves.size(); ++i) {
     torch_io::InputLeaf& leaf = e.leaves[i];
     r.leaf_names.push_back(renamed(leaf.name, o));

@@ -70,6 +70,7 @@ double varied(double v, const Variation& how) {
 }
 
 at::Tensor varied(const at::Tensor& t, const Variation& how) {
+  if (t.scalar_type() == at::kBool && how.kind != Variation::Kind::Fill) return t;
   switch (how.kind) {
     case Variation::Kind::None:
       return t;

@@ -7,6 +7,7 @@
 #include "lib/verify/coverage.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <tuple>
 #include <unordered_map>
@@ -19,7 +20,7 @@ using namespace ir;
 
 constexpr size_t kTrips = 4;  // 0, 1, 2, more
 
-// The value of a constant scalar, whatever its integer or bool type.
+// The value of a constant scalar, if it is a whole number.
 std::optional<int64_t> constant(const Value* v) {
   if (!v) return std::nullopt;
   TensorPtr t = v->data;
@@ -27,6 +28,11 @@ std::optional<int64_t> constant(const Value* v) {
     if (const auto* value = v->producer->attributes.get<TensorPtr>("value")) t = *value;
   if (!t && v->producer && v->producer->is("Identity")) return constant(v->producer->input(0));
   if (!t || t->numel() != 1 || t->dtype() == DType::String) return std::nullopt;
+  if (oe::is_float(t->dtype())) {
+    const double d = t->as_double()[0];
+    if (!(std::abs(d) < 1e9) || d != std::floor(d)) return std::nullopt;
+    return static_cast<int64_t>(d);
+  }
   return t->as_int64()[0];
 }
 
@@ -78,12 +84,14 @@ class Instrumenter {
   bool number(Graph& g) {
     bool any = false;
     for (auto& n : g.nodes) {
+      note_landmark(*n);
       const bool conditional =
           n->is("If") && nested(*n, "then_branch") && nested(*n, "else_branch");
       const bool loop = n->is("Loop") && nested(*n, "body");
       if (!conditional && !loop) continue;
       bool inside = false;
-      if (n->origin && n->origin->op == (loop ? "prim::Loop" : "prim::If")) {
+      // Without a line it is one of TorchScript's own, which follows from the author's.
+      if (n->origin && n->origin->line > 0 && n->origin->op == (loop ? "prim::Loop" : "prim::If")) {
         counted_[n.get()] = p_.constructs.size();
         Construct c{loop, n->origin, p_.flags,
                     loop ? possible_trips(*n) : std::vector<bool>(2, true)};
@@ -102,13 +110,50 @@ class Instrumenter {
     return any;
   }
 
+  void note_landmark(const Node& n) {
+    constexpr size_t kMost = 8;
+    static constexpr const char* kOps[] = {"Equal",   "Less",           "LessOrEqual",
+                                           "Greater", "GreaterOrEqual", "Div"};
+    if (std::none_of(std::begin(kOps), std::end(kOps), [&](const char* op) { return n.is(op); }))
+      return;
+    for (const Value* v : n.inputs)
+      if (const std::optional<int64_t> c = constant(v))
+        if (p_.landmarks.size() < kMost && *c > 2 && *c <= 4096 &&
+            std::find(p_.landmarks.begin(), p_.landmarks.end(), *c) == p_.landmarks.end())
+          p_.landmarks.push_back(*c);
+  }
+
+  // A condition `k < n and ...` on a state k that starts at a number and counts up by one: a loop
+  // over a constant range that may end early, often with its first iterations already taken off.
+  static std::optional<int64_t> counter_bound(const Node& n) {
+    const Graph& body = *nested(n, "body");
+    std::vector<const Value*> conditions = {body.outputs[0]};
+    while (!conditions.empty()) {
+      const Node* c = conditions.back()->producer;
+      conditions.pop_back();
+      if (c && c->is("And"))
+        conditions.insert(conditions.end(), c->inputs.begin(), c->inputs.end());
+      if (!c || !c->is("Less") || !constant(c->input(1))) continue;
+      const Node* next = c->input(0)->producer;
+      if (!next || !next->is("Add") || constant(next->input(1)) != 1) continue;
+      const auto state = std::find(body.inputs.begin(), body.inputs.end(), next->input(0));
+      const auto k = static_cast<size_t>(state - body.inputs.begin());
+      if (k < 2 || k >= n.inputs.size() || body.outputs[k - 1] != c->input(0)) continue;
+      if (const auto start = constant(n.inputs[k]))
+        return std::max<int64_t>(0, *constant(c->input(1)) - *start);
+    }
+    return std::nullopt;
+  }
+
   static std::vector<bool> possible_trips(const Node& n) {
-    const std::optional<int64_t> most = constant(n.input(0));
+    std::optional<int64_t> most = constant(n.input(0));
     const bool counts = !n.input(1);  // no condition: the trip count says it all
     if (counts && most) return std::vector<bool>(kTrips, false);
+    if (const std::optional<int64_t> bound = counter_bound(n))
+      most = std::min(*bound, most.value_or(*bound));
     std::vector<bool> possible(kTrips, true);
-    const bool enters = counts ? false : constant(n.input(1)) == 1;
-    if (enters && (!n.input(0) || (most && *most > 0))) possible[0] = false;
+    const bool enters = !counts && constant(n.input(1)) == 1;
+    if (enters && (!n.input(0) || constant(n.input(0)).value_or(0) > 0)) possible[0] = false;
     for (size_t k = 0; most && k < kTrips; ++k)
       if (static_cast<int64_t>(k) > *most) possible[k] = false;
     return possible;
@@ -262,19 +307,31 @@ std::string listed(const std::vector<std::string>& words, const char* last) {
   return text;
 }
 
+// "the else branch of 'if' at net.py:12", "0 or 2 trips of the loop at net.py:9"
+std::string what(const Covered& c, const std::vector<std::string>& flags) {
+  if (c.construct == "if")
+    return (flags.size() == 2 ? "either" : "the " + flags[0]) + " branch of 'if' at " + place(c);
+  if (c.construct != "loop")
+    return (flags.size() == 2 ? "asking" : flags[0] + " for") + " the condition at " + place(c);
+  if (flags.size() == kTrips) return "reaching the loop at " + place(c);
+  return listed(flags, " or ") + (flags == std::vector<std::string>{"1"} ? " trip" : " trips") +
+         " of the loop at " + place(c);
+}
+
 }  // namespace
 
 bool instrument(ir::Model& m, Probe& probe) { return Instrumenter(m, probe).run(); }
 
-std::vector<Covered> covered(const Probe& probe, const std::vector<bool>& seen) {
+std::vector<Covered> covered(const Probe& probe, const std::vector<bool>& seen,
+                             const std::vector<bool>& refused) {
   std::vector<Covered> all;
   struct Flag {
-    bool possible = false, missed = false;
+    bool possible = false, missed = false, open = false;
   };
   std::vector<std::vector<Flag>> flags;
   std::map<std::tuple<std::string, std::string, int>, size_t> rows;
   for (const Construct& c : probe.constructs) {
-    Covered row{construct_name(c), c.origin->file, c.origin->line, {}, {}};
+    Covered row{construct_name(c), c.origin->file, c.origin->line, {}, {}, {}};
     const auto [it, fresh] = rows.try_emplace({row.construct, row.file, row.line}, all.size());
     const size_t at = it->second;
     if (fresh) {
@@ -285,13 +342,17 @@ std::vector<Covered> covered(const Probe& probe, const std::vector<bool>& seen) 
       if (!c.possible[k]) continue;
       flags[at][k].possible = true;
       flags[at][k].missed = flags[at][k].missed || !seen[c.first + k];
+      flags[at][k].open = flags[at][k].open || !(seen[c.first + k] || refused[c.first + k]);
     }
   }
   for (size_t i = 0; i < all.size(); ++i) {
     const std::vector<std::string> names = flag_names(all[i].construct);
-    for (size_t k = 0; k < names.size(); ++k)
-      if (flags[i][k].possible)
-        (flags[i][k].missed ? all[i].unreached : all[i].reached).push_back(names[k]);
+    for (size_t k = 0; k < names.size(); ++k) {
+      const Flag& f = flags[i][k];
+      if (!f.possible) continue;
+      (f.missed ? all[i].unreached : all[i].reached).push_back(names[k]);
+      if (f.missed && !f.open) all[i].refused.push_back(names[k]);
+    }
   }
   std::erase_if(all, [](const Covered& c) { return c.reached.empty() && c.unreached.empty(); });
   return all;
@@ -299,40 +360,42 @@ std::vector<Covered> covered(const Probe& probe, const std::vector<bool>& seen) 
 
 std::string unreached_note(const std::vector<Covered>& all) {
   constexpr size_t kShown = 6;
-  std::vector<std::string> taken, others;
+  // Branches never taken, anything else that never happened, what LibTorch refuses.
+  std::vector<std::string> taken, others, refused;
   size_t more = 0;
   for (const Covered& c : all) {
-    if (c.unreached.empty()) continue;
-    if (taken.size() + others.size() == kShown) {
-      ++more;
-      continue;
-    }
-    if (c.construct == "if")
-      taken.push_back((c.unreached.size() == 2 ? "either" : "the " + c.unreached[0]) +
-                      " branch of 'if' at " + place(c));
-    else if (c.construct == "loop")
-      others.push_back(listed(c.unreached, " or ") +
-                       (c.unreached == std::vector<std::string>{"1"} ? " trip of the loop at "
-                                                                     : " trips of the loop at ") +
-                       place(c));
-    else
-      others.push_back((c.unreached.size() == 2 ? "asking" : c.unreached[0] + " for") +
-                       " the condition at " + place(c));
+    std::vector<std::string> open;
+    for (const std::string& u : c.unreached)
+      if (std::find(c.refused.begin(), c.refused.end(), u) == c.refused.end()) open.push_back(u);
+    const auto add = [&](std::vector<std::string>& words, const std::vector<std::string>& flags) {
+      if (flags.empty()) return;
+      if (taken.size() + others.size() + refused.size() == kShown)
+        ++more;
+      else
+        words.push_back(what(c, flags));
+    };
+    add(c.construct == "if" ? taken : others, open);
+    add(refused, c.refused);
   }
-  if (taken.empty() && others.empty()) return {};
-  std::string text = "verified without ";
-  if (!taken.empty()) text += "ever taking " + listed(taken, " or ");
-  if (!taken.empty() && !others.empty()) text += ", and without ";
-  text += listed(others, " or ");
+  std::string text;
+  if (!taken.empty()) text += "without ever taking " + listed(taken, " or ");
+  if (!taken.empty() && !others.empty()) text += ", and ";
+  if (!others.empty()) text += "without " + listed(others, " or ");
+  if (!refused.empty())
+    text += (text.empty() ? "" : ", and ") + ("without " + listed(refused, " or ")) +
+            ", whose inputs LibTorch refuses";
   if (more > 0) text += ", and " + std::to_string(more) + " more (-v lists them)";
-  return text;
+  return text.empty() ? text : "verified " + text;
 }
 
 std::string coverage_line(const Covered& c) {
   std::string text = (c.construct == "if" ? "'if'" : c.construct) + " at " + place(c) + ": ";
   text += c.reached.empty() ? "nothing" : listed(c.reached, ", ");
+  if (c.construct == "loop") text += " trips";
   if (!c.unreached.empty()) text += "; never " + listed(c.unreached, ", ");
-  return text + (c.construct == "loop" ? " trips" : "");
+  if (!c.refused.empty())
+    text += " (LibTorch refuses the inputs for " + listed(c.refused, ", ") + ")";
+  return text;
 }
 
 }  // namespace oe::verify

@@ -24,7 +24,8 @@ struct Probe {
   std::vector<Construct> constructs;
   size_t flags = 1;
   std::string limit_input;
-  std::string bytes;  // the serialized model; filled in by whoever instruments
+  std::vector<int64_t> landmarks;  // whole numbers that the model compares with or divides by
+  std::string bytes;               // the serialized model; filled in by whoever instruments
 };
 
 // Instruments `m` in place, with operators that mean the same at every opset from 7 on, so that it
@@ -32,7 +33,9 @@ struct Probe {
 // it was, when there is nothing to count.
 bool instrument(ir::Model& m, Probe& probe);
 
-// One entry a construct and source line, in the model's order.
-std::vector<Covered> covered(const Probe& probe, const std::vector<bool>& seen);
+// One entry a construct and source line, in the model's order. `refused`: flags that inputs drive
+// which LibTorch does not take.
+std::vector<Covered> covered(const Probe& probe, const std::vector<bool>& seen,
+                             const std::vector<bool>& refused);
 
 }  // namespace oe::verify

@@ -19,10 +19,11 @@ std::vector<Variation> variations(const Tensor& t) {
             {Kind::Scale, 10},   {Kind::Scale, 0.1},  {Kind::Fill, 1},
             {Kind::Fill, 2},     {Kind::Fill, 7},     {Kind::Fill, -1}};
   std::vector<Variation> list = {
-      {Kind::Fill, 0}, {Kind::Fill, 1}, {Kind::Fill, 2}, {Kind::Fill, 7}};
+      {Kind::Fill, 0}, {Kind::Fill, 1}, {Kind::Fill, 2}, {Kind::Fill, 7}, {Kind::Fill, 3}};
   if (is_signed_integer(t.dtype())) {
     list.push_back({Kind::Fill, -1});
     list.push_back({Kind::Scale, 10});
+    for (const double n : {4, 5, 6, -2}) list.push_back({Kind::Fill, n});
   } else if (t.dtype() != DType::UInt8 && t.dtype() != DType::UInt16 &&
              t.dtype() != DType::UInt32 && t.dtype() != DType::UInt64) {
     list.clear();  // strings, complex numbers
@@ -43,7 +44,9 @@ CoverageMeter::CoverageMeter(Ort& ort, const Request& r)
       session_(ort.open_bytes(r.probe->bytes, r.threads, /*optimize=*/false)),
       names_(session_->input_names()),
       wanted_(r.probe->flags, false),
-      seen_(r.probe->flags, false) {
+      seen_(r.probe->flags, false),
+      refused_(r.probe->flags, false),
+      refusals_(r.probe->flags, 0) {
   for (const Construct& c : r.probe->constructs)
     for (size_t k = 0; k < c.possible.size(); ++k) wanted_[c.first + k] = c.possible[k];
 }
@@ -68,13 +71,22 @@ std::vector<bool> CoverageMeter::flags(const std::vector<TensorPtr>& leaves, dou
 }
 
 bool CoverageMeter::is_news(const std::vector<bool>& flags) const {
+  constexpr int kPatience = 10;  // LibTorch's refusals are slow
   for (size_t i = 1; i < flags.size(); ++i)
-    if (flags[i] && wanted_[i] && !seen_[i]) return true;
+    if (flags[i] && wanted_[i] && !seen_[i] && refusals_[i] < kPatience) return true;
   return false;
 }
 
 void CoverageMeter::keep(const std::vector<bool>& flags) {
   for (size_t i = 1; i < flags.size(); ++i) seen_[i] = seen_[i] || flags[i];
+}
+
+void CoverageMeter::refuse(const std::vector<bool>& flags) {
+  for (size_t i = 1; i < flags.size(); ++i) {
+    if (!flags[i]) continue;
+    refused_[i] = true;
+    ++refusals_[i];
+  }
 }
 
 bool CoverageMeter::complete() const {
@@ -91,7 +103,7 @@ Candidates::Candidates(const Request& r, const std::vector<TensorPtr>& leaves) :
   }
   const auto vary = [&](const std::vector<size_t>& which) {
     if (which.empty()) return;
-    for (const Variation& v : variations(*leaves[which[0]])) steps_.push_back({which, v, "", 0, 0});
+    for (const Variation& v : variations(*leaves[which[0]])) steps_.push_back({which, v, {}, 0});
   };
   // Numbers first: they are trip counts and switches.
   for (const bool scalars : {true, false})
@@ -99,42 +111,67 @@ Candidates::Candidates(const Request& r, const std::vector<TensorPtr>& leaves) :
       if (leaves[i]->dims().empty() == scalars) vary({i});
   std::set<std::string> axes;
   for (const Axis& a : r.axes) axes.insert(a.name);
-  for (const std::string& name : axes)
-    for (const int64_t n : {0, 1, 2, 7}) {
-      const bool within = std::all_of(r.axes.begin(), r.axes.end(), [&](const Axis& a) {
-        return a.name != name || a.low > a.high || (n >= a.low && n <= a.high);
-      });
-      if (within) steps_.push_back({{}, {}, name, n, 0});
-    }
+  const auto resize = [&](int64_t n) {
+    for (const std::string& name : axes) add_axis(name, n);
+    if (axes.size() > 1) add_axis("", n);
+  };
+  for (const int64_t n : {0, 1, 2, 7, 3}) resize(n);
   for (const auto& all : {floats, integers})
     if (all.size() > 1) vary(all);
-  for (uint64_t k = 0; k < 4; ++k)
-    steps_.push_back({{}, {}, "", 0, r.seed + static_cast<uint64_t>(r.runs) + k});
-  // What was already run builds no candidate of its own.
+  // Around the numbers that the model compares with; multiples where it divides.
+  for (const int64_t mark : r.probe->landmarks)
+    for (const int64_t n : {mark, mark + 1, mark - 1, 2 * mark, 7 * mark}) {
+      for (const size_t i : r.free_leaves)
+        if (is_float(leaves[i]->dtype()) || is_signed_integer(leaves[i]->dtype()))
+          steps_.push_back({{i}, {Kind::Fill, static_cast<double>(n)}, {}, 0});
+      resize(n);
+    }
   bases_.push_back({r.worlds[0], r.seed, {}});
   tried_.insert(key(bases_.front()));
+}
+
+void Candidates::add_axis(const std::string& name, int64_t n) {
+  std::vector<size_t> which;
+  for (size_t i = 0; i < r_.axes.size(); ++i) {
+    const Axis& a = r_.axes[i];
+    if (!name.empty() && a.name != name) continue;
+    if (a.low <= a.high && (n < a.low || n > a.high)) return;
+    which.push_back(i);
+  }
+  steps_.push_back({{}, {}, std::move(which), n});
 }
 
 Draw Candidates::apply(Draw d, const Step& s) const {
   if (!s.leaves.empty()) {
     d.variations.resize(r_.leaf_names.size());
     for (const size_t i : s.leaves) d.variations[i] = s.variation;
-  } else if (!s.axis.empty()) {
-    for (const Axis& a : r_.axes)
-      if (a.name == s.axis) d.sizes[a.leaf][a.axis] = s.size;
-  } else {
-    d.seed = s.seed;
   }
+  for (const size_t i : s.axes) d.sizes[r_.axes[i].leaf][r_.axes[i].axis] = s.size;
   return d;
 }
 
-std::optional<Draw> Candidates::next() {
-  for (; base_ < bases_.size(); ++base_, step_ = 0)
+Draw Candidates::next() {
+  for (;;) {
     while (step_ < steps_.size()) {
       Draw d = apply(bases_[base_], steps_[step_++]);
-      if (tried_.insert(key(d)).second) return d;
+      if (affordable(d) && tried_.insert(key(d)).second) return d;
     }
-  return std::nullopt;
+    step_ = 0;
+    if (++base_ < bases_.size()) continue;
+    // Nothing left to build on: values drawn anew.
+    Draw d{r_.worlds[0], r_.seed + ++seeds_, {}};
+    bases_.push_back(d);
+    if (tried_.insert(key(d)).second) return d;
+  }
+}
+
+bool Candidates::affordable(const Draw& d) {
+  constexpr double kElements = 1 << 22;
+  return std::all_of(d.sizes.begin(), d.sizes.end(), [](const std::vector<int64_t>& sizes) {
+    double n = 1;
+    for (const int64_t s : sizes) n *= static_cast<double>(s);
+    return n <= kElements;
+  });
 }
 
 void Candidates::build_on(const Draw& d) { bases_.push_back(d); }

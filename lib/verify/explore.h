@@ -18,16 +18,19 @@ class CoverageMeter {
   // The flags these inputs (one a leaf) drive. `limit`: iterations of all loops together; flag 0 of
   // the result says that it was hit. Throws std::runtime_error where ONNX Runtime refuses them.
   std::vector<bool> flags(const std::vector<TensorPtr>& leaves, double limit);
+  // Whether a flag is among them that was not seen, nor refused time and again.
   bool is_news(const std::vector<bool>& flags) const;
   void keep(const std::vector<bool>& flags);
+  void refuse(const std::vector<bool>& flags);  // LibTorch does not take what drives them
   bool complete() const;
-  std::vector<Covered> covered() const { return verify::covered(*r_.probe, seen_); }
+  std::vector<Covered> covered() const { return verify::covered(*r_.probe, seen_, refused_); }
 
  private:
   const Request& r_;
   std::unique_ptr<Ort::Session> session_;
   std::vector<std::string> names_;
-  std::vector<bool> wanted_, seen_;
+  std::vector<bool> wanted_, seen_, refused_;
+  std::vector<int> refusals_;  // how often each flag was
 };
 
 // Draws to try, in an order that does not depend on anything but the request: each differs from one
@@ -37,7 +40,7 @@ class Candidates {
   // `leaves`: the example's inputs.
   Candidates(const Request& r, const std::vector<TensorPtr>& leaves);
 
-  std::optional<Draw> next();
+  Draw next();  // without end: at last the same from values drawn anew
   void build_on(const Draw& d);
   std::string text(const Draw& d) const;  // "n = 0, x all negative"; empty: no variation
 
@@ -45,17 +48,19 @@ class Candidates {
   struct Step {
     std::vector<size_t> leaves;  // that get the variation
     Variation variation;
-    std::string axis;  // or: the axis that gets the size
+    std::vector<size_t> axes;  // numbers of those that get the size
     int64_t size = 0;
-    uint64_t seed = 0;  // or: another seed
   };
+  void add_axis(const std::string& name, int64_t n);  // no name: all of them
   Draw apply(Draw d, const Step& s) const;
+  static bool affordable(const Draw& d);
   static std::string key(const Draw& d);
 
   const Request& r_;
   std::vector<Step> steps_;
   std::deque<Draw> bases_;
   size_t base_ = 0, step_ = 0;
+  uint64_t seeds_ = 0;
   std::set<std::string> tried_;
 };
 

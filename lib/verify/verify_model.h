@@ -40,6 +40,9 @@ struct Request {
   int runs = 3;                                            // seeds a size
   int threads = 0;
   uint64_t seed = 0;  // of the first run; 0 the example itself
+  // Whether the export assumed something that inputs of unusual values may break: a difference
+  // there is a gap.
+  bool assumes = false;
   // Runs the original. Throws std::runtime_error when it refuses these inputs.
   std::function<ReferenceRun(const Draw&)> reference;
   // The inputs alone, one a leaf, without running anything.
