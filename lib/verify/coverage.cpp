@@ -61,7 +61,7 @@ class Instrumenter {
                                                          Tensor::of<float>(DType::Float, {}, {0}))};
     const State end = walk(m_.graph, start);
     m_.graph.inputs.push_back(limit_);
-    m_.graph.outputs = {end.seen};
+    m_.graph.outputs = {end.seen, end.steps};
     return true;
   }
 

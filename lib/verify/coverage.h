@@ -17,9 +17,9 @@ struct Construct {
   std::vector<bool> possible;  // false: cannot happen whatever the inputs (a constant trip count)
 };
 
-// A model whose only output is a vector of flags: flag 0 says that a loop was cut short, the others
-// belong to the constructs. It has the original's inputs and one more, a float scalar: how many
-// iterations all loops together may run.
+// A model whose outputs are a vector of flags (flag 0 says that a loop was cut short, the others
+// belong to the constructs) and how many iterations all loops together ran. It has the original's
+// inputs and one more, a float scalar: how many they may run.
 struct Probe {
   std::vector<Construct> constructs;
   size_t flags = 1;

@@ -2,6 +2,8 @@
 #include "lib/verify/explore.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <stdexcept>
 
 #include "lib/support/text.h"
@@ -65,9 +67,19 @@ std::vector<bool> CoverageMeter::flags(const std::vector<TensorPtr>& leaves, dou
     inputs.push_back(std::move(v));
   }
   const std::vector<OrtValue> outputs = session_->run(inputs);
+  if (std::isinf(limit)) longest_ = std::max(longest_, outputs.at(1).tensor->as_double()[0]);
   std::vector<bool> flags;
   for (const uint8_t bit : outputs.at(0).tensor->values<uint8_t>()) flags.push_back(bit != 0);
   return flags;
+}
+
+std::vector<bool> CoverageMeter::flags(const std::vector<TensorPtr>& leaves) {
+  constexpr double kLeast = 1000;
+  return flags(leaves, std::max(kLeast, 2 * longest_));
+}
+
+void CoverageMeter::measure(const std::vector<TensorPtr>& leaves) {
+  keep(flags(leaves, std::numeric_limits<double>::infinity()));
 }
 
 bool CoverageMeter::is_news(const std::vector<bool>& flags) const {
@@ -103,7 +115,7 @@ Candidates::Candidates(const Request& r, const std::vector<TensorPtr>& leaves) :
   }
   const auto vary = [&](const std::vector<size_t>& which) {
     if (which.empty()) return;
-    for (const Variation& v : variations(*leaves[which[0]])) steps_.push_back({which, v, {}, 0});
+    for (const Variation& v : variations(*leaves[which[0]])) steps_.push_back({which, v, {}});
   };
   // Numbers first: they are trip counts and switches.
   for (const bool scalars : {true, false})
@@ -123,7 +135,7 @@ Candidates::Candidates(const Request& r, const std::vector<TensorPtr>& leaves) :
     for (const int64_t n : {mark, mark + 1, mark - 1, 2 * mark, 7 * mark}) {
       for (const size_t i : r.free_leaves)
         if (is_float(leaves[i]->dtype()) || is_signed_integer(leaves[i]->dtype()))
-          steps_.push_back({{i}, {Kind::Fill, static_cast<double>(n)}, {}, 0});
+          steps_.push_back({{i}, {Kind::Fill, static_cast<double>(n)}, {}});
       resize(n);
     }
   bases_.push_back({r.worlds[0], r.seed, {}});
@@ -151,17 +163,18 @@ Draw Candidates::apply(Draw d, const Step& s) const {
 }
 
 Draw Candidates::next() {
+  constexpr int kPatience = 2;
   for (;;) {
     while (step_ < steps_.size()) {
-      Draw d = apply(bases_[base_], steps_[step_++]);
-      if (affordable(d) && tried_.insert(key(d)).second) return d;
+      const Step& s = steps_[step_++];
+      Draw d = apply(bases_[base_], s);
+      if (s.endless < kPatience && affordable(d) && tried_.insert(key(d)).second) return d;
     }
     step_ = 0;
     if (++base_ < bases_.size()) continue;
     // Nothing left to build on: values drawn anew.
-    Draw d{r_.worlds[0], r_.seed + ++seeds_, {}};
-    bases_.push_back(d);
-    if (tried_.insert(key(d)).second) return d;
+    bases_.push_back({r_.worlds[0], r_.seed + ++seeds_, {}});
+    if (tried_.insert(key(bases_.back())).second) return bases_.back();
   }
 }
 
@@ -172,6 +185,10 @@ bool Candidates::affordable(const Draw& d) {
     for (const int64_t s : sizes) n *= static_cast<double>(s);
     return n <= kElements;
   });
+}
+
+void Candidates::was_endless() {
+  if (step_ > 0) ++steps_[step_ - 1].endless;
 }
 
 void Candidates::build_on(const Draw& d) { bases_.push_back(d); }

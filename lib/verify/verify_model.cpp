@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -103,12 +102,10 @@ class Driver {
 
  private:
   using Clock = std::chrono::steady_clock;
-  // The effort to reach what the runs did not: candidates, seconds (or as long as the runs took,
-  // if that is more), and iterations of a candidate, which may be endless.
+  // The effort to reach what the runs did not: candidates, and seconds (or as long as the runs
+  // took, if that is more).
   static constexpr int kCandidates = 400;
   static constexpr double kSeconds = 1;
-  static constexpr double kIterations = 20000;
-  static constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
   void plain_runs() {
     for (const Sizes& w : r_.worlds)
@@ -188,10 +185,11 @@ class Driver {
       const Draw draw = candidates.next();
       std::vector<bool> flags;
       try {
-        flags = meter_->flags(r_.inputs(draw), kIterations);
+        flags = meter_->flags(r_.inputs(draw));
       } catch (const std::runtime_error&) {
         continue;
       }
+      if (flags[0]) candidates.was_endless();
       if (flags[0] || !meter_->is_news(flags)) continue;
       std::optional<ReferenceRun> expected;
       try {
@@ -249,7 +247,7 @@ class Driver {
   void measure(const std::vector<TensorPtr>& leaves) {
     if (!meter_ || meter_->complete()) return;
     try {
-      meter_->keep(meter_->flags(leaves, kNoLimit));
+      meter_->measure(leaves);
     } catch (const std::runtime_error& e) {
       v_.unmeasured = first_line(e.what());
       meter_.reset();
