@@ -105,7 +105,7 @@ class Driver {
   // The effort to reach what the runs did not: candidates, and seconds (or as long as the runs
   // took, if that is more).
   static constexpr int kCandidates = 400;
-  static constexpr double kSeconds = 1;
+  static constexpr double kSeconds = 0.5;
 
   void plain_runs() {
     for (const Sizes& w : r_.worlds)
