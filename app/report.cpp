@@ -52,6 +52,18 @@ void diagnostics_from(const ordered_json& list, Diagnostics& d) {
   }
 }
 
+ordered_json coverage_json(const std::vector<verify::Covered>& coverage) {
+  ordered_json list = ordered_json::array();
+  for (const verify::Covered& c : coverage)
+    list.push_back({{"construct", c.construct},
+                    {"file", c.file},
+                    {"line", c.line},
+                    {"reached", c.reached},
+                    {"unreached", c.unreached},
+                    {"refused", c.refused}});
+  return list;
+}
+
 ordered_json report_json(const Report& r) {
   const Outcome& o = r.outcome;
   ordered_json j = {{"exit_code", static_cast<int>(r.exit_code())},
@@ -66,6 +78,7 @@ ordered_json report_json(const Report& r) {
                     {"outputs", o.outputs},
                     {"assumptions", o.assumptions},
                     {"verification", o.verification},
+                    {"coverage", coverage_json(o.coverage)},
                     {"diagnostics", diagnostics_json(r.diagnostics)}};
   j["seconds"] = ordered_json::object();
   for (const StageTime& t : o.times) j["seconds"][t.stage] = t.seconds;
@@ -113,6 +126,10 @@ std::optional<Report> from_json(const std::string& s) {
     o.outputs = j.at("outputs").get<Strings>();
     o.assumptions = j.at("assumptions").get<Strings>();
     o.verification = j.at("verification");
+    for (const ordered_json& c : j.at("coverage"))
+      o.coverage.push_back({c.at("construct"), c.at("file"), c.at("line"),
+                            c.at("reached").get<Strings>(), c.at("unreached").get<Strings>(),
+                            c.at("refused").get<Strings>()});
     diagnostics_from(j.at("diagnostics"), r.diagnostics);
     for (const auto& [stage, seconds] : j.at("seconds").items())
       o.times.push_back({stage, seconds.get<double>()});

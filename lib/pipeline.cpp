@@ -135,6 +135,7 @@ verify::Request verification_request(const Options& o, const capture::Captured& 
   r.runs = o.verify_runs;
   r.threads = o.threads;
   r.seed = o.seed;
+  r.assumes = !c.assumptions.empty();
   for (size_t i = 0; i < e.leaves.size(); ++i) {
     torch_io::InputLeaf& leaf = e.leaves[i];
     r.leaf_names.push_back(renamed(leaf.name, o));
@@ -145,6 +146,7 @@ verify::Request verification_request(const Options& o, const capture::Captured& 
     // What the export took as a constant has to stay what it was.
     leaf.fixed = input == m.graph.inputs.end();
     if (leaf.fixed) continue;
+    r.free_leaves.push_back(i);
     const Shape& shape = (*input)->type.shape;
     for (size_t d = 0; d < leaf.axis_names.size(); ++d)
       if (!leaf.axis_names[d].empty() && shape && !(*shape)[d].is_number())
@@ -160,8 +162,8 @@ verify::Request verification_request(const Options& o, const capture::Captured& 
 }
 
 void verify_written(const Options& o, const std::filesystem::path& model, verify::Ort& ort,
-                    const capture::Captured& c, torch_io::ExampleInputs e, const ir::Model& m,
-                    torch_io::Reference& reference, Outcome& out) {
+                    const capture::Captured& c, torch_io::ExampleInputs e, ir::Model& m,
+                    torch_io::Reference& reference, Outcome& out, Diagnostics& d) {
   if (o.opset > ort.newest_opset()) {
     out.verification = "not verified: ONNX Runtime " + ort.version() + " knows opset " +
                        std::to_string(ort.newest_opset()) + " at most";
@@ -171,8 +173,9 @@ void verify_written(const Options& o, const std::filesystem::path& model, verify
   torch_io::Reference::Form form;
   verify::Request r = verification_request(o, c, e, m, form);
   r.model = model;
-  r.reference = [&](const verify::Sizes& sizes, uint64_t seed) {
-    torch_io::HostRun run = reference.run(e, sizes, seed, form);
+  r.inputs = [&](const Draw& draw) { return torch_io::drawn_inputs(e, draw, form); };
+  r.reference = [&](const Draw& draw) {
+    torch_io::HostRun run = reference.run(e, draw, form);
     verify::ReferenceRun result{std::move(run.inputs), {}};
     for (torch_io::HostValue& v : run.outputs) {
       verify::OrtValue value;
@@ -186,6 +189,17 @@ void verify_written(const Options& o, const std::filesystem::path& model, verify
     }
     return result;
   };
+  verify::Probe probe;
+  std::string unmeasured;
+  if (verify::instrument(m, probe)) {
+    optimize::cleanup(m);  // leaves what the conditions and trip counts depend on
+    if (onnx::needs_external(m, {})) {
+      unmeasured = "it depends on more than 2 GiB of weights";
+    } else {
+      probe.bytes = onnx::write_bytes(m);
+      r.probe = &probe;
+    }
+  }
   verify::Verification v;
   try {
     v = verify::verify_model(ort, r);
@@ -203,6 +217,12 @@ void verify_written(const Options& o, const std::filesystem::path& model, verify
     out.verification += "; not fully: " + join(v.gaps, "; ");
     out.exit_code = ExitCode::NotFullyVerified;
   }
+  if (unmeasured.empty()) unmeasured = v.unmeasured;
+  const std::string note = unmeasured.empty()
+                               ? verify::unreached_note(v.coverage)
+                               : "which branches the verification took is not known: " + unmeasured;
+  if (!note.empty()) d.report({"OE0603", Severity::Note, "", note, "", nullptr, 0});
+  out.coverage = std::move(v.coverage);
 }
 
 }  // namespace
@@ -282,7 +302,10 @@ Outcome convert(const Options& o, const std::filesystem::path& model_tmp,
 
   if (ort) {
     clock.stage("verify");
-    verify_written(o, model_tmp, *ort, captured, inputs, m, *reference, outcome);
+    verify_written(o, model_tmp, *ort, captured, inputs, m, *reference, outcome, d);
+    if (o.verbosity > 0)
+      for (const verify::Covered& c : outcome.coverage)
+        out << "# verified " << verify::coverage_line(c) << "\n";
   }
   clock.end();
   return outcome;

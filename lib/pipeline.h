@@ -11,6 +11,7 @@
 
 #include "lib/options.h"
 #include "lib/support/diagnostics.h"
+#include "lib/verify/covered.h"
 
 namespace oe {
 
@@ -28,6 +29,7 @@ struct Outcome {
   std::vector<std::string> inputs, outputs;  // "x float[batch,3,224,224]"
   std::vector<std::string> assumptions;  // what could not be proven (--strict makes them errors)
   std::string verification;  // one line: runs, sizes, largest error; empty when not asked for
+  std::vector<verify::Covered> coverage;  // which branches and trips the verification drove
   std::vector<StageTime> times;
 };
 

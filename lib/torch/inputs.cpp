@@ -3,8 +3,13 @@
 
 #include <ATen/core/Dict.h>
 #include <ATen/core/List.h>
+#include <ATen/ops/abs.h>
+#include <ATen/ops/full_like.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/neg.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "lib/torch/axes.h"
@@ -48,6 +53,47 @@ c10::IValue other_number(const c10::IValue& v, uint64_t seed) {
   return n < 0 ? std::min<int64_t>(-1, n - step) : std::max<int64_t>(0, step);
 }
 
+double varied(double v, const Variation& how) {
+  switch (how.kind) {
+    case Variation::Kind::None:
+      return v;
+    case Variation::Kind::Fill:
+      return how.value;
+    case Variation::Kind::Positive:
+      return std::abs(v);
+    case Variation::Kind::Negative:
+      return -std::abs(v);
+    case Variation::Kind::Scale:
+      return v * how.value;
+  }
+  return v;
+}
+
+at::Tensor varied(const at::Tensor& t, const Variation& how) {
+  if (t.scalar_type() == at::kBool && how.kind != Variation::Kind::Fill) return t;
+  switch (how.kind) {
+    case Variation::Kind::None:
+      return t;
+    case Variation::Kind::Fill:
+      return at::full_like(t, how.value);
+    case Variation::Kind::Positive:
+      return at::abs(t);
+    case Variation::Kind::Negative:
+      return at::neg(at::abs(t));
+    case Variation::Kind::Scale:
+      return at::mul(t, how.value).to(t.scalar_type());
+  }
+  return t;
+}
+
+c10::IValue varied(const c10::IValue& v, const Variation& how) {
+  if (how.kind == Variation::Kind::None) return v;
+  if (v.isTensor()) return varied(v.toTensor(), how);
+  if (v.isBool()) return varied(v.toBool() ? 1.0 : 0.0, how) != 0;
+  if (v.isInt()) return static_cast<int64_t>(varied(static_cast<double>(v.toInt()), how));
+  return varied(v.toDouble(), how);
+}
+
 }  // namespace
 
 ExampleInputs make_inputs(const Options& o, const Loaded& m) {
@@ -76,6 +122,20 @@ std::vector<c10::IValue> resized_inputs(const ExampleInputs& e,
       if (leaf.fixed || (seed == e.seed && t.sizes().vec() == size)) return t.clone();
       return random_like(t, size, leaf.normal, own_seed);
     }));
+  }
+  return arguments;
+}
+
+std::vector<c10::IValue> drawn_arguments(const ExampleInputs& e, const Draw& draw) {
+  std::vector<c10::IValue> arguments = resized_inputs(e, draw.sizes, draw.seed);
+  if (draw.variations.empty()) return arguments;
+  size_t next = 0;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (next == e.leaves.size() || e.leaves[next].argument != i) continue;
+    arguments[i] = map_leaves(arguments[i], [&](const c10::IValue& v) -> c10::IValue {
+      const size_t leaf = next++;
+      return e.leaves.at(leaf).fixed ? v : varied(v, draw.variations.at(leaf));
+    });
   }
   return arguments;
 }

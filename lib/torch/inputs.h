@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/support/draw.h"
 #include "lib/torch/load.h"
 
 namespace oe::torch_io {
@@ -41,6 +42,9 @@ ExampleInputs make_inputs(const Options& o, const Loaded& m);
 std::vector<c10::IValue> resized_inputs(const ExampleInputs& e,
                                         const std::vector<std::vector<int64_t>>& sizes,
                                         uint64_t seed);
+
+// The same with the draw's variations. What is fixed stays.
+std::vector<c10::IValue> drawn_arguments(const ExampleInputs& e, const Draw& draw);
 
 // The tensors and numbers inside `arguments`, in the order of `e.leaves`.
 std::vector<c10::IValue> leaf_values(const ExampleInputs& e,

@@ -26,7 +26,7 @@ bool runs(const ExampleInputs& e, Reference& reference, const std::vector<Place>
     if (other == n) continue;
     for (const auto& [leaf, axis] : places) sizes[leaf][axis] = other;
     try {
-      reference.run(e, sizes, e.seed, {});
+      reference.run(e, {sizes, e.seed, {}}, {});
       return true;
     } catch (const std::runtime_error&) {
       // LibTorch refuses this size.

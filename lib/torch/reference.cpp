@@ -180,25 +180,45 @@ std::vector<HostValue> Reference::call(std::vector<c10::IValue> arguments, const
   }
 }
 
-HostRun Reference::run(const ExampleInputs& e, const std::vector<std::vector<int64_t>>& sizes,
-                       uint64_t seed, const Form& form) {
+namespace {
+
+std::vector<TensorPtr> host_leaves(const ExampleInputs& e,
+                                   const std::vector<c10::IValue>& arguments,
+                                   const Reference::Form& form) {
+  std::vector<TensorPtr> inputs;
+  const std::vector<c10::IValue> leaves = leaf_values(e, arguments);
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    at::Tensor t = leaves[i].isTensor() ? leaves[i].toTensor().clone() : number_tensor(leaves[i]);
+    if (i < form.types.size() && form.types[i] != DType::Undefined)
+      t = t.to(to_scalar_type(form.types[i]));
+    inputs.push_back(to_host(t));
+  }
+  return inputs;
+}
+
+}  // namespace
+
+std::vector<TensorPtr> drawn_inputs(const ExampleInputs& e, const Draw& draw,
+                                    const Reference::Form& form) {
+  try {
+    return host_leaves(e, drawn_arguments(e, draw), form);
+  } catch (const std::exception& error) {
+    throw std::runtime_error(message_of(error));
+  }
+}
+
+HostRun Reference::run(const ExampleInputs& e, const Draw& draw, const Form& form) {
   const auto attempt = [&](const ExampleInputs& inputs) {
-    std::vector<c10::IValue> arguments = resized_inputs(inputs, sizes, seed);
+    std::vector<c10::IValue> arguments = drawn_arguments(inputs, draw);
     HostRun r;
-    const std::vector<c10::IValue> leaves = leaf_values(inputs, arguments);
-    for (size_t i = 0; i < leaves.size(); ++i) {
-      at::Tensor t = leaves[i].isTensor() ? leaves[i].toTensor().clone() : number_tensor(leaves[i]);
-      if (i < form.types.size() && form.types[i] != DType::Undefined)
-        t = t.to(to_scalar_type(form.types[i]));
-      r.inputs.push_back(to_host(t));
-    }
+    r.inputs = host_leaves(inputs, arguments, form);
     r.outputs = call(std::move(arguments), form);
     return r;
   };
   const bool varies = std::any_of(e.leaves.begin(), e.leaves.end(), [](const InputLeaf& l) {
     return is_number(l.value) && !l.fixed;
   });
-  if (!varies || seed == e.seed) return attempt(e);
+  if (!varies || draw.seed == e.seed) return attempt(e);
   try {
     return attempt(e);
   } catch (const std::exception&) {

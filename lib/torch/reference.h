@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/support/draw.h"
 #include "lib/support/tensor.h"
 #include "lib/torch/inputs.h"
 
@@ -39,8 +40,7 @@ class Reference {
   };
   // Runs the method. Numbers vary with the seed where LibTorch accepts that. Throws
   // std::runtime_error with LibTorch's message when it refuses the inputs.
-  HostRun run(const ExampleInputs& e, const std::vector<std::vector<int64_t>>& sizes, uint64_t seed,
-              const Form& form);
+  HostRun run(const ExampleInputs& e, const Draw& draw, const Form& form);
 
  private:
   struct Snapshot;
@@ -48,6 +48,10 @@ class Reference {
   const Loaded& module_;
   std::unique_ptr<Snapshot> snapshot_;
 };
+
+// The leaves of a run that is not made, as Reference::run gives them.
+std::vector<TensorPtr> drawn_inputs(const ExampleInputs& e, const Draw& draw,
+                                    const Reference::Form& form);
 
 // The tensors, numbers and sequences of a result, in the order capture gives them to the program;
 // then, for the names beyond it, the attributes of `m`. The result's memory is not copied. Throws

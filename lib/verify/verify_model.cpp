@@ -2,6 +2,7 @@
 #include "lib/verify/verify_model.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <map>
 #include <optional>
@@ -9,6 +10,7 @@
 #include <stdexcept>
 
 #include "lib/support/text.h"
+#include "lib/verify/explore.h"
 
 namespace oe::verify {
 namespace {
@@ -72,7 +74,10 @@ class SizePicker {
 class Driver {
  public:
   Driver(Ort& ort, const Request& r)
-      : r_(r), session_(ort.open_file(r.model, r.threads)), names_(session_->input_names()) {
+      : ort_(ort),
+        r_(r),
+        session_(ort.open_file(r.model, r.threads)),
+        names_(session_->input_names()) {
     const std::vector<std::string> outputs = session_->output_names();
     for (const std::string& name : r.output_names) {
       const auto at = std::find(outputs.begin(), outputs.end(), name);
@@ -82,22 +87,41 @@ class Driver {
   }
 
   Verification run() {
-    for (const Sizes& w : r_.worlds)
-      if (!all_seeds(w)) return std::move(v_);
-    SizePicker pick(r_);
-    std::set<std::string> missing;
-    for (const std::string& name : pick.names()) missing.insert(name);
-    if (missing.size() > 1 && !every_axis_at_once(pick, missing)) return std::move(v_);
-    for (const std::string& name : std::set<std::string>(missing))
-      if (!one_axis(pick, name, missing)) return std::move(v_);
-    for (const std::string& name : missing)
-      if (!pick.varied_by_worlds(name))
-        v_.gaps.push_back("axis '" + name + "' runs at no other size than the example's" +
-                          (refusal_.empty() ? "" : " (LibTorch: " + first_line(refusal_) + ")"));
+    try {
+      if (r_.probe) meter_.emplace(ort_, r_);
+    } catch (const std::runtime_error& e) {
+      v_.unmeasured = first_line(e.what());
+    }
+    plain_runs();
+    if (meter_) {
+      if (v_.mismatch.empty() && v_.runs > 0 && !meter_->complete()) explore();
+      v_.coverage = meter_->covered();
+    }
     return std::move(v_);
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+  // The effort to reach what the runs did not: candidates, and seconds (or as long as the runs
+  // took, if that is more).
+  static constexpr int kCandidates = 400;
+  static constexpr double kSeconds = 0.5;
+
+  void plain_runs() {
+    for (const Sizes& w : r_.worlds)
+      if (!all_seeds(w)) return;
+    SizePicker pick(r_);
+    std::set<std::string> missing;
+    for (const std::string& name : pick.names()) missing.insert(name);
+    if (missing.size() > 1 && !every_axis_at_once(pick, missing)) return;
+    for (const std::string& name : std::set<std::string>(missing))
+      if (!one_axis(pick, name, missing)) return;
+    for (const std::string& name : missing)
+      if (!pick.varied_by_worlds(name))
+        v_.gaps.push_back("axis '" + name + "' runs at no other size than the example's" +
+                          (refusal_.empty() ? "" : " (LibTorch: " + first_line(refusal_) + ")"));
+  }
+
   // False when a mismatch ended the verification. Sizes that LibTorch refuses count for nothing.
   bool all_seeds(const Sizes& sizes) {
     bool counted = false;
@@ -105,7 +129,7 @@ class Driver {
       const uint64_t seed = r_.seed + static_cast<uint64_t>(i);
       std::optional<ReferenceRun> expected;
       try {
-        expected = r_.reference(sizes, seed);
+        expected = r_.reference({sizes, seed, {}});
       } catch (const std::runtime_error& e) {
         refusal_ = e.what();
         // The values, not the size, were at fault where another seed ran.
@@ -114,7 +138,8 @@ class Driver {
         return true;
       }
       counted = true;
-      if (!one_run(sizes, seed, *expected)) return false;
+      const std::string where = " at " + sizes_text(r_, sizes) + ", seed " + std::to_string(seed);
+      if (!one_run(where, *expected)) return false;
     }
     accepted_ = counted;
     if (counted) ++v_.sizes;
@@ -147,8 +172,45 @@ class Driver {
     return true;
   }
 
-  bool one_run(const Sizes& sizes, uint64_t seed, const ReferenceRun& expected) {
-    const std::string where = " at " + sizes_text(r_, sizes) + ", seed " + std::to_string(seed);
+  // Tries inputs on the probe, which is cheap; what reaches something new is compared like any run.
+  // What LibTorch refuses, or what never ends, has reached nothing.
+  void explore() {
+    Candidates candidates(r_, r_.inputs({r_.worlds[0], r_.seed, {}}));
+    const auto begin = Clock::now();
+    const auto most = std::max<Clock::duration>(
+        std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(kSeconds)),
+        begin - begin_);
+    for (int i = 0; i < kCandidates && meter_ && !meter_->complete() && Clock::now() - begin < most;
+         ++i) {
+      const Draw draw = candidates.next();
+      std::vector<bool> flags;
+      try {
+        flags = meter_->flags(r_.inputs(draw));
+      } catch (const std::runtime_error&) {
+        continue;
+      }
+      if (flags[0]) candidates.was_endless();
+      if (flags[0] || !meter_->is_news(flags)) continue;
+      std::optional<ReferenceRun> expected;
+      try {
+        expected = r_.reference(draw);
+      } catch (const std::runtime_error&) {
+        meter_->refuse(flags);
+        continue;
+      }
+      const std::string varied = candidates.text(draw);
+      const std::string where = " at " + sizes_text(r_, draw.sizes) + ", seed " +
+                                std::to_string(draw.seed) + (varied.empty() ? "" : ", " + varied);
+      if (!one_run(where, *expected)) {
+        if (!r_.assumes) return;
+        v_.gaps.push_back(std::exchange(v_.mismatch, {}) + " (where an assumption may not hold)");
+        return;
+      }
+      candidates.build_on(draw);
+    }
+  }
+
+  bool one_run(const std::string& where, const ReferenceRun& expected) {
     std::vector<OrtValue> inputs;
     for (const std::string& name : names_) {
       const auto at = std::find(r_.leaf_names.begin(), r_.leaf_names.end(), name);
@@ -178,7 +240,18 @@ class Driver {
           "output '" + r_.output_names[i] + "' differs from LibTorch's" + where + ": " + what;
       return false;
     }
+    measure(expected.inputs);
     return true;
+  }
+
+  void measure(const std::vector<TensorPtr>& leaves) {
+    if (!meter_ || meter_->complete()) return;
+    try {
+      meter_->measure(leaves);
+    } catch (const std::runtime_error& e) {
+      v_.unmeasured = first_line(e.what());
+      meter_.reset();
+    }
   }
 
   std::string difference(size_t output, const OrtValue& actual, const OrtValue& expected) {
@@ -212,8 +285,11 @@ class Driver {
     return t;
   }
 
+  Ort& ort_;
   const Request& r_;
+  const Clock::time_point begin_ = Clock::now();
   std::unique_ptr<Ort::Session> session_;
+  std::optional<CoverageMeter> meter_;
   std::vector<std::string> names_;
   std::vector<size_t> outputs_;  // position in the session's outputs
   bool accepted_ = false;        // whether LibTorch ran the last sizes

@@ -8,7 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "lib/support/draw.h"
 #include "lib/verify/compare.h"
+#include "lib/verify/coverage.h"
 #include "lib/verify/ort.h"
 
 namespace oe::verify {
@@ -32,13 +34,21 @@ struct Request {
   std::vector<Sizes> worlds;  // that the original is known to run at; [0] is the example
   std::vector<Axis> axes;
   std::vector<std::string> leaf_names;                     // as the model calls them
+  std::vector<size_t> free_leaves;                         // that are inputs of the model
   std::vector<std::string> output_names;                   // of the outputs the original has
   std::vector<std::pair<std::string, double>> atol, rtol;  // output ("": all), value
   int runs = 3;                                            // seeds a size
   int threads = 0;
   uint64_t seed = 0;  // of the first run; 0 the example itself
-  // Runs the original. Throws std::runtime_error when it refuses these sizes.
-  std::function<ReferenceRun(const Sizes&, uint64_t seed)> reference;
+  // Whether the export assumed something that inputs of unusual values may break: a difference
+  // there is a gap.
+  bool assumes = false;
+  // Runs the original. Throws std::runtime_error when it refuses these inputs.
+  std::function<ReferenceRun(const Draw&)> reference;
+  // The inputs alone, one a leaf, without running anything.
+  std::function<std::vector<TensorPtr>(const Draw&)> inputs;
+  // The model that says which branches and trips its inputs drive; null where it has none.
+  const Probe* probe = nullptr;
 };
 
 struct Verification {
@@ -46,11 +56,14 @@ struct Verification {
   double max_abs = 0;
   std::string mismatch;           // the first one: output, size, seed, what differs; empty: none
   std::vector<std::string> gaps;  // what could not be tried, one line each
+  std::vector<Covered> coverage;  // of every kept If and Loop
+  std::string unmeasured;         // why the coverage is not known; empty: it is
   std::string line() const;       // "verified: 9 runs, 3 sizes, max abs error 2.1e-06"
 };
 
 // Stops at the first mismatch. Sizes: those of the worlds, and for each dynamic axis one more that
-// the export has not seen. An axis that runs at no other size is a gap.
+// the export has not seen. An axis that runs at no other size is a gap. Then, while a branch or a
+// trip count was not reached, other values and sizes that reach one, within a bounded effort.
 Verification verify_model(Ort& ort, const Request& r);
 
 }  // namespace oe::verify

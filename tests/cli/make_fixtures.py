@@ -6,6 +6,7 @@ import pathlib
 import sys
 import warnings
 import zipfile
+from typing import List
 
 import numpy
 import torch
@@ -36,6 +37,43 @@ class Count(nn.Module):
     def forward(self, x: Tensor, n: int):
         for i in range(n):
             x = x + i
+        return x
+
+
+class Choice(nn.Module):
+    """A branch that no size drives: a number of the caller's and a sign decide."""
+
+    def forward(self, x: Tensor, n: int):
+        if n > 3:
+            for _ in range(n):
+                if x.sum() > 0:
+                    x = x - 1
+                else:
+                    x = x + 2
+        else:
+            x = -x
+        return x
+
+
+class Unreached(nn.Module):
+    """A branch that nothing drives, and a loop that LibTorch refuses to run zero times."""
+
+    def forward(self, x: Tensor):
+        if x.abs().sum() < 0:
+            x = x * 2
+        rows: List[Tensor] = []
+        for i in range(x.size(0)):
+            rows.append(x[i] + i)
+        return torch.stack(rows)
+
+
+class Endless(nn.Module):
+    """Ends for the numbers that it is made for."""
+
+    def forward(self, x: Tensor, n: int):
+        while n != 1:
+            n = n // 2 if n % 2 == 0 else 3 * n + 1
+            x = x + 1
         return x
 
 
@@ -175,6 +213,9 @@ def main() -> None:
     save(torch.jit.script(net), "net.pt")
     save(torch.jit.script(Two().eval()), "two.pt")
     save(torch.jit.script(Count().eval()), "count.pt")
+    save(torch.jit.script(Choice().eval()), "choice.pt")
+    save(torch.jit.script(Unreached().eval()), "unreached.pt")
+    save(torch.jit.script(Endless().eval()), "endless.pt")
     save(torch.jit.script(Busy().eval()), "busy.pt")
     save(torch.jit.trace(Ids().eval(), torch.tensor([[1, 5, 0]])), "ids.pt")
     save(torch.jit.script(Fixed().eval()), "fixed.pt")

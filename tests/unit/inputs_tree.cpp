@@ -174,6 +174,41 @@ TEST_CASE("other sizes and seeds of the same inputs", "[inputs]") {
   CHECK(same[3].toInt() == 4);
 }
 
+TEST_CASE("drawn inputs are varied, fixed ones are not", "[inputs]") {
+  const auto m =
+      model("x: Tensor, ids: Tensor, m: Tensor, n: int, r: float, b: bool, k: int", "return x");
+  auto e = make_inputs(options({"x:2=[-1.5,2]", "ids:2@i32=[3,-4]", "m:2@bool=[true,false]", "n=4",
+                                "r=-0.5", "b=true", "k=9"}),
+                       m);
+  e.leaves[6].fixed = true;
+  using Kind = Variation::Kind;
+  const auto draw = [&](Kind kind, double value) {
+    return torch_io::drawn_arguments(
+        e, {{{2}, {2}, {2}, {}, {}, {}, {}}, e.seed, std::vector<Variation>(7, {kind, value})});
+  };
+  const auto numbers = [](const c10::IValue& v) {
+    const at::Tensor t = v.toTensor().to(at::kDouble);
+    return std::vector<double>(t.data_ptr<double>(), t.data_ptr<double>() + t.numel());
+  };
+  using Numbers = std::vector<double>;
+  const auto filled = draw(Kind::Fill, 7);
+  CHECK(numbers(filled[0]) == Numbers{7, 7});
+  CHECK(numbers(filled[1]) == Numbers{7, 7});
+  CHECK(filled[1].toTensor().scalar_type() == at::kInt);
+  CHECK(numbers(filled[2]) == Numbers{1, 1});
+  CHECK(filled[3].toInt() == 7);
+  CHECK(filled[4].toDouble() == 7);
+  CHECK(filled[5].toBool());
+  CHECK(filled[6].toInt() == 9);
+  CHECK_FALSE(draw(Kind::Fill, 0)[5].toBool());
+  CHECK(numbers(draw(Kind::Positive, 0)[0]) == Numbers{1.5, 2});
+  CHECK(numbers(draw(Kind::Negative, 0)[0]) == Numbers{-1.5, -2});
+  CHECK(draw(Kind::Positive, 0)[4].toDouble() == 0.5);
+  CHECK(numbers(draw(Kind::Scale, 10)[1]) == Numbers{30, -40});
+  CHECK(draw(Kind::Scale, 10)[1].toTensor().scalar_type() == at::kInt);
+  CHECK(numbers(draw(Kind::None, 0)[0]) == Numbers{-1.5, 2});
+}
+
 TEST_CASE("state written by a run does not leak into the next", "[inputs]") {
   torch_io::Loaded m;
   m.module = torch::jit::Module("__torch__.S");
@@ -183,7 +218,7 @@ TEST_CASE("state written by a run does not leak into the next", "[inputs]") {
   const auto e = make_inputs(options({"x:1=zeros"}), m);
   torch_io::Reference reference(m);
   for (int i = 0; i < 2; ++i) {
-    const auto run = reference.run(e, {{1}}, e.seed, {});
+    const auto run = reference.run(e, {{{1}}, e.seed, {}}, {});
     REQUIRE(run.outputs.size() == 1);
     CHECK(run.outputs[0].tensors[0]->as_double() == std::vector<double>{1});
   }
