@@ -22,22 +22,41 @@ std::shared_ptr<StorageCell> self(StorageCell& s) {
 }
 
 // Everything that may be the same memory as `s`, itself in front. `stop`: not looked behind.
-std::vector<std::shared_ptr<StorageCell>> reachable(const std::shared_ptr<StorageCell>& s,
-                                                    const StorageCell* stop = nullptr) {
-  std::vector<std::shared_ptr<StorageCell>> out = {s};
-  auto add = [&](const std::shared_ptr<StorageCell>& c) {
+std::vector<std::shared_ptr<Cell>> reachable(const std::shared_ptr<StorageCell>& s,
+                                                    const Cell* stop = nullptr) {
+  std::vector<std::shared_ptr<Cell>> out = {s};
+  auto add = [&](const std::shared_ptr<Cell>& c) {
     if (c && std::find(out.begin(), out.end(), c) == out.end()) out.push_back(c);
   };
   for (size_t i = 0; i < out.size(); ++i) {
     const auto now = out[i];
     if (now.get() == stop) continue;
-    for (const auto& a : now->alternatives) add(a->handle->storage);
-    for (const auto& e : now->entangled) add(std::dynamic_pointer_cast<StorageCell>(e.lock()));
+    if (const auto* storage = dynamic_cast<const StorageCell*>(now.get()))
+      for (const auto& a : storage->alternatives) add(a->handle->storage);
+    for (const auto& e : now->entangled) add(e.lock());
   }
   return out;
 }
 
 }  // namespace
+
+std::vector<std::shared_ptr<Cell>> near(Cell& c) {
+  std::vector<std::shared_ptr<Cell>> out = {c.shared_from_this()};
+  std::unordered_set<const Cell*> known = {&c};
+  auto add = [&](const std::shared_ptr<Cell>& other) {
+    if (other && known.insert(other.get()).second) out.push_back(other);
+  };
+  for (size_t i = 0; i < out.size(); ++i)
+    if (const auto* s = dynamic_cast<const StorageCell*>(out[i].get()))
+      for (const auto& a : s->alternatives) add(a->handle->storage);
+  for (size_t i = out.size(); i-- > 0;)
+    for (const auto& e : out[i]->entangled) add(e.lock());
+  return out;
+}
+
+void Executor::share(Cell& holder, Cell& held) {
+  for (const auto& c : near(held)) entangle(holder, *c);
+}
 
 std::shared_ptr<TensorHandle> bare_place(const TensorHandle& h) {
   auto copy = std::make_shared<TensorHandle>(h);
@@ -66,13 +85,6 @@ void Executor::may_be(const Sym& m, const Sym& guard, bool when, const TensorHan
   if (!scopes_.empty()) scopes_.back().related.emplace_back(h.storage, m.tensor->storage);
 }
 
-void Executor::entangle_all(StorageCell& a, StorageCell& b) {
-  const auto left = reachable(self(a)), right = reachable(self(b));
-  for (const auto& x : left)
-    for (const auto& y : right)
-      if (x != y) entangle(*x, *y);
-}
-
 // `v` in a place where `target` is, if the guard holds; in worlds where it does not, the target.
 TensorValuePtr Executor::shaped_as(const TensorValuePtr& v, const TensorValue& target,
                                    const Alternative& a) {
@@ -90,17 +102,19 @@ TensorValuePtr Executor::shaped_as(const TensorValuePtr& v, const TensorValue& t
   return t;
 }
 
+std::optional<bool> Executor::known_condition(const Sym& flag) {
+  if (flag.taint == Taint::Constant || concrete_ >= 0)
+    return concrete_bool(flag, concrete_ >= 0 ? static_cast<size_t>(concrete_) : 0);
+  for (const auto& [value, holds] : guards_)
+    if (value == flag.recorded) return holds;
+  return std::nullopt;
+}
+
 void Executor::conditionally(const Sym& guard, bool when, const std::function<void()>& f) {
-  if (guard.taint == Taint::Constant || concrete_ >= 0) {
-    const size_t w = concrete_ >= 0 ? static_cast<size_t>(concrete_) : 0;
-    if (concrete_bool(guard, w) == when) f();
+  if (const auto known = known_condition(guard)) {
+    if (*known == when) f();
     return;
   }
-  for (const auto& [value, holds] : guards_)
-    if (value == guard.recorded) {
-      if (holds == when) f();
-      return;
-    }
   guards_.emplace_back(guard.recorded, when);
   const size_t known = guards_.size() - 1;
   const auto run = [&](size_t k) -> std::vector<Sym> {
@@ -142,6 +156,7 @@ void Executor::propagate(const std::shared_ptr<StorageCell>& s) {
     for (const auto& a : theirs) {
       if (a->handle->storage != s) continue;
       conditionally(a->guard, a->when, [&] {
+        check_write(*d);
         const TensorValuePtr now = shaped_as(read(a->handle), *d->base, *a);
         touch(*d);
         d->base = now;
@@ -213,7 +228,7 @@ void Joiner::relate(const Sym& m, size_t k, const TensorHandle& h,
   StorageCell& mine = *m.tensor->storage;
   if (h.storage->serial < scope_start) {
     auto place = exported_place(k, h, nullptr);
-    if (!place) return Executor::entangle_all(mine, *h.storage);
+    if (!place) return Executor::share(mine, *h.storage);
     if (inner.empty()) return ex.may_be(m, cond, k == 0, *place);
     Sym both;
     inside(k, [&] {
@@ -233,13 +248,12 @@ void Joiner::relate(const Sym& m, size_t k, const TensorHandle& h,
     return ex.may_be(m, *guard, true, *place);
   }
   for (const auto& e : h.storage->entangled)
-    if (auto other = std::dynamic_pointer_cast<StorageCell>(e.lock());
-        other && other->serial < scope_start)
-      Executor::entangle_all(mine, *other);
+    if (auto other = e.lock(); other && other->serial < scope_start)
+      Executor::share(mine, *other);
   for (const auto& a : h.storage->alternatives) {
     auto place = exported_place(k, h, a->handle.get());
     if (!place) {
-      Executor::entangle_all(mine, *a->handle->storage);
+      Executor::share(mine, *a->handle->storage);
       continue;
     }
     auto deeper = inner;
@@ -252,9 +266,19 @@ void Joiner::relate(const Sym& m, size_t k, const TensorHandle& h,
     if (same_place(ex, *place, h))
       ex.may_be(m, cond, k == 0, *other.tensor);
     else
-      Executor::entangle_all(mine, *other.tensor->storage);
+      Executor::share(mine, *other.tensor->storage);
   }
   seen[k].emplace_back(m, bare_place(h));
+  relate_held(mine, k, *h.storage);
+}
+
+// Two values made of what branch k left share memory where that did.
+void Joiner::relate_held(StorageCell& mine, size_t k, StorageCell& inner) {
+  const auto around = near(inner);
+  for (const auto& [other, theirs] : held[k])
+    if (theirs.get() != &inner && std::find(around.begin(), around.end(), theirs) != around.end())
+      Executor::share(mine, *other);
+  held[k].emplace_back(self(mine), self(inner));
 }
 
 // --- in and after a loop
@@ -264,8 +288,8 @@ void Executor::relate_slot(Slot& s, const Sym& m, const Sym& guard) {
   if (s.unused) return;
   const auto& before = s.init.sym.tensor;
   if (s.wanders || !s.outer.empty()) {
-    if (before) entangle_all(*m.tensor->storage, *before->storage);
-    for (const auto& o : s.outer) entangle_all(*m.tensor->storage, *o);
+    if (before) share(*m.tensor->storage, *before->storage);
+    for (const auto& o : s.outer) share(*m.tensor->storage, *o);
     return;
   }
   if (before) may_be(m, guard, true, *before);
@@ -274,9 +298,11 @@ void Executor::relate_slot(Slot& s, const Sym& m, const Sym& guard) {
 
 namespace {
 
+// The pieces that have memory or an identity of their own.
 void leaves(Slot& s, const Frozen* end, std::vector<std::pair<Slot*, const Frozen*>>& out) {
-  if (s.kind == Slot::Kind::Leaf && s.type) out.emplace_back(&s, end);
+  if (s.kind == Slot::Kind::Leaf && (s.type || s.element)) out.emplace_back(&s, end);
   if (s.kind != Slot::Kind::Items) return;
+  if (!s.content && cell_of(s.init.sym)) out.emplace_back(&s, end);
   for (size_t i = 0; i < s.items.size(); ++i)
     leaves(s.items[i], end && end->items.size() == s.items.size() ? &end->items[i] : nullptr, out);
 }
@@ -299,12 +325,12 @@ bool known_outside(const TensorHandle& h, int first_value) {
 void Executor::tie_wandering(const std::vector<Slot*>& slots) {
   std::vector<std::pair<Slot*, const Frozen*>> all;
   for (Slot* s : slots) leaves(*s, nullptr, all);
-  const Slot* first = nullptr;
-  for (const auto& [s, unused] : all) {
-    if (!s->wanders || !s->self.is(K::Tensor)) continue;
-    if (first) entangle_all(*first->self.tensor->storage, *s->self.tensor->storage);
-    first = s;
-  }
+  for (size_t i = 0; i < all.size(); ++i)
+    for (size_t k = 0; k < i; ++k) {
+      const Slot &a = *all[i].first, &b = *all[k].first;
+      Cell *x = memory_of(a.self), *y = memory_of(b.self);
+      if (a.wanders && b.wanders && x && y) entangle(*x, *y);
+    }
 }
 
 bool Executor::note_ends(const std::vector<std::pair<Slot*, const Frozen*>>& slots,
@@ -317,13 +343,39 @@ bool Executor::note_ends(const std::vector<std::pair<Slot*, const Frozen*>>& slo
     changed = changed || !flag;
     flag = true;
   };
-  std::unordered_map<const StorageCell*, Slot*> owner, left;
+  std::unordered_map<const Cell*, Slot*> owner, left;
   for (const auto& [s, end] : all)
-    if (s->self.is(K::Tensor)) owner[s->self.tensor->storage.get()] = s;
+    if (const Cell* mine = memory_of(s->self)) owner[mine] = s;
+  // Whatever may be the value at the end: a slot's value is then perhaps that too.
+  auto note = [&](Slot* s, const std::shared_ptr<Cell>& r) {
+    if (auto it = owner.find(r.get()); it != owner.end()) {
+      set(s->wanders);
+      set(it->second->wanders);
+    } else if (r->serial < start) {
+      if (std::find(s->outer.begin(), s->outer.end(), r) == s->outer.end()) {
+        s->outer.push_back(r);
+        changed = true;
+      }
+    } else if (auto [other, fresh] = left.try_emplace(r.get(), s); !fresh && other->second != s) {
+      set(s->wanders);
+      set(other->second->wanders);
+    }
+  };
   for (const auto& [s, end] : all) {
-    if (!end || !end->sym.tensor || !s->self.is(K::Tensor)) continue;
+    const Cell* mine = memory_of(s->self);
+    Cell* theirs = end ? memory_of(end->sym) : nullptr;
+    if (!mine || !theirs || !cell_of(s->self) != !cell_of(end->sym)) continue;
+    if (cell_of(s->self)) {
+      if (theirs != mine)
+        for (const auto& r : near(*theirs))
+          if (r.get() != mine) note(s, r);
+      continue;
+    }
+    if (!s->self.is(K::Tensor) || !end->sym.is(K::Tensor)) {
+      for (const auto& r : near(*theirs)) note(s, r);
+      continue;
+    }
     const TensorHandle& h = *end->sym.tensor;
-    const StorageCell* mine = s->self.tensor->storage.get();
     if (h.storage->serial < start && known_outside(h, first_value)) {
       if (!s->place || !same_place(*this, *s->place, h)) {
         // Another place than in the pass before: none that holds for every iteration.
@@ -335,20 +387,7 @@ bool Executor::note_ends(const std::vector<std::pair<Slot*, const Frozen*>>& slo
       }
       continue;
     }
-    for (const auto& r : reachable(h.storage, mine)) {
-      if (auto it = owner.find(r.get()); it != owner.end()) {
-        set(s->wanders);
-        set(it->second->wanders);
-      } else if (r->serial < start) {
-        if (std::find(s->outer.begin(), s->outer.end(), r) == s->outer.end()) {
-          s->outer.push_back(r);
-          changed = true;
-        }
-      } else if (auto [other, fresh] = left.try_emplace(r.get(), s); !fresh && other->second != s) {
-        set(s->wanders);
-        set(other->second->wanders);
-      }
-    }
+    for (const auto& r : reachable(h.storage, mine)) note(s, r);
   }
   return changed;
 }

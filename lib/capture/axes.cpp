@@ -729,6 +729,11 @@ Axes by_rule(const Context& c) {
       if (c.rank == 3) return std::vector<Axis>{{}, axes[*c.constant("batch_first") ? 0 : 1], {}};
       return std::vector<Axis>(c.rank);
     }
+    case AxisRule::Cell: {
+      const Sym& state = c.args[1];
+      const Sym& mine = state.is(K::List) ? state.list->items.at(c.index) : state;
+      return c.read(mine)->axes;
+    }
     case AxisRule::Resize: {
       const Sym* size = c.arg("output_size");
       return trailing(c, size ? size : c.arg("size"));

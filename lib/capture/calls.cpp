@@ -164,7 +164,11 @@ c10::IValue Executor::to_ivalue(const Sym& s, size_t w) {
     }
     case K::Dict: {
       c10::impl::GenericDict dict(s.dict->key, s.dict->value);
-      for (const auto& [k, v] : s.dict->items) dict.insert(to_ivalue(k, w), to_ivalue(v, w));
+      for (const auto& [k, v] : s.dict->items) {
+        const bool perhaps = v.is(K::Maybe) && s.dict->may_lack_entries();
+        if (!perhaps || to_ivalue(v.tuple->at(0), w).toBool())
+          dict.insert(to_ivalue(k, w), to_ivalue(perhaps ? v.tuple->at(1) : v, w));
+      }
       return dict;
     }
     case K::Tuple: {

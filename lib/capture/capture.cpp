@@ -115,6 +115,10 @@ class OutputBuilder {
           add(s.list->items[i], join(name, std::to_string(i), false));
         return;
       case K::Dict:
+        if (s.dict->unordered)
+          throw Failure(ExitCode::Unsupported, "OE4044",
+                        "output " + label(name) + " is a dict whose keys depend on the input",
+                        "return its entries as values of their own");
         for (const auto& [k, v] : s.dict->items) {
           const c10::IValue& key = k.c.at(0);
           add(v, join(name, key.isString() ? key.toStringRef() : std::to_string(key.toInt()),

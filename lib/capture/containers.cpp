@@ -191,9 +191,45 @@ bool Executor::dict_call(const OpInfo& op, const std::vector<Sym>& args, std::ve
     return std::find_if(items.begin(), items.end(),
                         [&](const auto& e) { return equal_constants(e.first, key); });
   };
-  auto missing = [&] {
+  auto missing = [&](const Sym* flag) {
     for (size_t w = 0; w < worlds_; ++w)
-      if (active(w)) world_failed(w, "KeyError in a dict");
+      if (active(w) && (!flag || (real_ >> w & 1 && !to_ivalue(*flag, w).toBool())))
+        world_failed(w, "KeyError in a dict");
+  };
+  struct Entry {
+    bool there = false;
+    std::optional<Sym> flag;  // set where that depends on the input
+    Sym value;
+  };
+  auto entry_of = [&](const Sym& value, const DictCell& d) -> Entry {
+    if (!value.is(K::Maybe) || !d.may_lack_entries()) return {true, std::nullopt, value};
+    const Sym &flag = value.tuple->at(0), &content = value.tuple->at(1);
+    if (auto known = known_condition(flag)) return {*known, std::nullopt, content};
+    return {true, flag, content};
+  };
+  auto look = [&](const Sym& key) {
+    auto it = find(key);
+    return it == items.end() ? Entry{} : entry_of(it->second, dict);
+  };
+  // The entry, where the model relies on it.
+  auto demanded = [&](const Sym& key) {
+    Entry e = look(key);
+    if (!e.there) missing(nullptr);
+    if (e.flag) {
+      missing(&*e.flag);
+      assume("a dict has the key that it is asked for");
+    }
+    return e.value;
+  };
+  auto either = [&](const Sym& flag, const Sym& value, const Sym& otherwise) {
+    return kept_branches(
+               flag, [&](size_t k) { return std::vector<Sym>{k == 0 ? value : otherwise}; },
+               {false, false}, true)
+        ->at(0);
+  };
+  auto value_or = [&](const Sym& key, const Sym& otherwise) {
+    const Entry e = look(key);
+    return !e.there ? otherwise : e.flag ? either(*e.flag, e.value, otherwise) : e.value;
   };
   auto put = [&](const Sym& key, const Sym& value) {
     auto it = find(key);
@@ -203,59 +239,84 @@ bool Executor::dict_call(const OpInfo& op, const std::vector<Sym>& args, std::ve
     else
       it->second = value;
   };
+  auto remove = [&](const Sym& key) {
+    change(dict);
+    if (auto it = find(key); it != items.end()) items.erase(it);
+  };
+  auto ordered = [&] {
+    if (dict.unordered && concrete_ < 0)
+      refuse("OE4035", "a dict is looped over whose keys depend on the input",
+             "give it the same keys, in one order, whatever the input is");
+  };
   if (name == "len") {
-    out = {Sym::of(static_cast<int64_t>(items.size()))};
+    Sym n = Sym::of(int64_t{0});
+    for (const auto& [k, v] : items)
+      if (const Entry e = entry_of(v, dict); e.there)
+        n = apply1("aten::add.int",
+                   {n, e.flag ? apply1("aten::Int.bool", {*e.flag}) : Sym::of(int64_t{1})});
+    out = {n};
   } else if (name == "__getitem__") {
-    auto it = find(args[1]);
-    if (it == items.end()) missing();
-    out = {it->second};
+    out = {demanded(args[1])};
   } else if (name == "__contains__") {
-    out = {Sym::of(find(args[1]) != items.end())};
+    const Entry e = look(args[1]);
+    out = {e.flag ? *e.flag : Sym::of(e.there)};
   } else if (name == "get") {
-    auto it = find(args[1]);
-    out = {it != items.end() ? it->second : args.size() > 2 ? args[2] : Sym::none()};
+    const Entry e = look(args[1]);
+    if (e.flag && args.size() < 3)
+      out = {find(args[1])->second};  // None or the value: the Optional that the model gets
+    else
+      out = {value_or(args[1], args.size() > 2 ? args[2] : Sym::none())};
   } else if (name == "_set_item") {
     put(args[1], args[2]);
   } else if (name == "setdefault") {
-    auto it = find(args[1]);
-    if (it != items.end()) {
-      out = {it->second};
-    } else {
-      put(args[1], args[2]);
-      out = {args[2]};
-    }
+    out = {value_or(args[1], args[2])};
+    put(args[1], out[0]);
   } else if (name == "pop") {
-    auto it = find(args[1]);
-    if (it == items.end() && args.size() < 3) missing();
-    out = {it == items.end() ? args[2] : it->second};
-    if (it != items.end()) {
-      change(dict);
-      items.erase(find(args[1]));
-    }
+    out = {args.size() > 2 ? value_or(args[1], args[2]) : demanded(args[1])};
+    remove(args[1]);
   } else if (name == "popitem") {
-    if (items.empty()) missing();
+    if (items.empty()) missing(nullptr);
+    ordered();
     change(dict);  // TorchScript's takes the first one
     out = {Sym::of_tuple({items.front().first, items.front().second},
                          c10::TupleType::create({dict.key, dict.value}))};
     items.erase(items.begin());
   } else if (name == "Delete") {
-    auto it = find(args[1]);
-    if (it == items.end()) missing();
-    change(dict);
-    items.erase(find(args[1]));
+    demanded(args[1]);
+    remove(args[1]);
   } else if (name == "clear") {
     change(dict);
     items.clear();
+    dict.unordered = false;
   } else if (name == "update") {
-    const auto more = args[1].dict->items;
-    for (const auto& [k, v] : more) put(k, v);
+    const DictCell more = *args[1].dict;
+    for (const auto& [k, v] : more.items) {
+      const Entry theirs = entry_of(v, more), mine = look(k);
+      if (!theirs.there) continue;
+      if (!theirs.flag) {
+        put(k, theirs.value);
+      } else if (!mine.there) {
+        put(k, v);
+      } else {
+        const Sym both = either(*theirs.flag, theirs.value, mine.value);
+        put(k, mine.flag
+                   ? Sym::maybe(apply1("aten::__or__.bool", {*theirs.flag, *mine.flag}), both)
+                   : both);
+      }
+    }
+    dict.unordered = dict.unordered || more.unordered;
   } else if (name == "copy" || name == "dict") {
     out = {make_dict(items, dict.key, dict.value)};
+    out[0].dict->unordered = dict.unordered;
   } else if (name == "keys" || name == "values" || name == "items") {
+    ordered();
     std::vector<Sym> list;
     auto pair = c10::TupleType::create({dict.key, dict.value});
-    for (const auto& [k, v] : items)
+    for (const auto& [k, entry] : items) {
+      const auto [there, flag, v] = entry_of(entry, dict);
+      if (!there) continue;
       list.push_back(name == "keys" ? k : name == "values" ? v : Sym::of_tuple({k, v}, pair));
+    }
     out = {make_list(std::move(list), name == "keys"     ? dict.key
                                       : name == "values" ? dict.value
                                                          : c10::TypePtr(pair))};
@@ -296,7 +357,7 @@ bool Executor::container_call(const OpInfo& op, const std::vector<Sym>& args, Ji
                       : args[0].is(K::Opaque) && args[1].is(K::Opaque) &&
                               args[0].taint == Taint::Constant && args[1].taint == Taint::Constant
                           ? args[0].c.at(0).is(args[1].c.at(0))
-                                          : equal_constants(args[0], args[1]);
+                          : equal_constants(args[0], args[1]);
     out = {Sym::of(same == (b == "aten::__is__"))};
     return true;
   }
@@ -308,6 +369,63 @@ bool Executor::container_call(const OpInfo& op, const std::vector<Sym>& args, Ji
   }
   if (b == "prim::data" || b == "aten::data") {
     out = {args[0]};
+    return true;
+  }
+  if (b == "prim::tolist") {
+    const TensorValuePtr t = read(args[0].tensor);
+    if (!t->ranked) refuse("OE4015", "a tensor whose rank varies is taken as a list");
+    for (size_t w = 0; w < worlds_; ++w) {
+      if (!active(w) || !t->c.has(w)) continue;
+      try {
+        torch::jit::Stack stack;
+        for (const Sym& a : args) stack.push_back(to_ivalue(a, w));
+        n->getOperation()(stack);
+      } catch (const c10::Error& e) {
+        world_failed(w, e.what_without_backtrace());
+      }
+    }
+    auto row = [&](const Sym& s, int64_t dim, int64_t i) {
+      return apply1("aten::select.int", {s, Sym::of(dim), Sym::of(i)});
+    };
+    // A stack of what the rows along axis 0 become.
+    const std::function<Sym(const Sym&, const c10::TypePtr&)> columns =
+        [&](const Sym& s, const c10::TypePtr& type) -> Sym {
+      if (type->kind() != c10::TypeKind::ListType) {
+        const auto number = type->kind() == c10::TypeKind::IntType     ? c10::ScalarType::Long
+                            : type->kind() == c10::TypeKind::FloatType ? c10::ScalarType::Double
+                                                                       : c10::ScalarType::Bool;
+        return apply1("aten::to.dtype", {s, Sym::of(static_cast<int64_t>(number)), Sym::of(false),
+                                         Sym::of(true), Sym::none()});
+      }
+      const TensorValuePtr now = read(s.tensor);
+      const int64_t size = now->c.at(first_active()).toTensor().size(1);
+      if (!now->axes[1].is_static() || size == 0)
+        refuse("OE4038", "tolist() of a tensor with more than one axis of unknown size",
+               "take its rows in a loop, or work on the tensor itself");
+      std::vector<Sym> parts;
+      for (int64_t i = 0; i < size; ++i)
+        parts.push_back(columns(row(s, 1, i), type->containedType(0)));
+      return Sym::of_tuple(std::move(parts), type);
+    };
+    const std::function<Sym(const Sym&, const c10::TypePtr&)> list =
+        [&](const Sym& s, const c10::TypePtr& type) -> Sym {
+      if (type->kind() != c10::TypeKind::ListType)
+        return apply1(type->kind() == c10::TypeKind::IntType     ? "aten::Int.Tensor"
+                      : type->kind() == c10::TypeKind::FloatType ? "aten::Float.Tensor"
+                                                                 : "aten::Bool.Tensor",
+                      {s});
+      const TensorValuePtr now = read(s.tensor);
+      Sym l = make_list({}, type->containedType(0));
+      if (!now->axes[0].is_static() && concrete_ < 0) {
+        l.list->open = columns(s, type->containedType(0));
+        return l;
+      }
+      const size_t w = concrete_ >= 0 ? static_cast<size_t>(concrete_) : first_active();
+      for (int64_t i = 0; i < now->c.at(w).toTensor().size(0); ++i)
+        l.list->items.push_back(list(row(s, 0, i), type->containedType(0)));
+      return l;
+    };
+    out = {list(args[0], n->output()->type())};
     return true;
   }
   if (b == "aten::dict" && (args.empty() || args[0].is(K::List))) {
@@ -364,7 +482,9 @@ bool Executor::container_call(const OpInfo& op, const std::vector<Sym>& args, Ji
   if (t != Taint::Constant && numbers && concrete_ < 0) {
     const auto& items = args[0].list->items;
     auto equal = [&](const Sym& x) {
-      return apply1(x.is(K::Int) ? "aten::eq.int" : x.is(K::Float) ? "aten::eq.float" : "aten::eq.bool",
+      return apply1(x.is(K::Int)     ? "aten::eq.int"
+                    : x.is(K::Float) ? "aten::eq.float"
+                                     : "aten::eq.bool",
                     {x, args[1]});
     };
     if (name == "__contains__") {
@@ -383,12 +503,13 @@ bool Executor::container_call(const OpInfo& op, const std::vector<Sym>& args, Ji
     }
     if ((name == "sort" || name == "sorted") && !items.empty()) {
       const Sym descending = args.size() > 1 ? args[1] : Sym::of(false);
-      const Sym sorted = apply(op_named("aten::sort"), {stack_items(items), Sym::of(int64_t{-1}),
-                                                        descending}).at(0);
+      const Sym sorted =
+          apply(op_named("aten::sort"), {stack_items(items), Sym::of(int64_t{-1}), descending})
+              .at(0);
       std::vector<Sym> ordered;
       for (size_t i = 0; i < items.size(); ++i)
-        ordered.push_back(open_element(sorted, Sym::of(static_cast<int64_t>(i)),
-                                       args[0].list->element));
+        ordered.push_back(
+            open_element(sorted, Sym::of(static_cast<int64_t>(i)), args[0].list->element));
       if (name == "sorted") {
         out = {make_list(std::move(ordered), args[0].list->element)};
       } else {

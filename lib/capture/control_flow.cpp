@@ -123,18 +123,26 @@ std::vector<Sym> Executor::run_branch(JitNode* n, size_t k, const Frame& f, cons
     if (value.is(K::Maybe) && cond.recorded && value.tuple->at(0).recorded == cond.recorded)
       value = k == 0 ? value.tuple->at(1) : Sym::none();
   }
+  struct Known {  // in the branch, and what follows it there
+    Executor& ex;
+    size_t guards = ex.guards_.size();
+    int tails = ex.tails_;
+    ~Known() {
+      ex.guards_.resize(guards);
+      ex.tails_ = tails;
+    }
+  } known{*this};
+  for (const program::Value* v = cond.recorded; v;) {
+    const bool turned = (guards_.size() - known.guards) % 2;
+    guards_.emplace_back(v, (k == 0) != turned);
+    const program::Node* from = v->producer;
+    v = from && from->op == "aten::__not__" ? from->args[0].value() : nullptr;
+  }
   std::vector<Sym> out = run_block(n->blocks()[k], {}, inner);
   if (!tail) return out;
   set(n, inner, std::move(out));
   ++tails_;
-  try {
-    out = run_nodes(n->owningBlock(), n->next(), inner);
-  } catch (...) {
-    --tails_;
-    throw;
-  }
-  --tails_;
-  return out;
+  return run_nodes(n->owningBlock(), n->next(), inner);
 }
 
 std::optional<std::vector<Sym>> Executor::kept_if(JitNode* n, Frame& f, const Sym& cond,
@@ -330,6 +338,7 @@ void Executor::kept_loop(Loop loop, Frame& f) {
                                       [&](const auto& e) { return e.first == cell; });
             if (known == cells.end()) {
               Slot slot;
+              slot.content = true;
               slot.init.content_only = true;
               slot.init.sym.kind = Sym::Kind::Uninitialized;  // read below, outside this scope
               cells.emplace_back(cell, slot);

@@ -172,6 +172,8 @@ class Executor {
   void alias_outputs(const OpInfo& op, const std::vector<Sym>& args, std::vector<Sym>& outputs);
   // From now on either may be the other.
   static void entangle(Cell& a, Cell& b);
+  // `holder` may be `held`, or anything that this may be.
+  static void share(Cell& holder, Cell& held);
   void check_write(const Cell& c);
   void restride(TensorValue& v, const TensorValue& like);
   Sym as_strided(const OpInfo& op, const std::vector<Sym>& args);
@@ -203,6 +205,8 @@ class Executor {
                       std::vector<Sym>& out);
   bool list_call(const OpInfo& op, const std::vector<Sym>& args, std::vector<Sym>& out);
   bool dict_call(const OpInfo& op, const std::vector<Sym>& args, std::vector<Sym>& out);
+  // What a condition is here, if that is known.
+  std::optional<bool> known_condition(const Sym& flag);
   Sym make_list(std::vector<Sym> items, c10::TypePtr element);
   Sym make_dict(std::vector<std::pair<Sym, Sym>> items, c10::TypePtr key, c10::TypePtr value);
   void load_attributes(ObjectCell& o);
@@ -244,11 +248,12 @@ class Executor {
   Sym open_split(const OpInfo& op, const std::vector<Sym>& args);
   Sym tied(Sym element, const Sym& content);
   static std::shared_ptr<StorageCell> storage_of(const Sym& s);  // of a tensor or a sequence
+  // The content of an open list holds `from`: an element, or other content.
+  static void hold(const Sym& content, const Sym& from);
 
   // --- aliases.cpp
   // `m` is the tensor at `h` when the guard is `when`.
   void may_be(const Sym& m, const Sym& guard, bool when, const TensorHandle& h);
-  static void entangle_all(StorageCell& a, StorageCell& b);
   TensorValuePtr shaped_as(const TensorValuePtr& v, const TensorValue& target,
                            const Alternative& a);
   void conditionally(const Sym& guard, bool when, const std::function<void()>& f);

@@ -63,14 +63,6 @@ const at::Tensor& example(const TensorValue& t) {
   return t.c.at(w).toTensor();
 }
 
-// What a list, dict or object has its identity from; null for other values.
-Cell* cell_of(const Sym& s) {
-  return s.is(K::List)     ? static_cast<Cell*>(s.list.get())
-         : s.is(K::Dict)   ? static_cast<Cell*>(s.dict.get())
-         : s.is(K::Object) ? static_cast<Cell*>(s.object.get())
-                           : nullptr;
-}
-
 // The argument for a frozen leaf, whose value was recorded in the block that has just ended.
 program::Arg leaf_arg(Executor& ex, const Frozen& f) {
   if (f.tensor) return {ex.recorder().value(f.tensor)};
@@ -86,10 +78,11 @@ bool leafy(const Sym& s) { return s.is(K::Tensor) || s.is_number() || s.is(K::Se
 // The value again, as it was when it was frozen.
 Sym thaw(Executor& ex, const Frozen& f) {
   if (f.tensor) return ex.fresh_tensor(f.tensor);
-  if (!f.sym.is(K::Tuple)) return f.sym;
+  const c10::TypePtr columns = f.open ? nullptr : columns_of(f.sym);
+  if (!columns && !f.sym.is(K::Tuple)) return f.sym;
   std::vector<Sym> items;
   for (const Frozen& e : f.items) items.push_back(thaw(ex, e));
-  return Sym::of_tuple(std::move(items), f.sym.type);
+  return Sym::of_tuple(std::move(items), columns ? columns : f.sym.type);
 }
 
 void add_samples(Executor& ex, const Frozen& list, std::vector<Sample>& out) {
@@ -97,6 +90,19 @@ void add_samples(Executor& ex, const Frozen& list, std::vector<Sample>& out) {
 }
 
 }  // namespace
+
+Cell* cell_of(const Sym& s) {
+  return s.is(K::List)     ? static_cast<Cell*>(s.list.get())
+         : s.is(K::Dict)   ? static_cast<Cell*>(s.dict.get())
+         : s.is(K::Object) ? static_cast<Cell*>(s.object.get())
+                           : nullptr;
+}
+
+Cell* memory_of(const Sym& s) {
+  return s.tensor && s.is(K::Tensor)       ? s.tensor->storage.get()
+         : s.sequence && s.is(K::Sequence) ? s.sequence->storage.get()
+                                           : cell_of(s);
+}
 
 Frozen as_maybe(const Frozen& f) {
   if (f.sym.is(K::Maybe)) return f;
@@ -107,6 +113,36 @@ Frozen as_maybe(const Frozen& f) {
   out.sym = Sym::maybe(present.sym, value.sym);
   out.items = {std::move(present), std::move(value)};
   return out;
+}
+
+bool Joiner::same_keys(Executor& ex, Frozen& a, Frozen& b) {
+  if (!a.sym.dict || !a.sym.dict->may_lack_entries()) return false;
+  auto place = [&](const Frozen& f, const Sym& key) {
+    size_t i = 0;
+    while (i < f.keys.size() && !ex.equal_constants(f.keys[i], key)) ++i;
+    return i;
+  };
+  std::vector<Sym> keys = a.keys;
+  for (const Sym& key : b.keys)
+    if (place(a, key) == a.keys.size()) keys.push_back(key);
+  Frozen absent;
+  absent.sym = Sym::none();
+  std::vector<Frozen> x, y;
+  for (const Sym& key : keys) {
+    const size_t i = place(a, key), k = place(b, key);
+    const bool both = i < a.keys.size() && k < b.keys.size();
+    x.push_back(both                ? a.items[i]
+                : i < a.keys.size() ? as_maybe(a.items[i])
+                                    : as_maybe(absent));
+    y.push_back(both                ? b.items[k]
+                : k < b.keys.size() ? as_maybe(b.items[k])
+                                    : as_maybe(absent));
+  }
+  a.keys = b.keys = std::move(keys);
+  a.items = std::move(x);
+  b.items = std::move(y);
+  a.unordered = b.unordered = true;
+  return true;
 }
 
 Form common_form(Executor& ex, const std::vector<Sample>& samples) {
@@ -141,6 +177,12 @@ std::optional<Frozen> opened(Executor& ex, const Frozen& list, Form form, const 
     }
   }
   if (!content) return std::nullopt;
+  const std::function<void(const Sym&, const Frozen&)> hold = [&](const Sym& c, const Frozen& f) {
+    if (!c.is(K::Tuple) || f.items.size() != c.tuple->size()) return Executor::hold(c, f.sym);
+    for (size_t i = 0; i < f.items.size(); ++i) hold((*c.tuple)[i], f.items[i]);
+    if (Cell* cell = cell_of(f.sym)) Executor::share(*first_memory(c), *cell);
+  };
+  for (const Frozen& e : list.items) hold(*content, e);
   Frozen out = list;
   out.open = true;
   out.items = {ex.freeze(*content)};
@@ -175,6 +217,7 @@ Frozen Executor::freeze(const Sym& s) {
       freeze_list(*s.list, f);
       break;
     case K::Dict:
+      f.unordered = s.dict->unordered;
       for (const auto& [k, v] : s.dict->items) {
         f.keys.push_back(k);
         f.items.push_back(freeze(v));
@@ -215,6 +258,7 @@ Frozen Executor::freeze_cell(Cell& c) {
   } else if (auto* dict = dynamic_cast<DictCell*>(&c)) {
     f.sym.kind = K::Dict;
     f.sym.dict = std::static_pointer_cast<DictCell>(c.shared_from_this());
+    f.unordered = dict->unordered;
     for (const auto& [k, v] : dict->items) {
       f.keys.push_back(k);
       f.items.push_back(freeze(v));
@@ -243,6 +287,7 @@ void Executor::set_cell(Cell& c, const Sym& content) {
     list->open = content.list->open;
   } else if (auto* dict = dynamic_cast<DictCell*>(&c)) {
     dict->items = content.dict->items;
+    dict->unordered = content.dict->unordered;
   } else if (auto* object = dynamic_cast<ObjectCell*>(&c)) {
     object->attributes = content.object->attributes;
   }
@@ -321,7 +366,9 @@ Sym rebuild(Executor& ex, const Frozen& like, std::vector<Sym> items) {
     case K::Dict: {
       std::vector<std::pair<Sym, Sym>> pairs;
       for (size_t i = 0; i < items.size(); ++i) pairs.emplace_back(like.keys[i], items[i]);
-      return ex.make_dict(std::move(pairs), like.sym.dict->key, like.sym.dict->value);
+      Sym d = ex.make_dict(std::move(pairs), like.sym.dict->key, like.sym.dict->value);
+      d.dict->unordered = like.unordered;
+      return d;
     }
     default: {
       Sym s;
@@ -408,7 +455,9 @@ Sym Joiner::sequence_leaf(const Frozen& a, const Frozen& b) {
       ex.recorder().add_output(node, program::Type::list(ex.recorder().type_of(element)));
   Sym s = ex.sequence({out}, pick(x.c, y.c), std::move(element));
   for (const auto& storage : {x.storage, y.storage})
-    Executor::entangle(*s.sequence->storage, *storage);
+    Executor::share(*s.sequence->storage, *storage);
+  relate_held(*s.sequence->storage, 0, *x.storage);
+  relate_held(*s.sequence->storage, 1, *y.storage);
   return s;
 }
 
@@ -474,13 +523,9 @@ Sym Joiner::merge(const Frozen& a, const Frozen& b) {
     if (!same_structure(ex, a, b)) {
       Frozen x = a, y = b;
       if (a.sym.is(K::List) && (permissive || a.open || b.open) && open_lists(x, y)) {
-        Sym both = merge(x, y);
-        for (const Frozen* f : {&a, &b})  // the elements are copied: writing them is refused
-          for (const Frozen& e : f->items)
-            if (e.sym.tensor && !both.list->open.is(K::Tuple))
-              Executor::entangle(*Executor::storage_of(both.list->open), *e.sym.tensor->storage);
-        return both;
+        return merge(x, y);
       }
+      if (a.sym.is(K::Dict) && permissive && same_keys(ex, x, y)) return merge(x, y);
       ex.cannot_join("OE4052",
                      std::string(describe(a.sym)) +
                          " has another length or other keys in the two branches of a condition "
@@ -489,17 +534,30 @@ Sym Joiner::merge(const Frozen& a, const Frozen& b) {
     }
     Cell *x = a.content_only ? nullptr : cell_of(a.sym),
          *y = b.content_only ? nullptr : cell_of(b.sym);
-    const bool outer = x && y && (x->serial < scope_start || y->serial < scope_start);
-    if (outer && !permissive)
+    bool chosen = false;  // from cells that have other names too
+    for (const MergedCells& m : merged_cells) {
+      if (x && y && m.a.get() == x && m.b.get() == y) return m.value;
+      chosen = chosen || (x && m.a.get() == x) || (y && m.b.get() == y);
+    }
+    if (x && y)
+      for (Cell* c : {x, y})
+        for (const auto& r : near(*c)) chosen = chosen || r->serial < scope_start;
+    if (chosen && !permissive)
       ex.cannot_join("OE4057",
                      std::string("one of two different ") + describe(a.sym) +
                          "s is chosen by a condition that depends on the input",
                      "make a new one in both branches");
     std::vector<Sym> items;
     for (size_t i = 0; i < a.items.size(); ++i) items.push_back(merge(a.items[i], b.items[i]));
-    Sym out = rebuild(ex, a, std::move(items));
-    if (outer)
-      for (Cell* c : {x, y}) Executor::entangle(*cell_of(out), *c);
+    Frozen like = a;
+    like.unordered = a.unordered || b.unordered;
+    Sym out = rebuild(ex, like, std::move(items));
+    if (x && y) {
+      for (Cell* c : {x, y}) Executor::share(*cell_of(out), *c);
+      for (const MergedCells& m : merged_cells)
+        if (m.a.get() == x || m.b.get() == y) Executor::share(*cell_of(out), *cell_of(m.value));
+      merged_cells.push_back({x->shared_from_this(), y->shared_from_this(), out});
+    }
     return out;
   }
   if (!permissive)  // nothing in the graph can stand for both, but each branch can go on with its
@@ -568,8 +626,12 @@ Frozen Slot::conform(Executor& ex, const Frozen& end) const {
     if (common_form(ex, samples) == form)
       if (auto same = opened(ex, end, form, samples[0])) return *same;
   }
+  if (init.sym.is(K::Dict) && end.sym.is(K::Dict) && !same_structure(ex, init, end)) {
+    Frozen wanted = init, given = end;
+    if (Joiner::same_keys(ex, wanted, given) && wanted.keys.size() == init.keys.size()) out = given;
+  }
   if (kind == Kind::Items && out.items.size() == items.size())
-    for (size_t i = 0; i < items.size(); ++i) out.items[i] = items[i].conform(ex, end.items[i]);
+    for (size_t i = 0; i < items.size(); ++i) out.items[i] = items[i].conform(ex, out.items[i]);
   return out;
 }
 
@@ -577,37 +639,14 @@ void Slot::settle(Executor& ex) {
   if (reopen != Form::None) {
     std::optional<Frozen> list = opened(ex, init, reopen, sample);
     if (!list) list = opened(ex, init, Form::Sequence, sample);
-    std::vector<std::weak_ptr<Cell>> originals;  // the elements are copied: writing them is refused
-    for (const Frozen& e : init.items)
-      if (!init.open && e.sym.tensor) originals.push_back(e.sym.tensor->storage);
     init = std::move(*list);
     kind = Kind::Items;
     items.assign(1, Slot{});
     items[0].init = init.items[0];
-    items[0].ties = std::move(originals);
     reopen = Form::None;
     return;
   }
   for (Slot& s : items) s.settle(ex);
-}
-
-// What a sequence at the end of the body shares elements with outside of the loop; of tensors
-// aliases.cpp keeps track.
-bool Slot::tie(uint64_t loop_start, const Frozen& end) {
-  bool found = false;
-  auto add = [&](const std::shared_ptr<Cell>& c) {
-    if (!c || c->serial >= loop_start) return;
-    for (const auto& known : ties)
-      if (known.lock() == c) return;
-    ties.push_back(c);
-    found = true;
-  };
-  auto add_all = [&](const std::shared_ptr<Cell>& c) {
-    add(c);
-    for (const auto& other : c->entangled) add(other.lock());
-  };
-  if (end.sym.sequence) add_all(end.sym.sequence->storage);
-  return found;
 }
 
 bool Slot::widen(Executor& ex, const Frozen& end) {
@@ -633,10 +672,22 @@ bool Slot::widen(Executor& ex, const Frozen& end) {
   auto restructured = [&] {
     if (same_structure(ex, init, end)) return false;
     if (init.sym.is(K::List) && end.sym.is(K::List) && widen_list(ex, end)) return true;
+    if (Frozen after = end; init.sym.is(K::Dict) && end.sym.is(K::Dict) && Joiner::same_keys(ex, init, after)) {
+      kind = Kind::Items;
+      items.assign(init.items.size(), Slot{});
+      for (size_t i = 0; i < items.size(); ++i) {
+        items[i].init = init.items[i];
+        items[i].widen(ex, after.items[i]);
+      }
+      return true;
+    }
+    const bool nested =
+        init.sym.is(K::List) && init.sym.list->element->kind() == c10::TypeKind::ListType;
     ex.refuse("OE4054",
               std::string(describe(init.sym)) +
                   " changes its length or keys in a loop whose trip count depends on the input",
-              "collect values of one kind, or in a tensor of known size");
+              nested ? "give all its lists one length that is known at export"
+                     : "collect values of one kind, or in a tensor of known size");
   };
   const bool optional = init.sym.is(K::None) || end.sym.is(K::None) || end.sym.is(K::Maybe);
   if (optional && init.sym.kind != end.sym.kind && !init.sym.is(K::Maybe) &&
@@ -690,7 +741,6 @@ bool Slot::widen(Executor& ex, const Frozen& end) {
   }
   if (kind == Kind::Leaf) {
     check_kind();
-    const bool tied = tie(ex.scopes_.back().start, end);
     if (element) {
       TensorValue wider = ex.join_elements(*element, end.sym.sequence->element);
       const bool changed = wider.ranked != element->ranked ||
@@ -699,19 +749,24 @@ bool Slot::widen(Executor& ex, const Frozen& end) {
                                          return a.id == b.id && a.is_static() == b.is_static();
                                        });
       element = std::move(wider);
-      return changed || tied;
+      return changed;
     }
-    return (end.tensor && widen_tensor(ex, *end.tensor)) || tied;
+    return end.tensor && widen_tensor(ex, *end.tensor);
   }
   if (restructured()) return true;
-  bool changed = false;
+  bool changed = end.unordered && !init.unordered;
+  init.unordered = init.unordered || end.unordered;
   for (size_t i = 0; i < items.size(); ++i) changed |= items[i].widen(ex, end.items[i]);
   return changed;
 }
 
-void Slot::entangle_ties(Cell& c) const {
-  for (const auto& t : ties)
-    if (auto other = t.lock()) Executor::entangle(c, *other);
+void Slot::relate(Sym now) {
+  self = std::move(now);
+  Cell* mine = memory_of(self);
+  if (!mine || content) return;
+  if (Cell* before = init.content_only ? nullptr : memory_of(init.sym))
+    Executor::share(*mine, *before);
+  for (const auto& o : outer) Executor::share(*mine, *o);
 }
 
 void Slot::initial(Executor& ex, program::Args& args) const {
@@ -806,7 +861,8 @@ PerWorld replaced(const PerWorld& c, const std::vector<const Frozen*>& by) {
 }  // namespace
 
 // In its own world a list has a length and an optional is there or not: the loop's form for all.
-std::vector<const Frozen*> Slot::in_form_of_loop(const std::vector<const Frozen*>& found,
+std::vector<const Frozen*> Slot::in_form_of_loop(Executor& ex,
+                                                 const std::vector<const Frozen*>& found,
                                                  std::vector<Frozen>& made) const {
   made.resize(found.size());
   std::vector<const Frozen*> out = found;
@@ -820,6 +876,12 @@ std::vector<const Frozen*> Slot::in_form_of_loop(const std::vector<const Frozen*
       made[w].open = true;
       made[w].items = {in_form(init.items[0], found[w]->items, w)};
       out[w] = &made[w];
+    } else if (init.sym.is(K::Dict) && !same_structure(ex, init, *found[w])) {
+      Frozen wanted = init;
+      made[w] = *found[w];
+      const bool same =
+          Joiner::same_keys(ex, wanted, made[w]) && wanted.keys.size() == init.keys.size();
+      out[w] = same ? &made[w] : nullptr;
     }
   }
   return out;
@@ -828,7 +890,7 @@ std::vector<const Frozen*> Slot::in_form_of_loop(const std::vector<const Frozen*
 Sym Slot::enter(Executor& ex, program::Block* body, const Sym& first,
                 const std::vector<const Frozen*>& found) {
   std::vector<Frozen> made;
-  const std::vector<const Frozen*> later = in_form_of_loop(found, made);
+  const std::vector<const Frozen*> later = in_form_of_loop(ex, found, made);
   switch (kind) {
     case Kind::Same:
       return init.sym;
@@ -837,8 +899,7 @@ Sym Slot::enter(Executor& ex, program::Block* body, const Sym& first,
       for (size_t i = 0; i < items.size(); ++i)
         out.push_back(items[i].enter(ex, body, first, nth(later, i)));
       Sym now = rebuild(ex, init, std::move(out));
-      // In the first iteration this is what was there before the loop, in later ones it is not.
-      if (cell_of(now) && !init.content_only) Executor::entangle(*cell_of(now), *cell_of(init.sym));
+      relate(now);  // in the first iteration it is what was there before, later perhaps not
       return now;
     }
     case Kind::Leaf:
@@ -852,8 +913,7 @@ Sym Slot::enter(Executor& ex, program::Block* body, const Sym& first,
   if (element) {
     program::Value* p = parameter(program::Type::list(ex.recorder().type_of(*element)));
     Sym s = ex.sequence({p}, replaced(init.sym.sequence->c, later), *element);
-    Executor::entangle(*s.sequence->storage, *init.sym.sequence->storage);
-    entangle_ties(*s.sequence->storage);
+    relate(s);
     return s;
   }
   if (type) {
@@ -862,7 +922,6 @@ Sym Slot::enter(Executor& ex, program::Block* body, const Sym& first,
     t->recorded = parameter(ex.recorder().type_of(*t));
     Sym s = ex.fresh_tensor(t);
     ex.relate_slot(*this, s, first);
-    entangle_ties(*s.tensor->storage);
     return s;
   }
   Sym s = init.sym.is(K::Uninitialized) ? unset_number(number) : init.sym;
@@ -878,7 +937,7 @@ Sym Slot::enter(Executor& ex, program::Block* body, const Sym& first,
 Sym Slot::leave(Executor& ex, program::Node* node, const std::vector<const Frozen*>& found,
                 const Sym& none) {
   std::vector<Frozen> made;
-  const std::vector<const Frozen*> finals = in_form_of_loop(found, made);
+  const std::vector<const Frozen*> finals = in_form_of_loop(ex, found, made);
   if (kind == Kind::Same)
     return init.sym.is(K::Tensor) && !init.sym.tensor ? ex.fresh_tensor(init.tensor) : init.sym;
   if (kind == Kind::Items) {
@@ -886,7 +945,7 @@ Sym Slot::leave(Executor& ex, program::Node* node, const std::vector<const Froze
     for (size_t i = 0; i < items.size(); ++i)
       out.push_back(items[i].leave(ex, node, nth(finals, i), none));
     Sym now = rebuild(ex, init, std::move(out));
-    if (cell_of(now) && !init.content_only) Executor::entangle(*cell_of(now), *cell_of(init.sym));
+    relate(now);
     return now;
   }
   PerWorld c = replaced(PerWorld::sized(finals.size()), finals);
@@ -894,8 +953,7 @@ Sym Slot::leave(Executor& ex, program::Node* node, const std::vector<const Froze
     program::Value* out =
         ex.recorder().add_output(node, program::Type::list(ex.recorder().type_of(*element)));
     Sym s = ex.sequence({out}, std::move(c), *element);
-    Executor::entangle(*s.sequence->storage, *init.sym.sequence->storage);
-    entangle_ties(*s.sequence->storage);
+    relate(s);
     return s;
   }
   if (type) {
@@ -911,7 +969,6 @@ Sym Slot::leave(Executor& ex, program::Node* node, const std::vector<const Froze
     Sym s = ex.fresh_tensor(t);
     unused = false;
     ex.relate_slot(*this, s, none);
-    entangle_ties(*s.tensor->storage);
     return s;
   }
   Sym s = init.sym;

@@ -22,6 +22,7 @@ struct Frozen {
   std::vector<std::string> names;  // of an object
   bool content_only = false;       // content of a cell: identity does not count
   bool open = false;               // an open list: `items` holds its content alone
+  bool unordered = false;          // a dict: the order of its keys depends on the input
 };
 
 // The two forms that an open list can have (see open_lists.cpp).
@@ -34,6 +35,17 @@ struct Sample {
 
 // A copy of where `h` looks, without what was read on the way, which may not be visible later.
 std::shared_ptr<TensorHandle> bare_place(const TensorHandle& h);
+// The cell, what it may be by a condition, and what those may be.
+std::vector<std::shared_ptr<Cell>> near(Cell& c);
+// What a list, dict or object has its identity from; null for other values.
+Cell* cell_of(const Sym& s);
+// The same, or the memory of a tensor or a sequence.
+Cell* memory_of(const Sym& s);
+// The type of a list of known length, or of an object, that can be an element of an open list column
+// by column; null for other values.
+c10::TypePtr columns_of(const Sym& s);
+// Of an open list's content: the memory of its first column, which stands for its elements.
+Cell* first_memory(const Sym& content);
 // Both look at the same memory in the same way.
 bool same_place(Executor& ex, const TensorHandle& a, const TensorHandle& b);
 
@@ -74,8 +86,18 @@ struct Joiner {
   std::vector<Merged> merged = {};  // tensors, by what they are in the branches
   std::vector<std::pair<Sym, std::shared_ptr<TensorHandle>>> seen[2] =
       {};  // per branch: made inside it
+  // The same for all memory, and for lists, dicts and objects: what is made of what.
+  std::vector<std::pair<std::shared_ptr<Cell>, std::shared_ptr<Cell>>> held[2] = {};
+  struct MergedCells {
+    std::shared_ptr<Cell> a, b;
+    Sym value;
+  };
+  std::vector<MergedCells> merged_cells = {};
 
   Sym merge(const Frozen& a, const Frozen& b);
+  // Gives two dicts the same keys: what one of them lacks may be missing. False where their order
+  // or type does not allow that.
+  static bool same_keys(Executor& ex, Frozen& a, Frozen& b);
   // Records what `f` does at the end of a branch.
   void inside(size_t branch, const std::function<void()>& f);
 
@@ -91,6 +113,7 @@ struct Joiner {
                                                const TensorHandle* root);
   void relate(const Sym& m, size_t k, const TensorHandle& h,
               const std::vector<std::pair<Sym, bool>>& inner = {});
+  void relate_held(StorageCell& mine, size_t k, StorageCell& inner);
 };
 
 // One piece of a loop's state: unchanged, carried, or a container with carried pieces.
@@ -99,19 +122,20 @@ struct Slot {
   Kind kind = Kind::Same;
   Frozen init;
   TensorValuePtr type;  // of a carried tensor: taint, axes, ranked; its example is init's
-  Sym::Kind number = Sym::Kind::Int;      // of a carried number
-  std::set<int> own_axes;                 // ids of axes that differ between iterations
-  std::vector<Slot> items;                // of Items
-  std::optional<TensorValue> element;     // of a carried sequence
-  std::vector<std::weak_ptr<Cell>> ties;  // outer storages that a value of an iteration may be
+  Sym::Kind number = Sym::Kind::Int;   // of a carried number
+  std::set<int> own_axes;              // ids of axes that differ between iterations
+  std::vector<Slot> items;             // of Items
+  std::optional<TensorValue> element;  // of a carried sequence
   Form reopen = Form::None;  // a list whose length changes: the form it takes, at settle()
   Sample sample;
-  // What a carried tensor is besides what the iteration before made (aliases.cpp).
+  bool content = false;  // of a cell, which stays the one it is
+  // What a carried tensor, list, dict or object is besides what the iteration before made
+  // (aliases.cpp).
   Sym self;                             // inside the body, then after the loop
   bool unused = false;                  // the body does not look at it
   std::shared_ptr<TensorHandle> place;  // from the second iteration on: this tensor from outside
-  std::vector<std::shared_ptr<StorageCell>> outer;  // perhaps some view of these
-  bool wanders = false;                             // perhaps another carried one, or itself
+  std::vector<std::shared_ptr<Cell>> outer;  // perhaps one of these, or some view of it
+  bool wanders = false;                      // perhaps another carried one, or itself
 
   // Gives the value at the end of the body the form that this slot has found for it.
   Frozen conform(Executor& ex, const Frozen& end) const;
@@ -133,11 +157,12 @@ struct Slot {
  private:
   bool widen_tensor(Executor& ex, const TensorValue& end);
   bool widen_list(Executor& ex, const Frozen& end);
-  bool tie(uint64_t loop_start, const Frozen& end);
-  void entangle_ties(Cell& c) const;
+  // Ties the value of an iteration, or after the loop, to what else it may be.
+  void relate(Sym now);
   program::Arg unset_arg(Executor& ex) const;
   std::vector<const Frozen*> nth(const std::vector<const Frozen*>& finals, size_t i) const;
-  std::vector<const Frozen*> in_form_of_loop(const std::vector<const Frozen*>& found,
+  std::vector<const Frozen*> in_form_of_loop(Executor& ex,
+                                             const std::vector<const Frozen*>& found,
                                              std::vector<Frozen>& made) const;
 };
 

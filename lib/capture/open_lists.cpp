@@ -37,10 +37,54 @@ bool same_axes(const TensorValue& a, const std::vector<Axis>& a_axes, const Tens
   return true;
 }
 
+// A list of known length, or an object, as an element: its parts. Others stay what they are.
+Sym as_columns(const Sym& s) {
+  const c10::TypePtr type = columns_of(s);
+  if (!type && !s.is(K::Tuple)) return s;
+  std::vector<Sym> parts;
+  if (s.is(K::Object)) {
+    for (const auto& [name, value] : s.object->attributes) parts.push_back(as_columns(value));
+  } else {
+    for (const Sym& e : s.is(K::List) ? s.list->items : *s.tuple) parts.push_back(as_columns(e));
+  }
+  return Sym::of_tuple(std::move(parts), type ? type : s.type);
+}
+
+// The types of the columns that elements of this type have.
+std::vector<c10::TypePtr> column_types(const c10::TypePtr& type, size_t columns) {
+  if (type->kind() == c10::TypeKind::ListType)
+    return std::vector<c10::TypePtr>(columns, type->containedType(0));
+  if (auto cls = type->cast<c10::ClassType>()) {
+    std::map<std::string, c10::TypePtr> by_name;
+    for (const auto& a : cls->getAttributes()) by_name[a.getName()] = a.getType();
+    std::vector<c10::TypePtr> types;
+    for (const auto& [name, t] : by_name) types.push_back(t);
+    return types;
+  }
+  return type->containedTypes().vec();
+}
+
 }  // namespace
+
+c10::TypePtr columns_of(const Sym& s) {
+  if (s.is(K::List) && !s.list->is_open() && !s.list->items.empty())
+    return c10::ListType::create(s.list->element);
+  if (s.is(K::Object) && !s.object->object && !s.object->attributes.empty() &&
+      s.object->attributes.size() == s.object->type->numAttributes())
+    return s.object->type;
+  return nullptr;
+}
+
+Cell* first_memory(const Sym& content) {
+  const Sym* s = &content;
+  while (s->is(K::Tuple)) s = &s->tuple->at(0);
+  return memory_of(*s);
+}
 
 // Whether the two can be elements of one stack; either may be a whole stack already.
 bool Executor::stackable(const Sym& a, const Sym& b, bool a_stacked, bool b_stacked) {
+  if (columns_of(a) || columns_of(b))
+    return stackable(as_columns(a), as_columns(b), a_stacked, b_stacked);
   if (a.is(K::Tuple)) {
     if (!b.is(K::Tuple) || a.tuple->size() != b.tuple->size()) return false;
     for (size_t i = 0; i < a.tuple->size(); ++i)
@@ -67,7 +111,9 @@ TensorValue Executor::element_type(const Sample& s) {
   return t;
 }
 
-Sym Executor::stack_items(const std::vector<Sym>& items) {
+Sym Executor::stack_items(const std::vector<Sym>& elements) {
+  std::vector<Sym> items;
+  for (const Sym& s : elements) items.push_back(as_columns(s));
   if (items[0].is(K::Tuple)) {
     std::vector<Sym> columns;
     for (size_t k = 0; k < items[0].tuple->size(); ++k) {
@@ -86,7 +132,8 @@ Sym Executor::stack_items(const std::vector<Sym>& items) {
 
 // A stack without elements, for elements like `element`. Nothing where a size they have is not
 // known outside of the block that made it.
-std::optional<Sym> Executor::empty_stack(const Sym& element, bool stacked) {
+std::optional<Sym> Executor::empty_stack(const Sym& like, bool stacked) {
+  const Sym element = as_columns(like);
   if (element.is(K::Tuple)) {
     std::vector<Sym> columns;
     for (const Sym& e : *element.tuple) {
@@ -270,9 +317,26 @@ Sym Executor::open_length(const Sym& content) {
 Sym Executor::open_element(const Sym& content, const Sym& index, const c10::TypePtr& type) {
   if (content.is(K::Tuple)) {
     std::vector<Sym> out;
+    const auto types = column_types(type, content.tuple->size());
     for (size_t k = 0; k < content.tuple->size(); ++k)
-      out.push_back(open_element((*content.tuple)[k], index, type->containedTypes().at(k)));
-    return Sym::of_tuple(std::move(out), type);
+      out.push_back(open_element((*content.tuple)[k], index, types.at(k)));
+    if (type->kind() == c10::TypeKind::TupleType) return Sym::of_tuple(std::move(out), type);
+    // A copy: what it stands for must not be changed through it, nor the other way round.
+    Sym e;
+    if (type->kind() == c10::TypeKind::ListType) {
+      e = make_list(std::move(out), type->containedType(0));
+    } else {
+      std::map<std::string, size_t> names;
+      auto cls = type->expect<c10::ClassType>();
+      for (const auto& a : cls->getAttributes()) names[a.getName()] = 0;
+      e.kind = K::Object;
+      e.object = std::make_shared<ObjectCell>();
+      e.object->type = cls;
+      size_t k = 0;
+      for (const auto& [name, unused] : names) e.object->attributes[name] = out.at(k++);
+    }
+    share(*cell_of(e), *first_memory(content));
+    return e;
   }
   if (content.is(K::Sequence)) {
     const SequenceValue& seq = *content.sequence;
@@ -308,12 +372,20 @@ Sym Executor::open_element(const Sym& content, const Sym& index, const c10::Type
 
 // Another read of the list may be the same tensor: reading is fine, writing either is not.
 Sym Executor::tied(Sym e, const Sym& content) {
-  StorageCell& all = *storage_of(content);
-  const std::vector<std::weak_ptr<Cell>> others = all.entangled;
-  for (const auto& other : others)
-    if (auto s = other.lock()) entangle(*s, *e.tensor->storage);
-  entangle(*e.tensor->storage, all);
+  share(*e.tensor->storage, *storage_of(content));
   return e;
+}
+
+void Executor::hold(const Sym& content, const Sym& from) {
+  if (content.is(K::Tuple) && columns_of(from)) {
+    hold(content, as_columns(from));
+    share(*first_memory(content), *cell_of(from));
+  } else if (content.is(K::Tuple) && from.is(K::Tuple)) {
+    for (size_t i = 0; i < content.tuple->size(); ++i) hold((*content.tuple)[i], (*from.tuple)[i]);
+  } else if ((content.is(K::Tensor) || content.is(K::Sequence)) &&
+             (from.is(K::Tensor) || from.is(K::Sequence))) {
+    share(*storage_of(content), *storage_of(from));
+  }
 }
 
 std::shared_ptr<StorageCell> Executor::storage_of(const Sym& s) {
@@ -338,13 +410,13 @@ bool is_sequence(const Sym& content) { return content.is(K::Sequence); }
 // The elements from `start` to `end`, as slices of tensors count them.
 Sym Executor::open_slice(const Sym& content, const Sym& start, const Sym& end, int64_t step) {
   if (is_sequence(content))
-    return rearranged("aten::slice.t", content, {start, end, Sym::of(step)},
-                      [&](const c10::impl::GenericList& list, size_t w) {
-                        torch::jit::Stack stack = {list, to_ivalue(start, w), to_ivalue(end, w),
-                                                   step};
-                        op_named("aten::slice.t").op->getOperation()(stack);
-                        return stack[0].toList();
-                      });
+    return rearranged(
+        "aten::slice.t", content, {start, end, Sym::of(step)},
+        [&](const c10::impl::GenericList& list, size_t w) {
+          torch::jit::Stack stack = {list, to_ivalue(start, w), to_ivalue(end, w), step};
+          op_named("aten::slice.t").op->getOperation()(stack);
+          return stack[0].toList();
+        });
   return each_column(content, [&](const Sym& t, size_t) {
     return apply1("aten::slice.Tensor", {t, Sym::of(int64_t{0}), start, end, Sym::of(step)});
   });
@@ -375,8 +447,7 @@ Sym Executor::open_concat(Sym a, Sym b) {
     });
     auto v = std::make_shared<SequenceValue>(*both.sequence);
     v->element = join_elements(a.sequence->element, b.sequence->element);
-    if (v->recorded)
-      v->recorded->type = program::Type::list(recorder_.type_of(v->element));
+    if (v->recorded) v->recorded->type = program::Type::list(recorder_.type_of(v->element));
     both.sequence = std::move(v);
     return both;
   }
@@ -434,7 +505,8 @@ Sym Executor::open_erase(const Sym& content, const Sym& index) {
       open_slice(content, apply1("aten::add.int", {at, Sym::of(int64_t{1})}), Sym::none()));
 }
 
-Sym Executor::open_replace(const Sym& content, const Sym& index, const Sym& item) {
+Sym Executor::open_replace(const Sym& content, const Sym& index, const Sym& element) {
+  const Sym item = as_columns(element);
   if (is_sequence(content) || !stackable(item, content, false, true)) {
     const Sym at = apply1("aten::remainder.int", {index, open_length(content)});
     return open_insert(open_erase(content, at), item, &at);
@@ -457,14 +529,9 @@ Sym Executor::content_of(const ListCell& list, const char* why) {
 void Executor::set_open(ListCell& list, Sym content, const std::vector<Sym>& added) {
   change(list);
   // The elements are copies now: writing an original would have to change them too.
-  const std::function<void(const Sym&, const Sym&)> tie = [&](const Sym& stack, const Sym& item) {
-    if (stack.is(K::Tuple) && item.is(K::Tuple))
-      for (size_t i = 0; i < stack.tuple->size(); ++i) tie((*stack.tuple)[i], (*item.tuple)[i]);
-    else if (!stack.is(K::Tuple) && (item.is(K::Tensor) || item.is(K::Sequence)))
-      entangle(*storage_of(stack), *storage_of(item));
-  };
-  for (const Sym& item : added) tie(content, item);
-  if (list.is_open()) tie(content, list.open);
+  for (const Sym& item : added) hold(content, item);
+  for (const Sym& item : list.items) hold(content, item);
+  if (list.is_open()) hold(content, list.open);
   list.items.clear();
   list.open = std::move(content);
 }
@@ -475,7 +542,10 @@ bool Executor::open_list_call(const OpInfo& op, const std::vector<Sym>& args,
   const std::string name = op.base.substr(op.base.find("::") + 2);
   const Sym last = Sym::of(int64_t{-1});
   auto content = [&](const char* why = "a computed index") { return content_of(list, why); };
+  // Another list with elements of this one.
   auto made = [&](Sym c) {
+    for (const Sym& item : list.items) hold(c, item);
+    if (list.is_open()) hold(c, list.open);
     Sym l = make_list({}, list.element);
     l.list->open = std::move(c);
     return l;
@@ -489,9 +559,7 @@ bool Executor::open_list_call(const OpInfo& op, const std::vector<Sym>& args,
       list.items.push_back(open_element(c, Sym::of(static_cast<int64_t>(i)), list.element));
     list.open = Sym{};
     for (const Sym& e : list.items)
-      for (const Sym& other : involved)
-        if (e.is(K::Tensor) && other.is(K::Tensor))
-          entangle(*e.tensor->storage, *other.tensor->storage);
+      for (const Sym& other : involved) hold(e, other);
   };
   if (name == "len") {
     out = {open_length(list.open)};
@@ -499,9 +567,7 @@ bool Executor::open_list_call(const OpInfo& op, const std::vector<Sym>& args,
     Sym c = content();
     out = {open_element(c, args[1], list.element)};
     if (!list.is_open())  // the stack is no part of the list: the elements themselves are
-      for (const Sym& item : list.items)
-        if (item.is(K::Tensor) && out[0].is(K::Tensor))
-          entangle(*item.tensor->storage, *out[0].tensor->storage);
+      for (const Sym& item : list.items) hold(out[0], item);
   } else if (name == "_set_item") {
     std::vector<Sym> all = list.items;
     all.push_back(args[2]);
@@ -531,7 +597,10 @@ bool Executor::open_list_call(const OpInfo& op, const std::vector<Sym>& args,
     }
     if (name == "add") {
       out = {made(c)};
+      for (const Sym& e : added) hold(c, e);
+      if (more.is_open()) hold(c, more.open);
     } else {
+      if (more.is_open()) added.push_back(more.open);
       set_open(list, c, added);
       out = {args[0]};
     }
@@ -539,7 +608,10 @@ bool Executor::open_list_call(const OpInfo& op, const std::vector<Sym>& args,
     const Sym index = args.size() > 1 ? args[1] : last;
     const std::vector<Sym> all = list.items;
     Sym c = content();
-    if (name == "pop") out = {open_element(c, index, list.element)};
+    if (name == "pop") {
+      out = {open_element(c, index, list.element)};
+      for (const Sym& item : all) hold(out[0], item);
+    }
     store(open_erase(c, index), all, all.size() - 1);
   } else if (name == "clear") {
     change(list);
@@ -594,7 +666,7 @@ Sym Executor::open_output(const Sym& list, const std::string& name) {
   const Sym& content = list.list->open;
   if (content.is(K::Tuple))
     throw Failure(ExitCode::Unsupported, "OE4043",
-                  "output " + name + " is a list of tuples whose length depends on the input",
+                  "output " + name + " is a list of tuples, lists or objects whose length depends on the input",
                   "return one list for each field");
   const bool tensors = list.list->element->kind() == c10::TypeKind::TensorType;
   return content.is(K::Tensor) && tensors ? sequence_from(content) : content;
@@ -610,8 +682,16 @@ c10::IValue Executor::open_ivalue(const Sym& content, const c10::TypePtr& type, 
       [&](const Sym& s, const c10::TypePtr& t, int64_t i) -> c10::IValue {
     if (s.is(K::Tuple)) {
       std::vector<c10::IValue> items;
+      const auto types = column_types(t, s.tuple->size());
       for (size_t k = 0; k < s.tuple->size(); ++k)
-        items.push_back(at((*s.tuple)[k], t->containedTypes().at(k), i));
+        items.push_back(at((*s.tuple)[k], types.at(k), i));
+      if (t->kind() == c10::TypeKind::ListType) {
+        c10::impl::GenericList inner(t->containedType(0));
+        for (c10::IValue& v : items) inner.push_back(std::move(v));
+        return inner;
+      }
+      if (t->kind() != c10::TypeKind::TupleType)
+        refuse("OE4038", "a list of objects whose length depends on the input is used as a whole");
       return c10::ivalue::Tuple::create(std::move(items));
     }
     const at::Tensor e = to_ivalue(s, w).toTensor().select(0, i);
@@ -684,7 +764,7 @@ Sym Executor::open_split(const OpInfo& op, const std::vector<Sym>& args) {
     }
     l.list->open = sequence(recorded, std::move(c), std::move(element));
   }
-  entangle(*storage_of(l.list->open), *args[0].tensor->storage);
+  share(*storage_of(l.list->open), *args[0].tensor->storage);
   return l;
 }
 

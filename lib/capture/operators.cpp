@@ -149,6 +149,7 @@ const std::unordered_map<std::string, AxisRule>& rules() {
     add(AxisRule::IndexSelect, {"index_select"});
     add(AxisRule::Gather, {"gather"});
     add(AxisRule::Recurrent, {"lstm", "gru", "rnn_tanh", "rnn_relu"});
+    add(AxisRule::Cell, {"lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell"});
     add(AxisRule::Resize,
         {"upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "upsample_linear1d",
          "upsample_bilinear2d", "upsample_bicubic2d", "upsample_trilinear3d",

@@ -33,6 +33,7 @@ enum class AxisRule {
   IndexSelect,
   Gather,     // the index's axes
   Recurrent,  // lstm, gru, rnn
+  Cell,       // one step of these: the state keeps its size
   Resize,     // upsample_*, interpolate
   AdaptivePool,
   Patches,  // im2col, col2im
@@ -40,7 +41,7 @@ enum class AxisRule {
   Pad,
   PixelShuffle,
   Repeat,
-  Along,         // the first argument's axes, but the one of argument `dim` has a size of its own
+  Along,  // the first argument's axes, but the one of argument `dim` has a size of its own
   Einsum,
   DataSized,  // nonzero, masked_select, unique, ...: sizes born from data
 };

@@ -82,6 +82,13 @@ struct Cell : std::enable_shared_from_this<Cell> {
   virtual ~Cell() = default;
   virtual std::shared_ptr<Cell> copy() const = 0;
   virtual void restore(const Cell& saved) = 0;
+  // What a cell may be is no content: taking a change back does not take it back.
+  template <typename T>
+  static void restore_content(T& cell, const Cell& saved) {
+    auto known = std::move(cell.entangled);
+    cell = static_cast<const T&>(saved);
+    cell.entangled = std::move(known);
+  }
 };
 
 struct Alternative;
@@ -94,7 +101,7 @@ struct StorageCell : Cell {
   std::vector<std::weak_ptr<StorageCell>> dependents;
 
   std::shared_ptr<Cell> copy() const override { return std::make_shared<StorageCell>(*this); }
-  void restore(const Cell& s) override { *this = static_cast<const StorageCell&>(s); }
+  void restore(const Cell& s) override { restore_content(*this, s); }
 };
 
 struct TensorHandle;
@@ -115,7 +122,7 @@ struct TensorHandle : Cell {
   uint64_t cached_version = 0;
 
   std::shared_ptr<Cell> copy() const override { return std::make_shared<TensorHandle>(*this); }
-  void restore(const Cell& s) override { *this = static_cast<const TensorHandle&>(s); }
+  void restore(const Cell& s) override { restore_content(*this, s); }
 };
 
 struct ListCell;
@@ -200,15 +207,20 @@ struct ListCell : Cell {
   bool is_open() const { return !open.is(Sym::Kind::Uninitialized); }
 
   std::shared_ptr<Cell> copy() const override { return std::make_shared<ListCell>(*this); }
-  void restore(const Cell& s) override { *this = static_cast<const ListCell&>(s); }
+  void restore(const Cell& s) override { restore_content(*this, s); }
 };
 
 struct DictCell : Cell {
-  std::vector<std::pair<Sym, Sym>> items;  // insertion order; keys are constants
+  // Keys are constants, in the order in which they were set. A Maybe (where the type is not
+  // Optional) is an entry that is there or not, by what the input says.
+  std::vector<std::pair<Sym, Sym>> items;
   c10::TypePtr key, value;
+  bool unordered = false;  // the order depends on the input too
+
+  bool may_lack_entries() const { return value->kind() != c10::TypeKind::OptionalType; }
 
   std::shared_ptr<Cell> copy() const override { return std::make_shared<DictCell>(*this); }
-  void restore(const Cell& s) override { *this = static_cast<const DictCell&>(s); }
+  void restore(const Cell& s) override { restore_content(*this, s); }
 };
 
 struct ObjectCell : Cell {
@@ -218,7 +230,7 @@ struct ObjectCell : Cell {
   std::map<std::string, Sym> attributes;
 
   std::shared_ptr<Cell> copy() const override { return std::make_shared<ObjectCell>(*this); }
-  void restore(const Cell& s) override { *this = static_cast<const ObjectCell&>(s); }
+  void restore(const Cell& s) override { restore_content(*this, s); }
 };
 
 inline Sym Sym::of(int64_t v) {

@@ -93,6 +93,11 @@ void Executor::restride(TensorValue& v, const TensorValue& like) {
 
 void Executor::entangle(Cell& a, Cell& b) {
   if (&a == &b) return;
+  for (Cell* c : {&a, &b})
+    std::erase_if(c->entangled, [](const std::weak_ptr<Cell>& w) { return w.expired(); });
+  const Cell& fewer = a.entangled.size() < b.entangled.size() ? a : b;
+  for (const auto& known : fewer.entangled)
+    if (known.lock().get() == (&fewer == &a ? &b : &a)) return;
   a.entangled.push_back(b.weak_from_this());
   b.entangled.push_back(a.weak_from_this());
 }

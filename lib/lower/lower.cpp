@@ -127,10 +127,9 @@ void Driver::list_construct(const program::Node& n) {
     items.push_back(state_.lookup(a.value()));
   }
   const ir::Type type = to_onnx_type(n.outputs[0]->type);
-  Value made = items.empty()
-                   ? emit_.node("SequenceEmpty", {},
-                                {{"dtype", static_cast<int64_t>(type.element->dtype)}})
-                   : emit_.node("SequenceConstruct", items);
+  Value made = items.empty() ? emit_.node("SequenceEmpty", {},
+                                          {{"dtype", static_cast<int64_t>(type.element->dtype)}})
+                             : emit_.node("SequenceConstruct", items);
   made->type = type;
   state_.values[n.outputs[0]] = made;
 }

@@ -68,9 +68,8 @@ std::string Rope::flatten() const {
   size_t done = 0;
   for (const Splice& s : splices_) {
     out.append(small_, done, s.at - done);
-    s.data->stream([&](const void* data, size_t size) {
-      out.append(static_cast<const char*>(data), size);
-    });
+    s.data->stream(
+        [&](const void* data, size_t size) { out.append(static_cast<const char*>(data), size); });
     done = s.at;
   }
   out.append(small_, done, std::string::npos);

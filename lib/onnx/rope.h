@@ -16,7 +16,7 @@ namespace oe::onnx {
 class Rope {
  public:
   struct Splice {
-    size_t at;         // position in small(): the view's bytes come before small()[at]
+    size_t at;           // position in small(): the view's bytes come before small()[at]
     const Tensor* data;  // owned by the model that is written
   };
 

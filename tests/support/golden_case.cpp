@@ -226,11 +226,11 @@ void check_dims(const ir::Model& m, const Run& run) {
     const auto known = d.kind == Dim::Kind::Symbol ? sizes.find(d.symbol) : sizes.end();
     const int64_t stated = d.is_number() ? d.number : known != sizes.end() ? known->second : size;
     if (stated == size) return;
-    throw std::runtime_error("axis " + std::to_string(axis) + " of '" + v.name + "' is " +
-                             std::to_string(size) + ", the file says " +
-                             (d.is_number() ? std::to_string(d.number)
-                                            : d.symbol + " = " + std::to_string(stated)) +
-                             " (" + run.what + ")");
+    throw std::runtime_error(
+        "axis " + std::to_string(axis) + " of '" + v.name + "' is " + std::to_string(size) +
+        ", the file says " +
+        (d.is_number() ? std::to_string(d.number) : d.symbol + " = " + std::to_string(stated)) +
+        " (" + run.what + ")");
   });
 }
 

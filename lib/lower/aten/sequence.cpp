@@ -1,5 +1,5 @@
-// Lists of tensors whose length is not known at export: ONNX sequences. Capture records every change
-// of a list as the operator that gives the changed list (see lib/capture/open_lists.cpp).
+// Lists of tensors whose length is not known at export: ONNX sequences. Capture records every
+// change of a list as the operator that gives the changed list (see lib/capture/open_lists.cpp).
 // https://onnx.ai/onnx/operators/onnx__SequenceInsert.html
 #include "lib/lower/aten/shape_build.h"
 
@@ -13,10 +13,10 @@ Value length(Emit& g, Value list) { return g.node("SequenceLength", {list}); }
 // A position in [0, length] as lists count them: from the end when negative, then clamped.
 Value clamped(Emit& g, Value list, const Int& index) {
   const Int n = from_value(length(g, list));
-  const Int at = index.known ? *index.known < 0 ? add(g, n, index) : index
-                             : from_value(g.node("Where", {g.node("Less", {index.computed, g.i64(0)}),
-                                                           g.to_value(add(g, n, index)),
-                                                           index.computed}));
+  const Int at = index.known
+                     ? *index.known < 0 ? add(g, n, index) : index
+                     : from_value(g.node("Where", {g.node("Less", {index.computed, g.i64(0)}),
+                                                   g.to_value(add(g, n, index)), index.computed}));
   return g.to_value(min(g, max(g, at, known(0)), n));
 }
 
@@ -32,8 +32,7 @@ Value collected(Emit& g, Value count, const ir::Type& type,
     return Values{in[1], out};
   });
   body->outputs[1]->type = type;
-  Value empty = g.node("SequenceEmpty", {},
-                       {{"dtype", static_cast<int64_t>(type.element->dtype)}});
+  Value empty = g.node("SequenceEmpty", {}, {{"dtype", static_cast<int64_t>(type.element->dtype)}});
   Value out = g.node("Loop", {count, nullptr, empty}, {{"body", body}});
   out->type = type;
   return out;
@@ -60,7 +59,8 @@ Value sliced(Emit& g, Value list, std::optional<Int> start, std::optional<Int> e
   }
   Value from = start ? clamped(g, list, *start) : g.i64(0);
   Value to = end ? clamped(g, list, *end) : length(g, list);
-  const Int count = max(g, known(0), ceil_div(g, from_value(g.node("Sub", {to, from})), known(step)));
+  const Int count =
+      max(g, known(0), ceil_div(g, from_value(g.node("Sub", {to, from})), known(step)));
   return collected(g, g.to_value(count), list->type, [&](Value i) {
     return element_at(g, list, g.node("Add", {from, g.node("Mul", {i, g.i64(step)})}));
   });
@@ -86,7 +86,9 @@ constexpr Lowering table[] = {
     op("aten::__getitem__.t(t[] list, int idx) -> t",
        [](Emit& g, Value list, Int at) { return element_at(g, list, g.to_value(at)); }),
     op("aten::append.t(t[] self, t el) -> t[]",
-       [](Emit& g, Value list, Value x) { return g.node("SequenceInsert", {list, x}); }),
+       [](Emit& g, Value list, Value x) {
+         return g.node("SequenceInsert", {list, x});
+       }),
     op("aten::insert.t(t[] self, int idx, t el) -> ()",
        [](Emit& g, Value list, Int at, Value x) {
          return g.node("SequenceInsert", {list, x, clamped(g, list, at)});
@@ -100,8 +102,7 @@ constexpr Lowering table[] = {
        [](Emit& g, Value list, std::optional<Int> start, std::optional<Int> end, int64_t step) {
          return sliced(g, list, start, end, step);
        }),
-    op("aten::add.t(t[] a, t[] b) -> t[]",
-       [](Emit& g, Value a, Value b) { return both(g, a, b); }),
+    op("aten::add.t(t[] a, t[] b) -> t[]", [](Emit& g, Value a, Value b) { return both(g, a, b); }),
 };
 
 }  // namespace
