@@ -288,9 +288,9 @@ void loop(Rewriter& r, ir::Node& n) {
   r.keep();
 }
 
-// Before 11 the branches of an If have one shape, for shape inference and for ONNX Runtime's buffers.
-// Where they do not, each branch's result goes through a Reshape whose target inference cannot tell:
-// the shape it has anyway, and zero times the condition.
+// Before 11 the branches of an If have one shape, for shape inference and for ONNX Runtime's
+// buffers. Where they do not, each branch's result goes through a Reshape whose target inference
+// cannot tell: the shape it has anyway, and zero times the condition.
 void hide_shapes(Rewriter& r, ir::Node& n) {
   const auto* a = n.attributes.get<std::shared_ptr<ir::Graph>>("then_branch");
   const auto* b = n.attributes.get<std::shared_ptr<ir::Graph>>("else_branch");
@@ -305,8 +305,8 @@ void hide_shapes(Rewriter& r, ir::Node& n) {
       throw NotExpressible{"needs opset 11 or later for branches of different ranks"};
     if (x && y && std::equal(x->begin(), x->end(), y->begin(), y->end(), told)) continue;
     if (!nothing)
-      nothing = r.op("Mul", {r.cast(n.input(0), DType::Int64), r.i64(0)}, {},
-                     r.ranked(DType::Int64, 0));
+      nothing =
+          r.op("Mul", {r.cast(n.input(0), DType::Int64), r.i64(0)}, {}, r.ranked(DType::Int64, 0));
     for (const auto& graph : {*a, *b}) {
       ir::Model& m = r.model();
       Value v = graph->outputs[i];

@@ -23,7 +23,7 @@ std::shared_ptr<StorageCell> self(StorageCell& s) {
 
 // Everything that may be the same memory as `s`, itself in front. `stop`: not looked behind.
 std::vector<std::shared_ptr<Cell>> reachable(const std::shared_ptr<StorageCell>& s,
-                                                    const Cell* stop = nullptr) {
+                                             const Cell* stop = nullptr) {
   std::vector<std::shared_ptr<Cell>> out = {s};
   auto add = [&](const std::shared_ptr<Cell>& c) {
     if (c && std::find(out.begin(), out.end(), c) == out.end()) out.push_back(c);
@@ -248,8 +248,7 @@ void Joiner::relate(const Sym& m, size_t k, const TensorHandle& h,
     return ex.may_be(m, *guard, true, *place);
   }
   for (const auto& e : h.storage->entangled)
-    if (auto other = e.lock(); other && other->serial < scope_start)
-      Executor::share(mine, *other);
+    if (auto other = e.lock(); other && other->serial < scope_start) Executor::share(mine, *other);
   for (const auto& a : h.storage->alternatives) {
     auto place = exported_place(k, h, a->handle.get());
     if (!place) {

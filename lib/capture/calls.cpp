@@ -497,6 +497,16 @@ std::vector<Sym> Executor::call_operator(const OpInfo& op, const std::vector<Sym
     if (op.name == "aten::size" || op.base == "prim::shape") return {sizes_of(args[0])};
     if (op.name == "aten::len.Tensor") return {size_of(args[0], 0)};
     if (op.name == "aten::numel" && args.size() == 1) return {numel_of(args[0])};
+    if (op.base == "aten::stride" && axes_taint(*read(args[0].tensor)) != Taint::Constant) {
+      std::vector<Sym> strides = strides_of(args[0]);
+      if (op.name == "aten::stride") return {make_list(std::move(strides), c10::IntType::get())};
+      const auto rank = static_cast<int64_t>(strides.size());
+      const int64_t axis = known_int(args[1], "the axis of stride()");
+      if (axis >= -rank && axis < rank)
+        return {strides[static_cast<size_t>(axis < 0 ? axis + rank : axis)]};
+    }
+    if (op.base == "aten::is_contiguous")
+      if (auto known = contiguity_of(args[0])) return {*known};
     // A number that became a tensor and a number again is that number (traced sizes).
     TensorValuePtr t = read(args[0].tensor);
     if (t->number && ((t->number->is(K::Int) &&

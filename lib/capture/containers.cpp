@@ -299,9 +299,8 @@ bool Executor::dict_call(const OpInfo& op, const std::vector<Sym>& args, std::ve
         put(k, v);
       } else {
         const Sym both = either(*theirs.flag, theirs.value, mine.value);
-        put(k, mine.flag
-                   ? Sym::maybe(apply1("aten::__or__.bool", {*theirs.flag, *mine.flag}), both)
-                   : both);
+        put(k, mine.flag ? Sym::maybe(apply1("aten::__or__.bool", {*theirs.flag, *mine.flag}), both)
+                         : both);
       }
     }
     dict.unordered = dict.unordered || more.unordered;

@@ -177,6 +177,9 @@ class Executor {
   void check_write(const Cell& c);
   void restride(TensorValue& v, const TensorValue& like);
   Sym as_strided(const OpInfo& op, const std::vector<Sym>& args);
+  // Of a tensor with dynamic axes, as products of its sizes.
+  std::vector<Sym> strides_of(const Sym& tensor);
+  std::optional<Sym> contiguity_of(const Sym& tensor);
 
   // --- write_back.cpp
   TensorValuePtr write_back(const TensorHandle& h, const TensorValuePtr& parent,

@@ -67,7 +67,8 @@ TensorValuePtr Executor::conform(const Sym& v, const TensorValuePtr& target) {
     if (const std::string why = refusal(a, b); !why.empty()) world_failed(w, why);
     same = same && a == b;
   }
-  // A twin's result has the target's sizes or is refused, but for what it did not see of the target.
+  // A twin's result has the target's sizes or is refused, but for what it did not see of the
+  // target.
   for (size_t i = 0; same && i < now->axes.size(); ++i)
     same = !now->axes[i].is_static() || target->axes[i].is_static();
   if (!same) {

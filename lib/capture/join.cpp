@@ -131,12 +131,8 @@ bool Joiner::same_keys(Executor& ex, Frozen& a, Frozen& b) {
   for (const Sym& key : keys) {
     const size_t i = place(a, key), k = place(b, key);
     const bool both = i < a.keys.size() && k < b.keys.size();
-    x.push_back(both                ? a.items[i]
-                : i < a.keys.size() ? as_maybe(a.items[i])
-                                    : as_maybe(absent));
-    y.push_back(both                ? b.items[k]
-                : k < b.keys.size() ? as_maybe(b.items[k])
-                                    : as_maybe(absent));
+    x.push_back(both ? a.items[i] : i < a.keys.size() ? as_maybe(a.items[i]) : as_maybe(absent));
+    y.push_back(both ? b.items[k] : k < b.keys.size() ? as_maybe(b.items[k]) : as_maybe(absent));
   }
   a.keys = b.keys = std::move(keys);
   a.items = std::move(x);
@@ -672,7 +668,8 @@ bool Slot::widen(Executor& ex, const Frozen& end) {
   auto restructured = [&] {
     if (same_structure(ex, init, end)) return false;
     if (init.sym.is(K::List) && end.sym.is(K::List) && widen_list(ex, end)) return true;
-    if (Frozen after = end; init.sym.is(K::Dict) && end.sym.is(K::Dict) && Joiner::same_keys(ex, init, after)) {
+    if (Frozen after = end;
+        init.sym.is(K::Dict) && end.sym.is(K::Dict) && Joiner::same_keys(ex, init, after)) {
       kind = Kind::Items;
       items.assign(init.items.size(), Slot{});
       for (size_t i = 0; i < items.size(); ++i) {

@@ -41,8 +41,8 @@ std::vector<std::shared_ptr<Cell>> near(Cell& c);
 Cell* cell_of(const Sym& s);
 // The same, or the memory of a tensor or a sequence.
 Cell* memory_of(const Sym& s);
-// The type of a list of known length, or of an object, that can be an element of an open list column
-// by column; null for other values.
+// The type of a list of known length, or of an object, that can be an element of an open list
+// column by column; null for other values.
 c10::TypePtr columns_of(const Sym& s);
 // Of an open list's content: the memory of its first column, which stands for its elements.
 Cell* first_memory(const Sym& content);
@@ -161,8 +161,7 @@ struct Slot {
   void relate(Sym now);
   program::Arg unset_arg(Executor& ex) const;
   std::vector<const Frozen*> nth(const std::vector<const Frozen*>& finals, size_t i) const;
-  std::vector<const Frozen*> in_form_of_loop(Executor& ex,
-                                             const std::vector<const Frozen*>& found,
+  std::vector<const Frozen*> in_form_of_loop(Executor& ex, const std::vector<const Frozen*>& found,
                                              std::vector<Frozen>& made) const;
 };
 

@@ -666,7 +666,8 @@ Sym Executor::open_output(const Sym& list, const std::string& name) {
   const Sym& content = list.list->open;
   if (content.is(K::Tuple))
     throw Failure(ExitCode::Unsupported, "OE4043",
-                  "output " + name + " is a list of tuples, lists or objects whose length depends on the input",
+                  "output " + name +
+                      " is a list of tuples, lists or objects whose length depends on the input",
                   "return one list for each field");
   const bool tensors = list.list->element->kind() == c10::TypeKind::TensorType;
   return content.is(K::Tensor) && tensors ? sequence_from(content) : content;
@@ -804,7 +805,8 @@ std::optional<std::vector<Sym>> Executor::call_on_open(const OpInfo& op,
                                       : std::numeric_limits<double>::infinity())});
       t = apply1(max ? "aten::max" : "aten::min", {counted});
       if (!ints) {
-        const Sym first = apply1("aten::select.int", {content, Sym::of(int64_t{0}), Sym::of(int64_t{0})});
+        const Sym first =
+            apply1("aten::select.int", {content, Sym::of(int64_t{0}), Sym::of(int64_t{0})});
         t = apply1("aten::where.self", {apply1("aten::isnan", {first}), first, t});
       }
     }

@@ -3,6 +3,7 @@
 #include <ATen/ops/empty_strided.h>
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "lib/capture/executor.h"
@@ -209,6 +210,61 @@ void Executor::alias_outputs(const OpInfo& op, const std::vector<Sym>& args,
 }
 
 // as_strided looks at the memory under a tensor, not at the tensor: it is a view of the base.
+namespace {
+
+// The world that says most about strides: axes of size 1 have any.
+size_t telling_world(const TensorValue& t, size_t worlds,
+                     const std::function<bool(size_t)>& active) {
+  size_t best = worlds;
+  int64_t most = -1;
+  for (size_t w = 0; w < worlds; ++w) {
+    if (!active(w) || !t.c.has(w)) continue;
+    const at::IntArrayRef sizes = t.c.at(w).toTensor().sizes();
+    const int64_t least = sizes.empty() ? 1 : *std::min_element(sizes.begin(), sizes.end());
+    if (least > most) {
+      most = least;
+      best = w;
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+std::vector<Sym> Executor::strides_of(const Sym& tensor) {
+  const TensorValuePtr t = read(tensor.tensor);
+  const size_t telling = telling_world(*t, worlds_, [&](size_t w) { return active(w); });
+  const std::vector<int64_t> order = memory_order(t->c.at(telling).toTensor());
+  bool dense = t->ranked;
+  for (size_t w = 0; w < worlds_; ++w)
+    if (active(w) && t->c.has(w))
+      dense = dense && t->c.at(w).toTensor().permute(order).is_contiguous();
+  if (!dense)
+    refuse("OE4029", "the strides of a tensor that does not fill its memory in one piece",
+           "make the tensor contiguous() first");
+  std::vector<Sym> strides(order.size());
+  Sym inner = Sym::of(int64_t{1});
+  for (size_t k = order.size(); k-- > 0;) {
+    strides[static_cast<size_t>(order[k])] = inner;
+    if (k > 0) inner = apply1("aten::mul.int", {inner, size_of(tensor, order[k])});
+  }
+  return strides;
+}
+
+// Nothing where all worlds agree.
+std::optional<Sym> Executor::contiguity_of(const Sym& tensor) {
+  const TensorValuePtr t = read(tensor.tensor);
+  bool yes = false, no = false;
+  for (size_t w = 0; w < worlds_; ++w)
+    if (active(w) && t->c.has(w)) (t->c.at(w).toTensor().is_contiguous() ? yes : no) = true;
+  if (yes != no || concrete_ >= 0) return std::nullopt;
+  const size_t telling = telling_world(*t, worlds_, [&](size_t w) { return active(w); });
+  const bool contiguous = t->c.at(telling).toTensor().is_contiguous();
+  assume(std::string("the tensor is taken to be ") + (contiguous ? "" : "not ") +
+         "contiguous, as it is at larger sizes");
+  return Sym::of(contiguous);
+}
+
 Sym Executor::as_strided(const OpInfo& op, const std::vector<Sym>& args) {
   auto root = args[0].tensor;
   bool fixed = true;  // the steps do the same in every run
