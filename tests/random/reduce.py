@@ -1,6 +1,6 @@
 """Makes a failing golden `-- python` case smaller while it fails in the same way.
 
-    reduce.py FILE.test [--case NAME] [--golden build/release/golden_tests] [--match TEXT]
+    reduce.py FILE.test [--case NAME] [--golden build/release/golden_tests]
 
 Candidates of one round (a statement left out, a block in place of its statement, an expression in place of a larger
 one, a run left out) are written to one file and run together; the smallest that still fails that way is the next case.
