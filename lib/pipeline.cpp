@@ -161,6 +161,21 @@ verify::Request verification_request(const Options& o, const capture::Captured& 
   return r;
 }
 
+std::vector<verify::OrtValue> to_ort(std::vector<torch_io::HostValue> values) {
+  std::vector<verify::OrtValue> out;
+  for (torch_io::HostValue& v : values) {
+    verify::OrtValue value;
+    if (v.sequence) {
+      value.kind = verify::OrtValue::Kind::Sequence;
+      value.sequence = std::move(v.tensors);
+    } else {
+      value.tensor = std::move(v.tensors[0]);
+    }
+    out.push_back(std::move(value));
+  }
+  return out;
+}
+
 void verify_written(const Options& o, const std::filesystem::path& model, verify::Ort& ort,
                     const capture::Captured& c, torch_io::ExampleInputs e, ir::Model& m,
                     torch_io::Reference& reference, Outcome& out, Diagnostics& d) {
@@ -176,19 +191,9 @@ void verify_written(const Options& o, const std::filesystem::path& model, verify
   r.inputs = [&](const Draw& draw) { return torch_io::drawn_inputs(e, draw, form); };
   r.reference = [&](const Draw& draw) {
     torch_io::HostRun run = reference.run(e, draw, form);
-    verify::ReferenceRun result{std::move(run.inputs), {}};
-    for (torch_io::HostValue& v : run.outputs) {
-      verify::OrtValue value;
-      if (v.sequence) {
-        value.kind = verify::OrtValue::Kind::Sequence;
-        value.sequence = std::move(v.tensors);
-      } else {
-        value.tensor = std::move(v.tensors[0]);
-      }
-      result.outputs.push_back(std::move(value));
-    }
-    return result;
+    return verify::ReferenceRun{std::move(run.inputs), to_ort(std::move(run.outputs))};
   };
+  r.exact = [&] { return to_ort(reference.last_in_double(form)); };
   verify::Probe probe;
   std::string unmeasured;
   if (verify::instrument(m, probe)) {

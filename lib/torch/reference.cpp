@@ -212,6 +212,8 @@ HostRun Reference::run(const ExampleInputs& e, const Draw& draw, const Form& for
     std::vector<c10::IValue> arguments = drawn_arguments(inputs, draw);
     HostRun r;
     r.inputs = host_leaves(inputs, arguments, form);
+    last_.clear();
+    for (const c10::IValue& v : arguments) last_.push_back(v.deepcopy());
     r.outputs = call(std::move(arguments), form);
     return r;
   };
@@ -226,6 +228,49 @@ HostRun Reference::run(const ExampleInputs& e, const Draw& draw, const Form& for
     ExampleInputs steady = e;
     for (InputLeaf& l : steady.leaves) l.fixed = l.fixed || is_number(l.value);
     return attempt(steady);
+  }
+}
+
+namespace {
+
+c10::IValue in_double(const c10::IValue& v) {
+  if (v.isTensor())
+    return v.toTensor().is_floating_point() ? v.toTensor().to(at::kDouble) : v.toTensor();
+  if (v.isTuple()) {
+    std::vector<c10::IValue> items;
+    for (const c10::IValue& e : v.toTupleRef().elements()) items.push_back(in_double(e));
+    const auto type = v.type()->expect<c10::TupleType>();
+    return type->schema() ? c10::ivalue::Tuple::createNamed(std::move(items), type)
+                          : c10::ivalue::Tuple::create(std::move(items));
+  }
+  if (v.isList()) {
+    c10::impl::GenericList list(v.toList().elementType());
+    for (const c10::IValue& e : v.toListRef()) list.push_back(in_double(e));
+    return list;
+  }
+  if (v.isGenericDict()) {
+    const auto dict = v.toGenericDict();
+    c10::impl::GenericDict out(dict.keyType(), dict.valueType());
+    for (const auto& e : dict) out.insert(e.key(), in_double(e.value()));
+    return out;
+  }
+  return v;
+}
+
+}  // namespace
+
+std::vector<HostValue> Reference::last_in_double(const Form& form) {
+  const c10::AutoGradMode no_grad(false);
+  snapshot_->restore();
+  try {
+    torch::jit::Module copy = module_.module.deepcopy();
+    copy.to(at::kDouble);
+    std::vector<c10::IValue> arguments;
+    for (const c10::IValue& v : last_) arguments.push_back(in_double(v));
+    const c10::IValue result = copy.get_method(module_.method)(std::move(arguments));
+    return flatten(result, form, copy);
+  } catch (const std::exception& e) {
+    throw std::runtime_error(message_of(e));
   }
 }
 

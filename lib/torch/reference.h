@@ -41,12 +41,17 @@ class Reference {
   // Runs the method. Numbers vary with the seed where LibTorch accepts that. Throws
   // std::runtime_error with LibTorch's message when it refuses the inputs.
   HostRun run(const ExampleInputs& e, const Draw& draw, const Form& form);
+  // The outputs of the last run, computed in float64 by a copy of the module: what rounding in the
+  // element types of the model is measured by. Throws std::runtime_error where the model itself
+  // asks for other types.
+  std::vector<HostValue> last_in_double(const Form& form);
 
  private:
   struct Snapshot;
   std::vector<HostValue> call(std::vector<c10::IValue> arguments, const Form& form);
   const Loaded& module_;
   std::unique_ptr<Snapshot> snapshot_;
+  std::vector<c10::IValue> last_;  // arguments
 };
 
 // The leaves of a run that is not made, as Reference::run gives them.

@@ -137,6 +137,32 @@ Tolerance default_tolerance(DType t) {
   }
 }
 
+bool as_exact_as(const Tensor& actual, const Tensor& expected, const Tensor& exact) {
+  if (!is_float(actual.dtype()) || actual.dtype() != expected.dtype() ||
+      exact.dtype() != DType::Double || actual.dims() != expected.dims() ||
+      actual.dims() != exact.dims())
+    return false;
+  const Tolerance t = default_tolerance(actual.dtype());
+  const std::vector<double> a = actual.as_double(), e = expected.as_double(),
+                            z = exact.as_double();
+  double own = 0, scale = 0;
+  for (size_t i = 0; i < z.size(); ++i) {
+    if (!std::isfinite(e[i]) || !std::isfinite(z[i])) continue;
+    own = std::max(own, std::abs(e[i] - z[i]));
+    scale = std::max(scale, std::abs(z[i]));
+  }
+  constexpr double kRounding = 10;
+  if (own > kRounding * (t.atol + t.rtol * scale)) return false;
+  for (size_t i = 0; i < z.size(); ++i) {
+    if (std::isfinite(a[i]) && std::isfinite(e[i]) && std::isfinite(z[i])) {
+      if (std::abs(a[i] - z[i]) > 2 * own + t.atol + t.rtol * std::abs(z[i])) return false;
+    } else if (std::isnan(a[i]) ? !std::isnan(e[i]) : a[i] != e[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
 Comparison compare(const Tensor& actual, const Tensor& expected, Tolerance t) {
   Tally tally;
   if (actual.dtype() != expected.dtype()) {

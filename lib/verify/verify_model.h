@@ -45,6 +45,8 @@ struct Request {
   bool assumes = false;
   // Runs the original. Throws std::runtime_error when it refuses these inputs.
   std::function<ReferenceRun(const Draw&)> reference;
+  // The outputs of its last run, in float64. Throws std::runtime_error when it cannot be so run.
+  std::function<std::vector<OrtValue>()> exact;
   // The inputs alone, one a leaf, without running anything.
   std::function<std::vector<TensorPtr>(const Draw&)> inputs;
   // The model that says which branches and trips its inputs drive; null where it has none.
@@ -53,6 +55,7 @@ struct Request {
 
 struct Verification {
   size_t runs = 0, sizes = 0;
+  size_t judged = 0;  // outputs beyond the tolerance, but as near to float64 as LibTorch's own
   double max_abs = 0;
   std::string mismatch;           // the first one: output, size, seed, what differs; empty: none
   std::vector<std::string> gaps;  // what could not be tried, one line each

@@ -78,3 +78,23 @@ TEST_CASE("types, shapes, strings, bools, halves", "[verify]") {
   CHECK(compare(*half(0x0001), *half(0x0001)).ok);
   CHECK(compare(*f32({}), *f32({})).ok);
 }
+
+TEST_CASE("rounding as large as LibTorch's own is no difference", "[verify]") {
+  const auto floats = [](std::vector<float> v) {
+    const auto n = static_cast<int64_t>(v.size());
+    return Tensor::of<float>(DType::Float, {n}, v);
+  };
+  const auto exact = [](std::vector<double> v) {
+    const auto n = static_cast<int64_t>(v.size());
+    return Tensor::of<double>(DType::Double, {n}, v);
+  };
+  const auto z = exact({0.0125, 2.5, 1});
+  const auto expected = floats({0.0125f + 1.2e-5f, 2.5f, 1});
+  CHECK(verify::as_exact_as(*floats({0.0125f - 1.2e-5f, 2.5f, 1}), *expected, *z));
+  // As far off as LibTorch, but not where rounding is small.
+  CHECK_FALSE(verify::as_exact_as(*floats({0.0125f + 2e-4f, 2.5f, 1}), *expected, *z));
+  // LibTorch itself is far from float64: another branch, not rounding.
+  CHECK_FALSE(verify::as_exact_as(*floats({0.5f, 2.5f, 1}), *floats({0.4f, 2.5f, 1}), *z));
+  CHECK_FALSE(verify::as_exact_as(*floats({NAN, 2.5f, 1}), *expected, *z));
+  CHECK_FALSE(verify::as_exact_as(*floats({0.0125f, 2.5f}), *expected, *z));
+}
