@@ -8,8 +8,8 @@
 
 namespace oe::torch_io {
 
-// Threads, no autograd, no fusing executor; LibTorch's warnings go to standard error only with -v
-// (they speak of Python code the user may not have written).
+// Threads, no autograd, no fusing executor; LibTorch's warnings and what the model prints go to
+// standard error, and only with -v (they speak of Python code the user may not have written).
 void configure(const Options& o);
 
 // The message without LibTorch's stack trace and the interpreter's traceback.

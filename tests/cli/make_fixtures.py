@@ -40,6 +40,14 @@ class Count(nn.Module):
         return x
 
 
+class Talks(nn.Module):
+    """Prints while it runs."""
+
+    def forward(self, x):
+        print("the sum is", x.sum())
+        return x * 2
+
+
 class Choice(nn.Module):
     """A branch that no size drives: a number of the caller's and a sign decide."""
 
@@ -214,6 +222,7 @@ def main() -> None:
     save(torch.jit.script(Two().eval()), "two.pt")
     save(torch.jit.script(Count().eval()), "count.pt")
     save(torch.jit.script(Choice().eval()), "choice.pt")
+    save(torch.jit.script(Talks().eval()), "talks.pt")
     save(torch.jit.script(Unreached().eval()), "unreached.pt")
     save(torch.jit.script(Endless().eval()), "endless.pt")
     save(torch.jit.script(Busy().eval()), "busy.pt")
