@@ -324,12 +324,13 @@ bool known_outside(const TensorHandle& h, int first_value) {
 void Executor::tie_wandering(const std::vector<Slot*>& slots) {
   std::vector<std::pair<Slot*, const Frozen*>> all;
   for (Slot* s : slots) leaves(*s, nullptr, all);
-  for (size_t i = 0; i < all.size(); ++i)
-    for (size_t k = 0; k < i; ++k) {
-      const Slot &a = *all[i].first, &b = *all[k].first;
-      Cell *x = memory_of(a.self), *y = memory_of(b.self);
-      if (a.wanders && b.wanders && x && y) entangle(*x, *y);
-    }
+  std::vector<Cell*> wandering;
+  for (const auto& [s, unused] : all) {
+    Cell* mine = s->wanders ? memory_of(s->self) : nullptr;
+    if (!mine) continue;
+    for (Cell* other : wandering) entangle(*mine, *other);
+    wandering.push_back(mine);
+  }
 }
 
 bool Executor::note_ends(const std::vector<std::pair<Slot*, const Frozen*>>& slots,

@@ -325,6 +325,59 @@ bool Executor::dict_call(const OpInfo& op, const std::vector<Sym>& args, std::ve
   return true;
 }
 
+Sym Executor::tolist(const std::vector<Sym>& args, JitNode* n) {
+  const TensorValuePtr t = read(args[0].tensor);
+  if (!t->ranked) refuse("OE4015", "a tensor whose rank varies is taken as a list");
+  for (size_t w = 0; w < worlds_; ++w) {
+    if (!active(w) || !t->c.has(w)) continue;
+    try {
+      torch::jit::Stack stack;
+      for (const Sym& a : args) stack.push_back(to_ivalue(a, w));
+      n->getOperation()(stack);
+    } catch (const c10::Error& e) {
+      world_failed(w, e.what_without_backtrace());
+    }
+  }
+  auto row = [&](const Sym& s, int64_t dim, int64_t i) {
+    return apply1("aten::select.int", {s, Sym::of(dim), Sym::of(i)});
+  };
+  // A stack of what the rows along axis 0 become.
+  const std::function<Sym(const Sym&, const c10::TypePtr&)> columns =
+      [&](const Sym& s, const c10::TypePtr& type) -> Sym {
+    if (type->kind() != c10::TypeKind::ListType) {
+      const auto number = type->kind() == c10::TypeKind::IntType     ? c10::ScalarType::Long
+                          : type->kind() == c10::TypeKind::FloatType ? c10::ScalarType::Double
+                                                                     : c10::ScalarType::Bool;
+      return apply1("aten::to.dtype", {s, Sym::of(static_cast<int64_t>(number)), Sym::of(false),
+                                       Sym::of(true), Sym::none()});
+    }
+    const TensorValuePtr now = read(s.tensor);
+    const int64_t size = now->c.at(first_active()).toTensor().size(1);
+    if (!now->axes[1].is_static() || size == 0)
+      refuse("OE4038", "tolist() of a tensor with more than one axis of unknown size",
+             "take its rows in a loop, or work on the tensor itself");
+    std::vector<Sym> parts;
+    for (int64_t i = 0; i < size; ++i)
+      parts.push_back(columns(row(s, 1, i), type->containedType(0)));
+    return Sym::of_tuple(std::move(parts), type);
+  };
+  const std::function<Sym(const Sym&, const c10::TypePtr&)> list =
+      [&](const Sym& s, const c10::TypePtr& type) -> Sym {
+    if (type->kind() != c10::TypeKind::ListType) return number_in(s, type);
+    const TensorValuePtr now = read(s.tensor);
+    Sym l = make_list({}, type->containedType(0));
+    if (!now->axes[0].is_static() && concrete_ < 0) {
+      l.list->open = columns(s, type->containedType(0));
+      return l;
+    }
+    const size_t w = concrete_ >= 0 ? static_cast<size_t>(concrete_) : first_active();
+    for (int64_t i = 0; i < now->c.at(w).toTensor().size(0); ++i)
+      l.list->items.push_back(list(row(s, 0, i), type->containedType(0)));
+    return l;
+  };
+  return list(args[0], n->output()->type());
+}
+
 bool Executor::container_call(const OpInfo& op, const std::vector<Sym>& args, JitNode* n,
                               std::vector<Sym>& out) {
   const std::string& b = op.base;
@@ -371,60 +424,7 @@ bool Executor::container_call(const OpInfo& op, const std::vector<Sym>& args, Ji
     return true;
   }
   if (b == "prim::tolist") {
-    const TensorValuePtr t = read(args[0].tensor);
-    if (!t->ranked) refuse("OE4015", "a tensor whose rank varies is taken as a list");
-    for (size_t w = 0; w < worlds_; ++w) {
-      if (!active(w) || !t->c.has(w)) continue;
-      try {
-        torch::jit::Stack stack;
-        for (const Sym& a : args) stack.push_back(to_ivalue(a, w));
-        n->getOperation()(stack);
-      } catch (const c10::Error& e) {
-        world_failed(w, e.what_without_backtrace());
-      }
-    }
-    auto row = [&](const Sym& s, int64_t dim, int64_t i) {
-      return apply1("aten::select.int", {s, Sym::of(dim), Sym::of(i)});
-    };
-    // A stack of what the rows along axis 0 become.
-    const std::function<Sym(const Sym&, const c10::TypePtr&)> columns =
-        [&](const Sym& s, const c10::TypePtr& type) -> Sym {
-      if (type->kind() != c10::TypeKind::ListType) {
-        const auto number = type->kind() == c10::TypeKind::IntType     ? c10::ScalarType::Long
-                            : type->kind() == c10::TypeKind::FloatType ? c10::ScalarType::Double
-                                                                       : c10::ScalarType::Bool;
-        return apply1("aten::to.dtype", {s, Sym::of(static_cast<int64_t>(number)), Sym::of(false),
-                                         Sym::of(true), Sym::none()});
-      }
-      const TensorValuePtr now = read(s.tensor);
-      const int64_t size = now->c.at(first_active()).toTensor().size(1);
-      if (!now->axes[1].is_static() || size == 0)
-        refuse("OE4038", "tolist() of a tensor with more than one axis of unknown size",
-               "take its rows in a loop, or work on the tensor itself");
-      std::vector<Sym> parts;
-      for (int64_t i = 0; i < size; ++i)
-        parts.push_back(columns(row(s, 1, i), type->containedType(0)));
-      return Sym::of_tuple(std::move(parts), type);
-    };
-    const std::function<Sym(const Sym&, const c10::TypePtr&)> list =
-        [&](const Sym& s, const c10::TypePtr& type) -> Sym {
-      if (type->kind() != c10::TypeKind::ListType)
-        return apply1(type->kind() == c10::TypeKind::IntType     ? "aten::Int.Tensor"
-                      : type->kind() == c10::TypeKind::FloatType ? "aten::Float.Tensor"
-                                                                 : "aten::Bool.Tensor",
-                      {s});
-      const TensorValuePtr now = read(s.tensor);
-      Sym l = make_list({}, type->containedType(0));
-      if (!now->axes[0].is_static() && concrete_ < 0) {
-        l.list->open = columns(s, type->containedType(0));
-        return l;
-      }
-      const size_t w = concrete_ >= 0 ? static_cast<size_t>(concrete_) : first_active();
-      for (int64_t i = 0; i < now->c.at(w).toTensor().size(0); ++i)
-        l.list->items.push_back(list(row(s, 0, i), type->containedType(0)));
-      return l;
-    };
-    out = {list(args[0], n->output()->type())};
+    out = {tolist(args, n)};
     return true;
   }
   if (b == "aten::dict" && (args.empty() || args[0].is(K::List))) {

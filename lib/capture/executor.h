@@ -206,6 +206,7 @@ class Executor {
   // True when the node was a container operation; its outputs are in `out`.
   bool container_call(const OpInfo& op, const std::vector<Sym>& args, JitNode* n,
                       std::vector<Sym>& out);
+  Sym tolist(const std::vector<Sym>& args, JitNode* n);
   bool list_call(const OpInfo& op, const std::vector<Sym>& args, std::vector<Sym>& out);
   bool dict_call(const OpInfo& op, const std::vector<Sym>& args, std::vector<Sym>& out);
   // What a condition is here, if that is known.
@@ -232,6 +233,8 @@ class Executor {
   Sym sequence_from(const Sym& stack);
   std::optional<Sym> open_content(const std::vector<Sym>& items);
   Sym open_length(const Sym& content);
+  // A 0-d tensor as the number that `type` says; itself where that is no number.
+  Sym number_in(const Sym& tensor, const c10::TypePtr& type);
   Sym open_element(const Sym& content, const Sym& index, const c10::TypePtr& type);
   Sym open_slice(const Sym& content, const Sym& start, const Sym& end, int64_t step = 1);
   Sym open_concat(Sym a, Sym b);

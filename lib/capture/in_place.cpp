@@ -30,10 +30,8 @@ std::string refusal(at::IntArrayRef from, at::IntArrayRef to) {
 // Axes that only happen to have one size in every world: where the source's is 1, it is repeated as
 // often as the target's says, which may be never.
 bool may_be_repeated(const TensorValue& source, const TensorValue& target) {
-  if (!source.ranked || !target.ranked || source.axes.size() != target.axes.size()) return false;
-  for (size_t i = 0; i < source.axes.size(); ++i)
-    if (source.axes[i].id != target.axes[i].id) return true;
-  return false;
+  return source.ranked && target.ranked && source.axes.size() == target.axes.size() &&
+         !same_axes(source, target);
 }
 
 }  // namespace

@@ -740,11 +740,8 @@ bool Slot::widen(Executor& ex, const Frozen& end) {
     check_kind();
     if (element) {
       TensorValue wider = ex.join_elements(*element, end.sym.sequence->element);
-      const bool changed = wider.ranked != element->ranked ||
-                           !std::equal(wider.axes.begin(), wider.axes.end(), element->axes.begin(),
-                                       element->axes.end(), [](const Axis& a, const Axis& b) {
-                                         return a.id == b.id && a.is_static() == b.is_static();
-                                       });
+      const bool changed =
+          wider.ranked != element->ranked || (wider.ranked && !same_axes(wider, *element));
       element = std::move(wider);
       return changed;
     }

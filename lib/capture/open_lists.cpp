@@ -314,6 +314,13 @@ Sym Executor::open_length(const Sym& content) {
   return s;
 }
 
+Sym Executor::number_in(const Sym& tensor, const c10::TypePtr& type) {
+  if (type->kind() == c10::TypeKind::IntType) return apply1("aten::Int.Tensor", {tensor});
+  if (type->kind() == c10::TypeKind::FloatType) return apply1("aten::Float.Tensor", {tensor});
+  if (type->kind() == c10::TypeKind::BoolType) return apply1("aten::Bool.Tensor", {tensor});
+  return tensor;
+}
+
 Sym Executor::open_element(const Sym& content, const Sym& index, const c10::TypePtr& type) {
   if (content.is(K::Tuple)) {
     std::vector<Sym> out;
@@ -326,14 +333,12 @@ Sym Executor::open_element(const Sym& content, const Sym& index, const c10::Type
     if (type->kind() == c10::TypeKind::ListType) {
       e = make_list(std::move(out), type->containedType(0));
     } else {
-      std::map<std::string, size_t> names;
-      auto cls = type->expect<c10::ClassType>();
-      for (const auto& a : cls->getAttributes()) names[a.getName()] = 0;
       e.kind = K::Object;
       e.object = std::make_shared<ObjectCell>();
-      e.object->type = cls;
+      e.object->type = type->expect<c10::ClassType>();
+      for (const auto& a : e.object->type->getAttributes()) e.object->attributes[a.getName()];
       size_t k = 0;
-      for (const auto& [name, unused] : names) e.object->attributes[name] = out.at(k++);
+      for (auto& [name, value] : e.object->attributes) value = out.at(k++);
     }
     share(*cell_of(e), *first_memory(content));
     return e;
@@ -363,11 +368,9 @@ Sym Executor::open_element(const Sym& content, const Sym& index, const c10::Type
     }
     return tied(fresh_tensor(v), content);
   }
-  Sym e = apply1("aten::select.int", {content, Sym::of(int64_t{0}), index});
-  if (type->kind() == c10::TypeKind::IntType) return apply1("aten::Int.Tensor", {e});
-  if (type->kind() == c10::TypeKind::FloatType) return apply1("aten::Float.Tensor", {e});
-  if (type->kind() == c10::TypeKind::BoolType) return apply1("aten::Bool.Tensor", {e});
-  return tied(std::move(e), content);
+  const Sym e = apply1("aten::select.int", {content, Sym::of(int64_t{0}), index});
+  const Sym number = number_in(e, type);
+  return number.is(K::Tensor) ? tied(number, content) : number;
 }
 
 // Another read of the list may be the same tensor: reading is fine, writing either is not.
@@ -810,7 +813,7 @@ std::optional<std::vector<Sym>> Executor::call_on_open(const OpInfo& op,
         t = apply1("aten::where.self", {apply1("aten::isnan", {first}), first, t});
       }
     }
-    return {{apply1(ints ? "aten::Int.Tensor" : "aten::Float.Tensor", {t})}};
+    return {{number_in(t, args[0].list->element)}};
   }
   if (numbers || (op.base != "aten::stack" && op.base != "aten::cat" && op.base != "aten::concat"))
     return std::nullopt;

@@ -68,6 +68,14 @@ struct TensorValue {
 };
 using TensorValuePtr = std::shared_ptr<TensorValue>;
 
+// Equal at every size, not only at those that were run.
+inline bool same_axes(const TensorValue& a, const TensorValue& b) {
+  if (!a.ranked || !b.ranked || a.axes.size() != b.axes.size()) return false;
+  for (size_t i = 0; i < a.axes.size(); ++i)
+    if (a.axes[i].is_static() ? !b.axes[i].is_static() : a.axes[i].id != b.axes[i].id) return false;
+  return true;
+}
+
 // Anything with identity and state. State::touch() keeps the content a scope began with.
 struct Cell : std::enable_shared_from_this<Cell> {
   // Order of creation: tells the cells a scope found from those it made.

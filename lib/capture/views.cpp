@@ -3,7 +3,6 @@
 #include <ATen/ops/empty_strided.h>
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 
 #include "lib/capture/executor.h"
@@ -31,15 +30,6 @@ std::vector<int64_t> memory_order(const at::Tensor& t) {
   std::stable_sort(order.begin(), order.end(),
                    [&](int64_t a, int64_t b) { return t.stride(a) > t.stride(b); });
   return order;
-}
-
-// Equal at every size, not only at those that were run.
-bool same_axes(const TensorValue& a, const TensorValue& b) {
-  return a.ranked && b.ranked &&
-         std::equal(a.axes.begin(), a.axes.end(), b.axes.begin(), b.axes.end(),
-                    [](const Axis& x, const Axis& y) {
-                      return x.is_static() ? y.is_static() : x.id == y.id;
-                    });
 }
 
 }  // namespace
@@ -209,32 +199,24 @@ void Executor::alias_outputs(const OpInfo& op, const std::vector<Sym>& args,
   }
 }
 
-// as_strided looks at the memory under a tensor, not at the tensor: it is a view of the base.
-namespace {
-
-// The world that says most about strides: axes of size 1 have any.
-size_t telling_world(const TensorValue& t, size_t worlds,
-                     const std::function<bool(size_t)>& active) {
-  size_t best = worlds;
+// The world of `active` that says most about strides: axes of size 1 have any.
+static const at::Tensor& telling_example(const TensorValue& t, uint64_t active) {
+  const at::Tensor* best = nullptr;
   int64_t most = -1;
-  for (size_t w = 0; w < worlds; ++w) {
-    if (!active(w) || !t.c.has(w)) continue;
-    const at::IntArrayRef sizes = t.c.at(w).toTensor().sizes();
-    const int64_t least = sizes.empty() ? 1 : *std::min_element(sizes.begin(), sizes.end());
-    if (least > most) {
-      most = least;
-      best = w;
-    }
+  for (size_t w = 0; w < 64; ++w) {
+    if (!(active >> w & 1) || !t.c.has(w)) continue;
+    const at::Tensor& v = t.c.at(w).toTensor();
+    const int64_t least = v.dim() == 0 ? 1 : *std::min_element(v.sizes().begin(), v.sizes().end());
+    if (least <= most) continue;
+    most = least;
+    best = &v;
   }
-  return best;
+  return *best;
 }
-
-}  // namespace
 
 std::vector<Sym> Executor::strides_of(const Sym& tensor) {
   const TensorValuePtr t = read(tensor.tensor);
-  const size_t telling = telling_world(*t, worlds_, [&](size_t w) { return active(w); });
-  const std::vector<int64_t> order = memory_order(t->c.at(telling).toTensor());
+  const std::vector<int64_t> order = memory_order(telling_example(*t, active_));
   bool dense = t->ranked;
   for (size_t w = 0; w < worlds_; ++w)
     if (active(w) && t->c.has(w))
@@ -258,13 +240,13 @@ std::optional<Sym> Executor::contiguity_of(const Sym& tensor) {
   for (size_t w = 0; w < worlds_; ++w)
     if (active(w) && t->c.has(w)) (t->c.at(w).toTensor().is_contiguous() ? yes : no) = true;
   if (yes != no || concrete_ >= 0) return std::nullopt;
-  const size_t telling = telling_world(*t, worlds_, [&](size_t w) { return active(w); });
-  const bool contiguous = t->c.at(telling).toTensor().is_contiguous();
+  const bool contiguous = telling_example(*t, active_).is_contiguous();
   assume(std::string("the tensor is taken to be ") + (contiguous ? "" : "not ") +
          "contiguous, as it is at larger sizes");
   return Sym::of(contiguous);
 }
 
+// as_strided looks at the memory under a tensor, not at the tensor: it is a view of the base.
 Sym Executor::as_strided(const OpInfo& op, const std::vector<Sym>& args) {
   auto root = args[0].tensor;
   bool fixed = true;  // the steps do the same in every run

@@ -63,7 +63,6 @@ std::string check(const ir::Model& m, bool full) {
 }
 
 void infer(ir::Model& m) {
-  registry();
   Parsed p(m);
   pb::shape_inference::DataValueMap data;
   try {

@@ -64,10 +64,6 @@ void copy(const T* in, T* out, const Dims& dims, const Dims& strides) {
   for_each_pair(dims, strides, none, [&](int64_t i, int64_t from, int64_t) { out[i] = in[from]; });
 }
 
-struct Sixteen {
-  uint64_t low, high;
-};
-
 }  // namespace
 
 TensorPtr strided_copy(const Tensor& t, Dims dims, int64_t offset, const Dims& strides) {
@@ -76,27 +72,9 @@ TensorPtr strided_copy(const Tensor& t, Dims dims, int64_t offset, const Dims& s
     transpose_rows(t.data(), b.data<std::byte>(), dims[0], dims[1], strides[1],
                    byte_size(t.dtype()));
   } else if (count(dims) > 0) {
-    auto run = [&](auto element) {
-      using T = decltype(element);
+    with_element(byte_size(t.dtype()), [&]<class T>(T) {
       copy(static_cast<const T*>(t.data()) + offset, b.data<T>(), dims, strides);
-    };
-    switch (byte_size(t.dtype())) {
-      case 1:
-        run(uint8_t{});
-        break;
-      case 2:
-        run(uint16_t{});
-        break;
-      case 4:
-        run(uint32_t{});
-        break;
-      case 8:
-        run(uint64_t{});
-        break;
-      default:
-        run(Sixteen{});
-        break;
-    }
+    });
   }
   return std::move(b).finish();
 }

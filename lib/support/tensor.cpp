@@ -91,29 +91,13 @@ void transpose_blocks(const T* in, T* out, int64_t rows, int64_t columns, int64_
           out[r * columns + c] = in[c * stride + r];
 }
 
-struct Sixteen {
-  uint64_t low, high;
-};
-
 }  // namespace
 
 void transpose_rows(const void* in, void* out, int64_t rows, int64_t columns, int64_t stride,
                     size_t size) {
-  const auto run = [&]<class T>(T) {
+  with_element(size, [&]<class T>(T) {
     transpose_blocks(static_cast<const T*>(in), static_cast<T*>(out), rows, columns, stride);
-  };
-  switch (size) {
-    case 1:
-      return run(uint8_t{});
-    case 2:
-      return run(uint16_t{});
-    case 4:
-      return run(uint32_t{});
-    case 8:
-      return run(uint64_t{});
-    default:
-      return run(Sixteen{});
-  }
+  });
 }
 
 struct Tensor::Deferred {

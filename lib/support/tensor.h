@@ -71,6 +71,26 @@ class Tensor {
 };
 using TensorPtr = std::shared_ptr<const Tensor>;
 
+// f(T{}) for a T as large as one element.
+template <class F>
+void with_element(size_t size, const F& f) {
+  struct Sixteen {
+    uint64_t low, high;
+  };
+  switch (size) {
+    case 1:
+      return f(uint8_t{});
+    case 2:
+      return f(uint16_t{});
+    case 4:
+      return f(uint32_t{});
+    case 8:
+      return f(uint64_t{});
+    default:
+      return f(Sixteen{});
+  }
+}
+
 // out[r, c] = in[c, r] for `rows` rows; rows of `in` are `stride` elements of `size` bytes apart.
 void transpose_rows(const void* in, void* out, int64_t rows, int64_t columns, int64_t stride,
                     size_t size);

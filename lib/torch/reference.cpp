@@ -212,8 +212,8 @@ HostRun Reference::run(const ExampleInputs& e, const Draw& draw, const Form& for
     std::vector<c10::IValue> arguments = drawn_arguments(inputs, draw);
     HostRun r;
     r.inputs = host_leaves(inputs, arguments, form);
-    last_.clear();
-    for (const c10::IValue& v : arguments) last_.push_back(v.deepcopy());
+    last_inputs_ = inputs;
+    last_draw_ = draw;
     r.outputs = call(std::move(arguments), form);
     return r;
   };
@@ -266,7 +266,8 @@ std::vector<HostValue> Reference::last_in_double(const Form& form) {
     torch::jit::Module copy = module_.module.deepcopy();
     copy.to(at::kDouble);
     std::vector<c10::IValue> arguments;
-    for (const c10::IValue& v : last_) arguments.push_back(in_double(v));
+    for (const c10::IValue& v : drawn_arguments(last_inputs_, last_draw_))
+      arguments.push_back(in_double(v));
     const c10::IValue result = copy.get_method(module_.method)(std::move(arguments));
     return flatten(result, form, copy);
   } catch (const std::exception& e) {

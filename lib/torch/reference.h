@@ -51,7 +51,8 @@ class Reference {
   std::vector<HostValue> call(std::vector<c10::IValue> arguments, const Form& form);
   const Loaded& module_;
   std::unique_ptr<Snapshot> snapshot_;
-  std::vector<c10::IValue> last_;  // arguments
+  ExampleInputs last_inputs_;  // what the last run was drawn from
+  Draw last_draw_;
 };
 
 // The leaves of a run that is not made, as Reference::run gives them.

@@ -25,9 +25,11 @@ void configure(const Options& o) {
   static Silent silent;
   if (o.verbosity < 1) c10::WarningUtils::set_warning_handler(&silent);
   // Standard output is the file's or the report's; and the model runs more often than once.
-  torch::jit::setPrintHandler([](const std::string&) {});
-  if (o.verbosity >= 1)
-    torch::jit::setPrintHandler([](const std::string& text) { std::cerr << text; });
+  static bool shown = false;
+  shown = o.verbosity >= 1;
+  torch::jit::setPrintHandler([](const std::string& text) {
+    if (shown) std::cerr << text;
+  });
   if (o.threads > 0) at::set_num_threads(o.threads);
   c10::GradMode::set_enabled(false);
   // The profiling executor specialises on what it has seen and fuses kernels, which costs time and

@@ -143,8 +143,7 @@ bool as_exact_as(const Tensor& actual, const Tensor& expected, const Tensor& exa
       actual.dims() != exact.dims())
     return false;
   const Tolerance t = default_tolerance(actual.dtype());
-  const std::vector<double> a = actual.as_double(), e = expected.as_double(),
-                            z = exact.as_double();
+  const std::vector<double> a = actual.as_double(), e = expected.as_double(), z = exact.as_double();
   double own = 0, scale = 0;
   for (size_t i = 0; i < z.size(); ++i) {
     if (!std::isfinite(e[i]) || !std::isfinite(z[i])) continue;

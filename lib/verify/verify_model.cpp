@@ -323,7 +323,8 @@ std::string Verification::line() const {
   std::snprintf(error, sizeof error, "%.2g", max_abs);
   return "verified: " + plural(runs, "run") + ", " + plural(sizes, "size") + ", max abs error " +
          error +
-         (judged ? " (" + plural(judged, "output") + " judged by a run in float64)" : std::string());
+         (judged ? " (" + plural(judged, "output") + " judged by a run in float64)"
+                 : std::string());
 }
 
 Verification verify_model(Ort& ort, const Request& r) { return Driver(ort, r).run(); }

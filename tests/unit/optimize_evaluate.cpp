@@ -6,6 +6,7 @@
 #include "lib/optimize/evaluate.h"
 #include "lib/optimize/tensors.h"
 #include "lib/verify/ort.h"
+#include "tests/unit/ort_or_skip.h"
 
 using namespace oe;
 using namespace oe::ir;
@@ -96,12 +97,8 @@ const std::vector<DType> kNumbers = {DType::Float,  DType::Double, DType::Int8, 
 }  // namespace
 
 TEST_CASE("folded results are ONNX Runtime's", "[optimize]") {
-  std::string why;
-  const auto ort = verify::Ort::load("", why);
-  if (!ort) {
-    WARN("not compared: " << why);
-    return;
-  }
+  const auto ort = ort_or_skip();
+  if (!ort) return;
   Outcome outcome;
   SECTION("elementwise") {
     for (DType t : kNumbers) {

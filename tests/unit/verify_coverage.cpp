@@ -12,18 +12,12 @@
 #include "lib/optimize/optimize.h"
 #include "lib/verify/coverage.h"
 #include "lib/verify/verify_model.h"
+#include "tests/unit/ort_or_skip.h"
 
 using namespace oe;
 using Catch::Matchers::Contains;
 
 namespace {
-
-std::shared_ptr<verify::Ort> ort() {
-  std::string why;
-  auto o = verify::Ort::load("", why);
-  if (!o) WARN("skipped: " << why);
-  return o;
-}
 
 // The model with every If and Loop named "author..." taken for the author's: on line 10, 20, ...
 ir::Model model(const std::string& text) {
@@ -94,7 +88,7 @@ std::string nested(int opset) {
 }  // namespace
 
 TEST_CASE("nested constructs say what their inputs drive", "[verify][coverage][ort]") {
-  auto o = ort();
+  auto o = ort_or_skip();
   if (!o) return;
   for (const int opset : {7, 9, 11, 13, 18}) {
     CAPTURE(opset);
@@ -116,7 +110,7 @@ TEST_CASE("nested constructs say what their inputs drive", "[verify][coverage][o
 }
 
 TEST_CASE("an endless loop ends, also around and inside of others", "[verify][coverage][ort]") {
-  auto o = ort();
+  auto o = ort_or_skip();
   if (!o) return;
   ir::Model m = model(R"(<ir_version: 8, opset_import: ["" : 18]>
     g (int64 n) => (int64 author_y) <int64 zero = {0}, int64 one = {1}, bool yes = {1}> {
@@ -265,7 +259,7 @@ struct Choice {
 }  // namespace
 
 TEST_CASE("a branch that no drawn input takes is driven and compared", "[verify][coverage][ort]") {
-  auto o = ort();
+  auto o = ort_or_skip();
   if (!o) return;
   {
     Choice right([](float v) { return -v; });

@@ -6,6 +6,7 @@
 #include "lib/onnx/schema.h"
 #include "lib/verify/compare.h"
 #include "lib/verify/ort.h"
+#include "tests/unit/ort_or_skip.h"
 
 using namespace oe;
 
@@ -32,12 +33,8 @@ TensorPtr input_data(const ir::Type& t) {
 }  // namespace
 
 TEST_CASE("an expanded operator computes what the operator computes", "[verify][ort]") {
-  std::string why;
-  auto ort = verify::Ort::load("", why);
-  if (!ort) {
-    WARN("skipped: " << why);
-    return;
-  }
+  auto ort = ort_or_skip();
+  if (!ort) return;
   struct Case {
     std::vector<int64_t> opsets;
     const char* graph;

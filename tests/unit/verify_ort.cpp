@@ -6,18 +6,12 @@
 
 #include "lib/onnx/onnx.h"
 #include "lib/verify/ort.h"
+#include "tests/unit/ort_or_skip.h"
 
 using namespace oe;
 using Catch::Matchers::Contains;
 
 namespace {
-
-std::shared_ptr<verify::Ort> ort() {
-  std::string why;
-  auto o = verify::Ort::load("", why);
-  if (!o) WARN("skipped: " << why);
-  return o;
-}
 
 std::vector<verify::OrtValue> run(verify::Ort& o, const char* text, std::vector<TensorPtr> inputs) {
   std::vector<verify::OrtValue> values;
@@ -31,7 +25,7 @@ std::vector<verify::OrtValue> run(verify::Ort& o, const char* text, std::vector<
 }  // namespace
 
 TEST_CASE("a model runs", "[verify][ort]") {
-  auto o = ort();
+  auto o = ort_or_skip();
   if (!o) return;
   CHECK_THAT(o->version(), Contains("."));
   CHECK(o->newest_opset() >= 21);
@@ -45,7 +39,7 @@ TEST_CASE("a model runs", "[verify][ort]") {
 }
 
 TEST_CASE("element types pass through", "[verify][ort]") {
-  auto o = ort();
+  auto o = ort_or_skip();
   if (!o) return;
   const auto check = [&](const char* type, TensorPtr t) {
     const std::string text = std::string(R"(<ir_version: 8, opset_import: ["": 17]> g ()") + type +
@@ -69,7 +63,7 @@ TEST_CASE("element types pass through", "[verify][ort]") {
 }
 
 TEST_CASE("sequences and optionals", "[verify][ort]") {
-  auto o = ort();
+  auto o = ort_or_skip();
   if (!o) return;
   auto m = onnx::parse_text(R"(<ir_version: 8, opset_import: ["": 17]>
     g (seq(float[n]) s, float[n] x) => (seq(float[n]) t) { t = SequenceInsert(s, x) })");
@@ -87,7 +81,7 @@ TEST_CASE("sequences and optionals", "[verify][ort]") {
 
 TEST_CASE("what the writer makes loads: external data, nested constants, IR version 3",
           "[verify][ort]") {
-  auto o = ort();
+  auto o = ort_or_skip();
   if (!o) return;
   namespace fs = std::filesystem;
   std::string folder = (fs::temp_directory_path() / "onnx-export-test-XXXXXX").string();
@@ -136,7 +130,7 @@ TEST_CASE("what the writer makes loads: external data, nested constants, IR vers
 }
 
 TEST_CASE("errors carry ONNX Runtime's message", "[verify][ort]") {
-  auto o = ort();
+  auto o = ort_or_skip();
   if (!o) return;
   CHECK_THROWS_WITH(o->open_bytes("nonsense", 1), Contains("protobuf"));
   CHECK_THROWS_WITH(o->open_file("/nonexistent.onnx", 1), Contains("nonexistent"));
