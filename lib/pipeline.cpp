@@ -176,6 +176,30 @@ std::vector<verify::OrtValue> to_ort(std::vector<torch_io::HostValue> values) {
   return out;
 }
 
+// LibTorch's default executor runs a method by another graph once it has profiled it. Where that
+// changes what comes out, the user has to know which of the two the file was compared with.
+void compare_calls(torch_io::Reference& reference, const torch_io::ExampleInputs& e,
+                   const Options& o, Diagnostics& d) {
+  try {
+    const auto [first, third] = reference.first_and_third(e);
+    std::string what = first.size() == third.size() ? "" : "another number of results";
+    for (size_t i = 0; i < first.size() && what.empty(); ++i) {
+      const auto &a = first[i].tensors, &b = third[i].tensors;
+      if (a.size() != b.size()) what = "result " + std::to_string(i) + ": another length";
+      for (size_t k = 0; k < a.size() && what.empty(); ++k)
+        if (const verify::Comparison c = verify::compare(*b[k], *a[k]); !c.ok)
+          what = "result " + std::to_string(i) + ": " + c.message;
+    }
+    if (!what.empty())
+      d.report({"OE0604", o.strict ? Severity::Error : Severity::Warning, "",
+                "LibTorch's own third call of the model gives something else than the first (" +
+                    what + "); the file is compared with the later calls",
+                "", nullptr, 0});
+  } catch (const std::runtime_error&) {
+    // Capture says what LibTorch refuses, with the source line.
+  }
+}
+
 void verify_written(const Options& o, const std::filesystem::path& model, verify::Ort& ort,
                     const capture::Captured& c, torch_io::ExampleInputs e, ir::Model& m,
                     torch_io::Reference& reference, Outcome& out, Diagnostics& d) {
@@ -254,6 +278,7 @@ Outcome convert(const Options& o, const std::filesystem::path& model_tmp,
   torch_io::ExampleInputs inputs = torch_io::make_inputs(o, loaded);
   std::optional<torch_io::Reference> reference;
   if (ort || o.dynamic_axes.every_axis) reference.emplace(loaded);
+  if (ort) compare_calls(*reference, inputs, o, d);
   if (o.dynamic_axes.every_axis) torch_io::name_axes_that_run(inputs, *reference);
 
   clock.stage("capture");

@@ -115,10 +115,20 @@ class Executor {
   struct Frame {
     std::unordered_map<const JitValue*, Sym> values;
     std::string path;  // of the module whose method runs
+    // Parameters and results of calls that are constants once LibTorch has inlined the calls.
+    std::unordered_map<const JitValue*, JitNode*> constants;
   };
 
   // --- interpreter.cpp
   Sym run_function(torch::jit::Function& f, std::vector<Sym> args, const std::string& path);
+  Sym run_graph(torch::jit::Function& f, std::vector<Sym> args, Frame& frame);
+  // The same for a call, whose last inputs are the arguments.
+  void run_callee(JitNode* n, Frame& f, torch::jit::Function& callee, std::vector<Sym> args,
+                  const std::string& path);
+  // The constant that `v` is in the code once calls are inlined; null: none.
+  static JitNode* constant_behind(const JitValue* v, const Frame& f);
+  const OpInfo& with_number_operand(const OpInfo& op, const JitNode* n, const Frame& f,
+                                    std::vector<Sym>& args);
   std::vector<Sym> run_block(JitBlock* b, const std::vector<Sym>& params, Frame& f);
   void run_node(JitNode* n, Frame& f);
   const Sym& get(const JitValue* v, Frame& f) const;

@@ -169,20 +169,50 @@ Sym Executor::run_method(const Sym& self, const std::string& method, std::vector
 
 Sym Executor::run_function(torch::jit::Function& f, std::vector<Sym> args,
                            const std::string& path) {
+  Frame frame;
+  frame.path = path;
+  return run_graph(f, std::move(args), frame);
+}
+
+Sym Executor::run_graph(torch::jit::Function& f, std::vector<Sym> args, Frame& frame) {
   auto* graph_function = torch::jit::tryToGraphFunction(f);
   if (!graph_function)
     refuse("OE4004", "function " + f.qualname().qualifiedName() + " has no TorchScript code");
   graph_function->ensure_defined();
-  auto graph = graph_function->graph();
+  JitBlock* block = graph_function->graph()->block();
   if (stack_.size() > 2000) refuse("OE4005", "calls nest too deeply");
+  analyse_lifetimes(block);
+  // The frame alone holds the arguments: what it drops may be written.
+  for (size_t i = 0; i < args.size(); ++i) frame.values[block->inputs()[i]] = std::move(args[i]);
+  args.clear();
+  return run_block(block, {}, frame).at(0);
+}
+
+// LibTorch's default executor inlines calls first: an argument or result that is a constant in the
+// code is then a constant where it is used.
+void Executor::run_callee(JitNode* n, Frame& f, torch::jit::Function& callee,
+                          std::vector<Sym> args, const std::string& path) {
   Frame frame;
   frame.path = path;
-  analyse_lifetimes(graph->block());
-  // The frame alone holds the arguments: what it drops may be written.
-  for (size_t i = 0; i < args.size(); ++i)
-    frame.values[graph->block()->inputs()[i]] = std::move(args[i]);
-  args.clear();
-  return run_block(graph->block(), {}, frame).at(0);
+  const size_t first = n->inputs().size() - args.size();
+  const JitBlock* block = nullptr;
+  if (auto* g = torch::jit::tryToGraphFunction(callee)) {
+    g->ensure_defined();
+    block = g->graph()->block();
+    for (size_t i = 0; i < args.size(); ++i)
+      if (JitNode* constant = constant_behind(n->input(first + i), f))
+        frame.constants[block->inputs()[i]] = constant;
+  }
+  Sym result = run_graph(callee, std::move(args), frame);
+  if (JitNode* constant = constant_behind(block->outputs()[0], frame))
+    f.constants[n->output()] = constant;
+  set(n, f, {std::move(result)});
+}
+
+Executor::JitNode* Executor::constant_behind(const JitValue* v, const Frame& f) {
+  if (v->node()->kind() == prim::Constant) return const_cast<JitNode*>(v->node());
+  const auto it = f.constants.find(v);
+  return it == f.constants.end() ? nullptr : it->second;
 }
 
 std::vector<Sym> Executor::run_block(JitBlock* b, const std::vector<Sym>& params, Frame& f) {
@@ -300,14 +330,14 @@ void Executor::call_method(JitNode* n, Frame& f) {
            "interfaces and custom classes have no TorchScript code to convert");
   torch::jit::Function& method = args[0].object->type->getMethod(name);
   const std::string path = args[0].object->type->is_module() ? args[0].object->path : f.path;
-  set(n, f, {run_function(method, std::move(args), path)});
+  run_callee(n, f, method, std::move(args), path);
 }
 
 void Executor::call_function(JitNode* n, Frame& f) {
   auto type = n->input(0)->type()->expect<c10::FunctionType>();
   std::vector<Sym> args = inputs_of(n, f);
   args.erase(args.begin());
-  set(n, f, {run_function(*type->function(), std::move(args), f.path)});
+  run_callee(n, f, *type->function(), std::move(args), f.path);
 }
 
 // modules[i] or modules["name"], where the class has an interface type.
@@ -377,6 +407,21 @@ Sym Executor::is_instance(JitNode* n, const Sym& v) {
   for (const auto& t : n->tys(c10::attr::types))
     if (has_type(v, t)) return Sym::of(true);
   return Sym::of(false);
+}
+
+// A trace writes Python's numbers as 0-d tensors, which promote differently. LibTorch's default
+// executor makes them numbers again where they stand directly as the second operand of these four
+// (its pass CanonicalizeOps); anything in between (`to`, `detach`) leaves a tensor.
+const OpInfo& Executor::with_number_operand(const OpInfo& op, const JitNode* n, const Frame& f,
+                                            std::vector<Sym>& args) {
+  static const std::unordered_set<std::string> four = {"aten::add.Tensor", "aten::sub.Tensor",
+                                                       "aten::mul.Tensor", "aten::div.Tensor"};
+  if (!four.contains(op.name)) return op;
+  JitNode* constant = constant_behind(n->input(1), f);
+  const auto value = constant ? torch::jit::toIValue(constant->output()) : std::nullopt;
+  if (!value || !value->isTensor() || value->toTensor().dim() != 0) return op;
+  args[1] = wrap_constant(c10::IValue(value->toTensor().item()), "");
+  return op_named(op.base + ".Scalar");
 }
 
 void Executor::run_node(JitNode* n, Frame& f) {
@@ -507,7 +552,7 @@ void Executor::run_node(JitNode* n, Frame& f) {
   const torch::jit::Operator* op = n->maybeOperator();
   if (!op) refuse("OE4008", "no operator " + kind + " is registered");
   std::vector<Sym> in = inputs_of(n, f);
-  const OpInfo& info = op_info(*op);
+  const OpInfo& info = with_number_operand(op_info(*op), n, f, in);
   std::vector<Sym> out;
   if (!container_call(info, in, n, out)) out = call_operator(info, in, n);
   if (out.size() > n->outputs().size()) out.resize(n->outputs().size());

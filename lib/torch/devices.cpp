@@ -1,41 +1,99 @@
 // Loading with a device to map to moves the tensors of a file, not the devices its code names.
+//
+//   zeros([2], device=cuda:0)   =>   zeros([2], device=cpu)
+//   x.to(self.device)           =>   x.to(onnx_export::here(self.device))
+//   x.cuda()                    =>   x.cpu()
 #include "lib/torch/devices.h"
 
 #include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/ir/constants.h>
 #include <torch/csrc/jit/ir/ir.h>
+#include <torch/csrc/jit/runtime/custom_operator.h>
 
 namespace oe::torch_io {
 namespace {
 
 using torch::jit::Block;
 using torch::jit::Node;
+using torch::jit::Stack;
+using torch::jit::Value;
 
 bool foreign(const c10::Device& d) { return !d.is_cpu() && !d.is_meta(); }
 
-// aten::device("cuda", 0) of anything but a known device that may stay.
-bool names_foreign(const Node& n) {
-  const auto text = torch::jit::toIValue(n.input(0));
-  return !text || !text->isString() || foreign(c10::Device(text->toStringRef()));
+c10::IValue here(const c10::IValue& device) {
+  return device.isDevice() && foreign(device.toDevice()) ? c10::Device(c10::kCPU) : device;
 }
 
-void forget(Block& b) {
+const c10::Symbol& here_symbol() {
+  static const c10::Symbol symbol = c10::Symbol::fromQualString("onnx_export::here");
+  static const torch::jit::RegisterOperators registered({torch::jit::Operator(
+      "onnx_export::here(Device? device) -> Device?",
+      [](Stack& stack) {
+        stack.back() = here(stack.back());
+      },
+      c10::AliasAnalysisKind::PURE_FUNCTION)});
+  return symbol;
+}
+
+bool names_device(const c10::TypePtr& t) {
+  if (const auto optional = t->cast<c10::OptionalType>())
+    return names_device(optional->getElementType());
+  return t->kind() == c10::TypeKind::DeviceObjType;
+}
+
+// Operators that make tensors (or generators) on the device they are given.
+bool allocates(const c10::FunctionSchema& schema) {
+  for (const c10::Argument& r : schema.returns())
+    if (r.type()->kind() == c10::TypeKind::TensorType ||
+        r.type()->kind() == c10::TypeKind::GeneratorType)
+      return true;
+  return false;
+}
+
+void set_devices(Node* n) {
+  const auto* schema = n->maybeSchema();
+  if (!schema || !allocates(*schema)) return;
+  for (size_t i = 0; i < n->inputs().size() && i < schema->arguments().size(); ++i) {
+    if (!names_device(schema->arguments()[i].type())) continue;
+    Value* given = n->input(i);
+    const auto known = torch::jit::toIValue(given);
+    if (known && !(known->isDevice() && foreign(known->toDevice()))) continue;
+    torch::jit::WithInsertPoint before(n);
+    if (known) {
+      n->replaceInput(i, n->owningGraph()->insertConstant(here(*known)));
+    } else {
+      Node* changed = n->owningGraph()->create(here_symbol(), {given});
+      changed->output()->setType(c10::OptionalType::create(c10::DeviceObjType::get()));
+      changed->setSourceRange(n->sourceRange());
+      n->owningGraph()->insertNode(changed);
+      n->replaceInput(i, changed->output());
+    }
+  }
+}
+
+// torch.device("cuda", 0). LibTorch 2.13 takes the operator's arguments in the wrong order unless
+// its optimiser has folded the call.
+std::optional<c10::Device> constant_device(const Node* n) {
+  if (n->kind() != c10::Symbol::aten("device") || n->inputs().size() != 2) return std::nullopt;
+  const auto type = torch::jit::toIValue(n->input(0)), index = torch::jit::toIValue(n->input(1));
+  if (!type || !type->isString() || !index || !index->isInt()) return std::nullopt;
+  return c10::Device(type->toStringRef() + ":" + std::to_string(index->toInt()));
+}
+
+void visit(Block& b) {
   for (auto it = b.nodes().begin(); it != b.nodes().end();) {
     Node* n = *it++;
-    for (Block* inner : n->blocks()) forget(*inner);
+    for (Block* inner : n->blocks()) visit(*inner);
+    if (n->hasAttribute(c10::attr::Subgraph)) visit(*n->g(c10::attr::Subgraph)->block());  // fork
+    torch::jit::WithInsertPoint before(n);
     Node* replacement = nullptr;
-    if (n->kind() == c10::prim::Constant) {
-      const auto v = torch::jit::toIValue(n->output());
-      if (!v || !v->isDevice() || !foreign(v->toDevice())) continue;
-      torch::jit::WithInsertPoint here(n);
-      replacement = b.owningGraph()->insertConstant(c10::Device(c10::kCPU))->node();
-    } else if (n->kind() == c10::Symbol::aten("device") && names_foreign(*n)) {
-      torch::jit::WithInsertPoint here(n);
-      replacement = b.owningGraph()->insertConstant(c10::Device(c10::kCPU))->node();
-    } else if (n->kind() == c10::Symbol::aten("cuda")) {
+    if (n->kind() == c10::Symbol::aten("cuda")) {
       replacement = b.owningGraph()->create(c10::Symbol::aten("cpu"), {n->input(0)});
       replacement->insertBefore(n);
+    } else if (const auto device = constant_device(n)) {
+      replacement = b.owningGraph()->insertConstant(*device)->node();
     } else {
+      set_devices(n);
       continue;
     }
     replacement->setSourceRange(n->sourceRange());
@@ -46,18 +104,12 @@ void forget(Block& b) {
 
 }  // namespace
 
-void forget_devices(const torch::jit::Module& module) {
+void allocate_here(const torch::jit::Module& module) {
   for (torch::jit::Function* f : module._ivalue()->compilation_unit()->get_functions())
     if (auto* g = torch::jit::tryToGraphFunction(*f)) {
       g->ensure_defined();
-      forget(*g->graph()->block());
+      visit(*g->graph()->block());
     }
-  for (const torch::jit::Module& m : module.modules()) {
-    const auto object = m._ivalue();
-    for (size_t i = 0; i < object->slots().size(); ++i)
-      if (object->getSlot(i).isDevice() && foreign(object->getSlot(i).toDevice()))
-        object->setSlot(i, c10::Device(c10::kCPU));
-  }
 }
 
 }  // namespace oe::torch_io

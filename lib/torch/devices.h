@@ -1,12 +1,13 @@
-// Devices named in a file mean nothing to the converter: everything runs on the CPU.
+// Devices named in a file: where the model allocates is this run's to say, what it compares is not.
 #pragma once
 
 #include <torch/csrc/jit/api/module.h>
 
 namespace oe::torch_io {
 
-// Rewrites what the model's code and attributes name as a device ("cuda:0", x.cuda()) to the CPU,
-// so that a file made on another machine runs on this one.
-void forget_devices(const torch::jit::Module& module);
+// Rewrites the model's code so that everything it allocates or moves lies on the CPU ("cuda:0",
+// x.cuda()), and a file made on another machine runs on this one. Devices that are compared,
+// printed or turned into strings stay what they were.
+void allocate_here(const torch::jit::Module& module);
 
 }  // namespace oe::torch_io

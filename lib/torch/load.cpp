@@ -133,7 +133,7 @@ Loaded load(const Options& o) {
   } catch (const std::exception& e) {
     explain_load_error(o.model, e);
   }
-  forget_devices(m.module);
+  allocate_here(m.module);
   if (!m.module.find_method(o.method)) {
     std::vector<std::string> names;
     for (const auto& method : m.module.get_methods()) names.push_back(method.name());

@@ -1,6 +1,7 @@
 // LibTorch's own results, for verification: the method run on inputs of any size and seed.
 #include "lib/torch/reference.h"
 
+#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/Dict.h>
 #include <ATen/core/List.h>
 #include <ATen/ops/empty.h>
@@ -205,6 +206,19 @@ std::vector<TensorPtr> drawn_inputs(const ExampleInputs& e, const Draw& draw,
   } catch (const std::exception& error) {
     throw std::runtime_error(message_of(error));
   }
+}
+
+std::pair<std::vector<HostValue>, std::vector<HostValue>> Reference::first_and_third(
+    const ExampleInputs& e) {
+  std::vector<HostValue> calls[3];
+  for (std::vector<HostValue>& outputs : calls) {
+    at::Generator generator = at::detail::getDefaultCPUGenerator();
+    generator.set_current_seed(e.seed);  // random numbers are the same in each
+    std::vector<c10::IValue> arguments;
+    for (const c10::IValue& a : e.arguments) arguments.push_back(a.deepcopy());
+    outputs = call(std::move(arguments), {});
+  }
+  return {std::move(calls[0]), std::move(calls[2])};
 }
 
 HostRun Reference::run(const ExampleInputs& e, const Draw& draw, const Form& form) {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/support/draw.h"
@@ -38,6 +39,11 @@ class Reference {
     // left them ("bn.running_mean").
     std::vector<std::string> output_names;
   };
+  // The outputs of the first and of the third call on the example: LibTorch's default executor
+  // profiles the first and optimises the later ones, and both are what module(x) gives. Call it
+  // before anything else ran the module. Throws like run().
+  std::pair<std::vector<HostValue>, std::vector<HostValue>> first_and_third(const ExampleInputs& e);
+
   // Runs the method. Numbers vary with the seed where LibTorch accepts that. Throws
   // std::runtime_error with LibTorch's message when it refuses the inputs.
   HostRun run(const ExampleInputs& e, const Draw& draw, const Form& form);

@@ -4,7 +4,6 @@
 #include <ATen/Parallel.h>
 #include <c10/core/GradMode.h>
 #include <c10/util/Exception.h>
-#include <torch/csrc/jit/python/update_graph_executor_opt.h>
 #include <torch/csrc/jit/runtime/print_handler.h>
 
 #include <iostream>
@@ -32,9 +31,6 @@ void configure(const Options& o) {
   });
   if (o.threads > 0) at::set_num_threads(o.threads);
   c10::GradMode::set_enabled(false);
-  // The profiling executor specialises on what it has seen and fuses kernels, which costs time and
-  // changes the last bits; every run here is one of a kind.
-  torch::jit::setGraphExecutorOptimize(false);
 }
 
 std::string message_of(const std::exception& e) {

@@ -8,7 +8,7 @@
 
 namespace oe::torch_io {
 
-// Threads, no autograd, no fusing executor; LibTorch's warnings and what the model prints go to
+// Threads, no autograd; LibTorch's warnings and what the model prints go to
 // standard error, and only with -v (they speak of Python code the user may not have written).
 void configure(const Options& o);
 

@@ -45,39 +45,47 @@ constexpr auto new_sized = [](Emit& g, Skip, const Dims& size, Skip, Skip, Skip,
 
 bool whole(const Scalar& s) { return s.kind != Scalar::Kind::Float; }
 
-// start, start + step, ... below end. ATen counts and multiplies in float64 unless all three are
-// integers: ceil((end - start) / step) elements of start + i * step.
+// A bound as LibTorch's kernels take it: a number given for an integer tensor loses its fraction
+// before anything is computed with it.
+Value bound(Emit& g, const Scalar& s, DType t) {
+  return g.scalar(s, is_float(t) ? DType::Double : DType::Int64);
+}
+
+// start + i * step for i below n.
+Value steps_from(Emit& g, Value start, Value n, Value step) {
+  Value i = g.cast(g.node("Range", {g.i64(0), n, g.i64(1)}), g.dtype(start));
+  return g.cast(pw::add(g, start, pw::mul(g, i, step)), g.result_dtype());
+}
+
+// start, start + step, ... below end: ceil((end - start) / step) elements. They are counted in
+// float64 with the bounds as they are given, but for int64 in int64; the elements are made from
+// bounds in the accumulate type of the result (ATen/native/RangeFactories.cpp).
 Value arange(Emit& g, const Scalar& start, const Scalar& end, const Scalar& step) {
   const DType t = g.result_dtype();
-  if (whole(start) && whole(end) && whole(step)) {
+  if (t == DType::Int64 || (whole(start) && whole(end) && whole(step))) {
     const DType i = DType::Int64;
     return g.cast(g.node("Range", {g.scalar(start, i), g.scalar(end, i), g.scalar(step, i)}), t);
   }
   const DType d = DType::Double;
-  Value a = g.scalar(start, d), s = g.scalar(step, d);
-  Value steps = pw::div(g, pw::sub(g, g.scalar(end, d), a), s);
-  Value n = g.cast(g.node("Ceil", {steps}), DType::Int64);
-  Value i = g.cast(g.node("Range", {g.i64(0), n, g.i64(1)}), d);
-  return g.cast(pw::add(g, a, pw::mul(g, i, s)), t);
+  Value length = pw::sub(g, g.scalar(end, d), g.scalar(start, d));
+  Value n = g.cast(g.node("Ceil", {pw::div(g, length, g.scalar(step, d))}), DType::Int64);
+  return steps_from(g, bound(g, start, t), n, bound(g, step, t));
 }
 
-// As arange with the end included: floor((end - start) / step) + 1 elements.
+// As arange with the end included: trunc((end - start) / step) + 1 elements, counted in the
+// accumulate type.
 Value range(Emit& g, const Scalar& start, const Scalar& end, const Scalar& step) {
-  const DType d = DType::Double;
-  Value a = g.scalar(start, d), s = g.scalar(step, d);
-  Value steps = pw::div(g, pw::sub(g, g.scalar(end, d), a), s);
-  Value n = pw::add(g, g.cast(g.node("Floor", {steps}), DType::Int64), g.i64(1));
-  Value i = g.cast(g.node("Range", {g.i64(0), n, g.i64(1)}), d);
-  return g.cast(pw::add(g, a, pw::mul(g, i, s)), g.result_dtype());
+  const DType t = g.result_dtype();
+  Value a = bound(g, start, t), s = bound(g, step, t);
+  Value steps = pw::div(g, pw::sub(g, bound(g, end, t), a), s);
+  return steps_from(g, a, pw::add(g, g.cast(steps, DType::Int64), g.i64(1)), s);
 }
 
 // ATen goes from the nearer end: start + i * step in the first half, end - (n - 1 - i) * step in
-// the second. One step is the start alone.
-Value linspace(Emit& g, Value start, Value end, const Int& steps) {
+// the second. One step is the start alone. Computed in `c` from bounds in the result's type.
+Value evenly_spaced(Emit& g, Value start, Value end, Value n, DType c) {
   const DType t = g.result_dtype();
-  const DType c = t == DType::Double || !is_float(t) ? DType::Double : DType::Float;
-  start = g.cast(start, c), end = g.cast(end, c);
-  Value n = g.to_value(steps);
+  start = g.cast(g.cast(start, t), c), end = g.cast(g.cast(end, t), c);
   Value last = pw::sub(g, n, g.i64(1));
   Value gaps = g.cast(g.node("Max", {last, g.i64(1)}), c);
   Value step = pw::div(g, pw::sub(g, end, start), gaps);
@@ -87,13 +95,23 @@ Value linspace(Emit& g, Value start, Value end, const Int& steps) {
   Value first_half = pw::less(g, i, pw::div(g, n, g.i64(2)));
   Value only_start = g.node("Equal", {last, i});  // i == last == 0
   only_start = pw::both(g, only_start, g.node("Equal", {n, g.i64(1)}));
-  Value y = pw::where(g, pw::either(g, first_half, only_start), low, high);
-  return is_float(t) ? y : pw::trunc(g, y);
+  return pw::where(g, pw::either(g, first_half, only_start), low, high);
 }
 
+Value linspace(Emit& g, Value start, Value end, const Int& steps) {
+  const DType t = g.result_dtype();
+  const DType c = t == DType::Double || !is_float(t) ? DType::Double : DType::Float;
+  return g.cast(evenly_spaced(g, start, end, g.to_value(steps), c), t);
+}
+
+// The exponents of a single step are the start as it is given.
 Value logspace(Emit& g, Value start, Value end, const Int& steps, double base) {
-  Value exponent = linspace(g, start, end, steps);
-  return g.node("Pow", {g.number(base, g.dtype(exponent)), exponent});
+  const DType d = DType::Double;
+  Value n = g.to_value(steps);
+  Value exponents = evenly_spaced(g, start, end, n, d);
+  if (steps.known.value_or(1) == 1)
+    exponents = pw::where(g, g.node("Equal", {n, g.i64(1)}), g.cast(start, d), exponents);
+  return g.cast(g.node("Pow", {g.number(base, d), exponents}), g.result_dtype());
 }
 
 Value number(Emit& g, const Scalar& s) { return g.scalar(s, DType::Double); }
