@@ -52,6 +52,9 @@ Report convert_to_report(const std::vector<std::string>& arguments, const std::s
     else
       stop(ExitCode::Internal, "OE0003", message,
            "this is a bug in onnx-export, please report it with the model");
+  } catch (...) {  // no exception of ours may end the process
+    stop(ExitCode::Internal, "OE0003", "an exception of an unknown kind",
+         "this is a bug in onnx-export, please report it with the model");
   }
   return r;
 }
