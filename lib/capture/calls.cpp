@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "lib/capture/executor.h"
+#include "lib/support/trial.h"
 
 namespace oe::capture {
 namespace {
@@ -297,6 +298,9 @@ std::vector<Sym> Executor::apply(const OpInfo& op, const std::vector<Sym>& args,
     try {
       for (const Sym& a : args) stack.push_back(to_ivalue(a, w));
       if (op.schema->is_vararg()) stack.emplace_back(static_cast<int64_t>(args.size()));
+      std::optional<Trial> trial;
+      if (w < trials_.size() && !trials_[w].empty()) trial.emplace(trials_[w]);
+      note_operator(op.name);
       op.op->getOperation()(stack);
       if (list_length >= 0 && stack.size() == 1 && stack[0].isList() &&
           stack[0].toListRef().size() != static_cast<size_t>(list_length))

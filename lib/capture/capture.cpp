@@ -11,6 +11,8 @@
 #include "lib/capture/executor.h"
 #include "lib/capture/prune.h"
 #include "lib/capture/worlds.h"
+#include "lib/support/text.h"
+#include "lib/support/trial.h"
 
 namespace oe::capture {
 namespace {
@@ -178,6 +180,55 @@ void add_state_outputs(Executor& ex, const Options& o, Captured& out, Diagnostic
             "--state=outputs returns the new state as extra outputs", nullptr, 0});
 }
 
+std::string trial_text(const torch_io::ExampleInputs& inputs, const std::vector<DynamicAxis>& axes,
+                       const std::vector<int64_t>& sizes) {
+  std::vector<std::string> names;
+  for (const torch_io::InputLeaf& l : inputs.leaves) names.push_back(l.name);
+  return sizes_text(names, shapes_at(inputs, axes, sizes));
+}
+
+// Sizes at which LibTorch ended an earlier process: what is left out, and why.
+class LeftOutSizes {
+ public:
+  LeftOutSizes(const Options& o, const torch_io::ExampleInputs& inputs,
+               const std::vector<DynamicAxis>& axes)
+      : o_(o), inputs_(inputs), axes_(axes) {}
+
+  bool contains(const std::vector<int64_t>& sizes) const {
+    const std::string text = trial_text(inputs_, axes_, sizes);
+    return std::ranges::any_of(o_.left_out, [&](const LeftOut& l) { return l.sizes == text; });
+  }
+  void report(Diagnostics& d) const {
+    for (const LeftOut& l : o_.left_out)
+      d.report({"OE2204", o_.strict ? Severity::Error : Severity::Warning, "",
+                "LibTorch ended the process in " + l.op + " at " + l.sizes + other_axes(l) +
+                    ": the operator does not check its sizes; these were left out",
+                "axes that have to agree need one name: --dynamic-axes x:1=batch,h:1=batch",
+                nullptr, 0});
+  }
+
+ private:
+  // " (axis 'batch' of 7)"
+  std::string other_axes(const LeftOut& l) const {
+    std::string out;
+    const std::vector<std::string> leaves = split(l.sizes, ' ');
+    for (const DynamicAxis& a : axes_) {
+      const auto [leaf, axis] = a.places.front();
+      const std::string& text = leaf < leaves.size() ? leaves[leaf] : std::string();
+      const size_t open = text.rfind('[');
+      if (open == std::string::npos) continue;
+      const auto sizes = split(text.substr(open + 1, text.size() - open - 2), ',');
+      if (axis < sizes.size() && sizes[axis] != std::to_string(a.example))
+        out += (out.empty() ? " (" : ", ") + ("axis '" + a.name + "' of ") + sizes[axis];
+    }
+    return out.empty() ? out : out + ")";
+  }
+
+  const Options& o_;
+  const torch_io::ExampleInputs& inputs_;
+  const std::vector<DynamicAxis>& axes_;
+};
+
 // One run of the model among those that are executed side by side.
 struct World {
   std::vector<int64_t> sizes;  // of the dynamic axes
@@ -198,8 +249,11 @@ Attempt run(const torch_io::Loaded& m, const torch_io::ExampleInputs& inputs, co
   Attempt a;
   std::vector<std::vector<c10::IValue>> leaves;
   std::vector<Iterations> entries;
+  std::vector<std::string> trials;
   for (const World& w : worlds) {
     a.captured.worlds.push_back(shapes_at(inputs, axes, w.sizes));
+    const bool own = w.sizes == worlds[0].sizes;
+    trials.push_back(own ? "" : trial_text(inputs, axes, w.sizes));
     const size_t like = w.of.value_or(leaves.size());
     const uint64_t seed = inputs.seed + (like == 0 ? 0 : 1000 + like);
     leaves.push_back(torch_io::leaf_values(
@@ -207,6 +261,7 @@ Attempt run(const torch_io::Loaded& m, const torch_io::ExampleInputs& inputs, co
     entries.push_back(w.entry);
   }
   Executor ex(a.captured.program, std::move(entries), o.mode, a.diagnostics);
+  ex.set_trials(std::move(trials));
   std::map<std::string, int> ids;
   for (size_t i = 0; i < axes.size(); ++i) {
     Symbol s{axes[i].name, ex.recorder().new_axis_id(), {}};
@@ -267,7 +322,7 @@ class Extension {
 
   // One more world, kept when a branch that ran in none runs in it.
   void offer(Attempt& a, std::vector<World>& worlds, World more) {
-    if (a.dropped == 0) return;
+    if (a.dropped == 0 || LeftOutSizes(o_, inputs_, axes_).contains(more.sizes)) return;
     std::vector<World> extended = worlds;
     extended.push_back(std::move(more));
     Attempt b = run(m_, inputs_, o_, axes_, extended);
@@ -299,7 +354,9 @@ Captured capture(const torch_io::Loaded& m, const torch_io::ExampleInputs& input
   std::vector<int64_t> example;
   for (const DynamicAxis& a : axes) example.push_back(a.example);
 
+  const LeftOutSizes left_out(o, inputs, axes);
   std::vector<size_t> choice(axes.size(), 0);
+  std::vector<std::string> refusals(axes.size());  // the last one at another size
   bool try_one = true;
   for (size_t round = 0;; ++round) {
     std::vector<World> worlds = {{example, {}, {}}};
@@ -308,8 +365,11 @@ Captured capture(const torch_io::Loaded& m, const torch_io::ExampleInputs& input
       other.push_back(choice[i] < candidates[i].size() ? candidates[i][choice[i]] : example[i]);
       one.push_back(axes[i].low <= 1 ? 1 : axes[i].low);
     }
-    if (other != example) worlds.push_back({other, {}, {}});
-    if (try_one && one != example && one != other) worlds.push_back({one, {}, {}});
+    const bool skip_other = left_out.contains(other);
+    if (other != example && !skip_other) worlds.push_back({other, {}, {}});
+    const size_t one_at = worlds.size();  // if it is there
+    if (try_one && one != example && one != other && !left_out.contains(one))
+      worlds.push_back({one, {}, {}});
     Attempt a = run(m, inputs, o, axes, worlds);
 
     // An axis is proven when a world with another size than the example's ran to the end.
@@ -319,22 +379,22 @@ Captured capture(const torch_io::Loaded& m, const torch_io::ExampleInputs& input
       for (size_t w = 1; w < worlds.size(); ++w)
         proven = proven || (!a.dead.contains(w) && worlds[w].sizes[i] != example[i]);
       if (!proven) unproven.push_back(i);
+      for (const auto& [w, message] : a.dead)
+        if (worlds[w].sizes[i] != example[i]) refusals[i] = ": " + message;
     }
-    const bool larger_died = a.dead.contains(1) && other != example;
+    const bool larger_died = other != example && (skip_other || a.dead.contains(1));
     if ((!larger_died && unproven.empty()) || round + 1 >= std::max<size_t>(most, 1)) {
       Extension(m, inputs, o, axes).extend(a, worlds);
       for (size_t i : unproven) {
-        std::string why;
-        for (const auto& [w, message] : a.dead)
-          if (worlds[w].sizes[i] != example[i]) why = ": " + message;
         d.report({"OE2203", Severity::Warning, "",
                   "axis '" + axes[i].name +
                       "' is declared dynamic, but LibTorch ran at no other "
                       "size than " +
-                      std::to_string(example[i]) + why,
+                      std::to_string(example[i]) + refusals[i],
                   "", nullptr, 0});
       }
       for (const Diagnostic& x : a.diagnostics.all()) d.report(x);
+      left_out.report(d);
       std::vector<Shapes> alive;
       for (size_t w = 0; w < a.captured.worlds.size(); ++w)
         if (!a.dead.contains(w) && !worlds[w].of) alive.push_back(a.captured.worlds[w]);
@@ -342,7 +402,7 @@ Captured capture(const torch_io::Loaded& m, const torch_io::ExampleInputs& input
       return std::move(a.captured);
     }
     // A world of ones that died once dies again: leave it out and look further.
-    if (worlds.size() > 2 && a.dead.contains(2)) try_one = false;
+    if (one_at < worlds.size() && a.dead.contains(one_at)) try_one = false;
     for (size_t i = 0; i < axes.size(); ++i) ++choice[i];
   }
 }

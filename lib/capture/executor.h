@@ -80,6 +80,9 @@ class Executor {
   // `entries[w]`: where world w enters kept loops.
   Executor(program::Program& p, std::vector<Iterations> entries, CaptureMode mode, Diagnostics& d);
 
+  // What each world tries (lib/support/trial.h); empty for the user's own sizes.
+  void set_trials(std::vector<std::string> sizes) { trials_ = std::move(sizes); }
+
   // Runs a method; `args` without self.
   Sym run_method(const Sym& self, const std::string& method, std::vector<Sym> args);
 
@@ -376,6 +379,7 @@ class Executor {
   std::map<std::pair<const JitNode*, size_t>, std::string> dropped_;
   std::vector<Missed> missed_;
   std::vector<Iterations> entries_;
+  std::vector<std::string> trials_;
   std::vector<std::pair<const JitNode*, int64_t>>
       iterations_;  // that run unrecorded, outermost first
   std::unordered_map<size_t, std::string> dead_;

@@ -24,6 +24,7 @@
 #include "lib/onnx/schema.h"
 #include "lib/support/text.h"
 #include "lib/torch/load.h"
+#include "lib/torch/unchecked.h"
 #include "tests/support/golden_case.h"
 #include "tests/support/golden_module.h"
 
@@ -129,6 +130,7 @@ Totals run_file(const Arguments& a, const fs::path& file) {
   std::string why;
   s.ort = verify::Ort::load(a.ort_lib, why);
   torch_io::register_stub_operators();
+  torch_io::check_kernels();
   const fs::path made = a.work / (file.parent_path().filename() / file.stem());
   if (std::any_of(cases.begin(), cases.end(),
                   [&](const Case& c) { return c.python && wanted(c); })) {
