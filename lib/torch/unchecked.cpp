@@ -7,6 +7,9 @@
 
 #include <ATen/core/List.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/max.h>
+#include <ATen/ops/min.h>
+#include <ATen/ops/sum.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/library.h>
 
@@ -60,6 +63,69 @@ void check_range(const Stack& stack) {
               "step must be nonzero");
 }
 
+// The k-th of the n arguments on the stack.
+const c10::IValue& argument(const Stack& stack, size_t n, size_t k) {
+  return stack[stack.size() - n + k];
+}
+
+void check_attention(const Stack& stack) {
+  const at::Tensor key = argument(stack, 8, 1).toTensor(), value = argument(stack, 8, 2).toTensor();
+  if (key.dim() < 2 || value.dim() < 2 || key.is_nested()) return;
+  TORCH_CHECK(key.size(-2) == value.size(-2), "Expected as many values as keys, got ",
+              value.sizes(), " and ", key.sizes());
+}
+
+void check_batch_norm(const Stack& stack) {
+  const at::Tensor x = argument(stack, 8, 0).toTensor();
+  if (x.dim() < 2) return;
+  const char* names[] = {"weight", "bias", "running_mean", "running_var"};
+  for (size_t k = 1; k <= 4; ++k)
+    if (const c10::IValue& v = argument(stack, 8, k); v.isTensor() && v.toTensor().defined())
+      require_size(names[k - 1], v.toTensor(), {x.size(1)});
+}
+
+// Only the targets are looked up unchecked, as many of each row as its length says (the rest is
+// padding of any value).
+void check_ctc(const Stack& stack) {
+  const at::Tensor probabilities = argument(stack, 6, 0).toTensor();
+  const at::Tensor targets = argument(stack, 6, 1).toTensor().to(at::kLong).contiguous();
+  const c10::IValue& given = argument(stack, 6, 3);
+  if (probabilities.dim() == 0 || targets.dim() == 0) return;
+  std::vector<int64_t> lengths;
+  if (given.isIntList()) {
+    lengths = given.toIntVector();
+  } else {
+    const at::Tensor t = given.toTensor().to(at::kLong).contiguous();
+    lengths.assign(t.const_data_ptr<int64_t>(), t.const_data_ptr<int64_t>() + t.numel());
+  }
+  const auto* target = targets.const_data_ptr<int64_t>();
+  const int64_t row = targets.dim() == 2 ? targets.size(1) : 0;  // 0: one behind the other
+  for (size_t i = 0, start = 0; i < lengths.size(); ++i, start += row ? row : lengths[i - 1])
+    for (int64_t k = 0; k < lengths[i]; ++k) {
+      const int64_t at = static_cast<int64_t>(start) + k;
+      if (at >= targets.numel() || (row && k >= row)) return;  // LibTorch checks the lengths
+      TORCH_CHECK(target[at] >= 0 && target[at] < probabilities.size(-1),
+                  "Expected targets below ", probabilities.size(-1), ", got ", target[at]);
+    }
+}
+
+// `lengths` is looked at only where `unsafe` is false, `offsets` never.
+void check_segments(const Stack& stack) {
+  const at::Tensor data = argument(stack, 8, 0).toTensor();
+  const c10::IValue &lengths = argument(stack, 8, 2), &offsets = argument(stack, 8, 4);
+  const int64_t axis = argument(stack, 8, 5).toInt();
+  if (axis >= data.dim() || axis < -data.dim()) return;
+  const int64_t n = data.size(axis);
+  if (lengths.isTensor() && lengths.toTensor().numel() > 0)
+    TORCH_CHECK(at::min(lengths.toTensor()).item<int64_t>() >= 0 &&
+                    at::max(at::sum(lengths.toTensor(), {-1})).item<int64_t>() <= n,
+                "Expected segments of ", n, " rows together");
+  if (offsets.isTensor() && offsets.toTensor().numel() > 0)
+    TORCH_CHECK(at::min(offsets.toTensor()).item<int64_t>() >= 0 &&
+                    at::max(offsets.toTensor()).item<int64_t>() <= n,
+                "Expected offsets up to ", n);
+}
+
 template <void (*Check)(const Stack&)>
 void checked(const c10::OperatorHandle& op, Stack* stack) {
   Check(*stack);
@@ -76,6 +142,13 @@ TORCH_LIBRARY_IMPL(_, TESTING_ONLY_GenericMode, m) {
 TORCH_LIBRARY_IMPL(aten, TESTING_ONLY_GenericMode, m) {
   m.impl("lstm.input", torch::CppFunction::makeFromBoxedFunction<&checked<&check_lstm>>());
   m.impl("range.step", torch::CppFunction::makeFromBoxedFunction<&checked<&check_range>>());
+  m.impl("scaled_dot_product_attention",
+         torch::CppFunction::makeFromBoxedFunction<&checked<&check_attention>>());
+  m.impl("native_batch_norm",
+         torch::CppFunction::makeFromBoxedFunction<&checked<&check_batch_norm>>());
+  for (const char* form : {"_ctc_loss", "_ctc_loss.Tensor"})
+    m.impl(form, torch::CppFunction::makeFromBoxedFunction<&checked<&check_ctc>>());
+  m.impl("segment_reduce", torch::CppFunction::makeFromBoxedFunction<&checked<&check_segments>>());
 }
 
 void check_kernels() { c10::impl::tls_set_dispatch_key_included(kKey, true); }
