@@ -77,6 +77,7 @@ struct Options {
   bool strict = false;
 
   CaptureMode mode = CaptureMode::Auto;
+  int64_t unroll = 64;  // longest loop of a known number of iterations that is unrolled
   Training training = Training::Eval;
   State state = State::Discard;
   std::string method = "forward";

@@ -5,6 +5,7 @@
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <set>
 
@@ -244,8 +245,18 @@ struct Attempt {
   Diagnostics diagnostics;
 };
 
-Attempt run(const torch_io::Loaded& m, const torch_io::ExampleInputs& inputs, const Options& o,
-            const std::vector<DynamicAxis>& axes, const std::vector<World>& worlds) {
+// What is captured, and how.
+struct Job {
+  const torch_io::Loaded& m;
+  const torch_io::ExampleInputs& inputs;
+  const Options& o;
+  const std::vector<DynamicAxis>& axes;
+  int64_t unroll;               // longest loop that is unrolled
+  bool kept_by_choice = false;  // a longer one was met and kept
+};
+
+Attempt run(Job& job, const std::vector<World>& worlds) {
+  const auto& [m, inputs, o, axes, unroll, unused] = job;
   Attempt a;
   std::vector<std::vector<c10::IValue>> leaves;
   std::vector<Iterations> entries;
@@ -262,6 +273,7 @@ Attempt run(const torch_io::Loaded& m, const torch_io::ExampleInputs& inputs, co
   }
   Executor ex(a.captured.program, std::move(entries), o.mode, a.diagnostics);
   ex.set_trials(std::move(trials));
+  ex.set_unroll(unroll);
   std::map<std::string, int> ids;
   for (size_t i = 0; i < axes.size(); ++i) {
     Symbol s{axes[i].name, ex.recorder().new_axis_id(), {}};
@@ -274,8 +286,12 @@ Attempt run(const torch_io::Loaded& m, const torch_io::ExampleInputs& inputs, co
   Sym result;
   try {
     result = ex.run_method(self, m.method, std::move(args));
+    job.kept_by_choice |= ex.kept_by_choice();
   } catch (const Raised& r) {
     throw Failure(ExitCode::Refused, "OE2102", "the model raises on this input: " + r.message);
+  } catch (const Failure&) {
+    job.kept_by_choice |= ex.kept_by_choice();
+    throw;
   }
   OutputBuilder(ex, a.captured, a.diagnostics).add(result, "");
   add_state_outputs(ex, o, a.captured, a.diagnostics);
@@ -290,9 +306,7 @@ Attempt run(const torch_io::Loaded& m, const torch_io::ExampleInputs& inputs, co
 // Worlds that run what none has run yet: branches that larger sizes or later iterations reach.
 class Extension {
  public:
-  Extension(const torch_io::Loaded& m, const torch_io::ExampleInputs& inputs, const Options& o,
-            const std::vector<DynamicAxis>& axes)
-      : m_(m), inputs_(inputs), o_(o), axes_(axes) {}
+  explicit Extension(Job& job) : job_(job), axes_(job.axes) {}
 
   void extend(Attempt& a, std::vector<World>& worlds) {
     while (!a.missed.empty()) follow(a, worlds);
@@ -317,34 +331,29 @@ class Extension {
       const size_t of = worlds[m.world].of.value_or(m.world);
       worlds.push_back({worlds[of].sizes, of, m.iterations});
     }
-    a = run(m_, inputs_, o_, axes_, worlds);
+    a = run(job_, worlds);
   }
 
   // One more world, kept when a branch that ran in none runs in it.
   void offer(Attempt& a, std::vector<World>& worlds, World more) {
-    if (a.dropped == 0 || LeftOutSizes(o_, inputs_, axes_).contains(more.sizes)) return;
+    if (a.dropped == 0 || LeftOutSizes(job_.o, job_.inputs, axes_).contains(more.sizes)) return;
     std::vector<World> extended = worlds;
     extended.push_back(std::move(more));
-    Attempt b = run(m_, inputs_, o_, axes_, extended);
+    Attempt b = run(job_, extended);
     if (b.dropped >= a.dropped || b.dead.contains(worlds.size())) return;
     a = std::move(b);
     worlds = std::move(extended);
     while (!a.missed.empty()) follow(a, worlds);
   }
 
-  const torch_io::Loaded& m_;
-  const torch_io::ExampleInputs& inputs_;
-  const Options& o_;
+  Job& job_;
   const std::vector<DynamicAxis>& axes_;
   std::set<std::pair<const torch::jit::Node*, size_t>> followed_;
 };
 
-}  // namespace
-
-Captured capture(const torch_io::Loaded& m, const torch_io::ExampleInputs& inputs, const Options& o,
-                 Diagnostics& d) {
-  c10::InferenceMode inference;
-  const std::vector<DynamicAxis> axes = dynamic_axes(inputs);
+// Runs the model in more and more worlds until every axis has one of another size that runs.
+Captured capture(Job& job, Diagnostics& d) {
+  const auto& [m, inputs, o, axes, unroll, unused] = job;
   std::vector<std::vector<int64_t>> candidates;
   size_t most = 0;
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -370,7 +379,7 @@ Captured capture(const torch_io::Loaded& m, const torch_io::ExampleInputs& input
     const size_t one_at = worlds.size();  // if it is there
     if (try_one && one != example && one != other && !left_out.contains(one))
       worlds.push_back({one, {}, {}});
-    Attempt a = run(m, inputs, o, axes, worlds);
+    Attempt a = run(job, worlds);
 
     // An axis is proven when a world with another size than the example's ran to the end.
     std::vector<size_t> unproven;
@@ -384,7 +393,7 @@ Captured capture(const torch_io::Loaded& m, const torch_io::ExampleInputs& input
     }
     const bool larger_died = other != example && (skip_other || a.dead.contains(1));
     if ((!larger_died && unproven.empty()) || round + 1 >= std::max<size_t>(most, 1)) {
-      Extension(m, inputs, o, axes).extend(a, worlds);
+      Extension(job).extend(a, worlds);
       for (size_t i : unproven) {
         d.report({"OE2203", Severity::Warning, "",
                   "axis '" + axes[i].name +
@@ -405,6 +414,29 @@ Captured capture(const torch_io::Loaded& m, const torch_io::ExampleInputs& input
     if (one_at < worlds.size() && a.dead.contains(one_at)) try_one = false;
     for (size_t i = 0; i < axes.size(); ++i) ++choice[i];
   }
+}
+
+}  // namespace
+
+Captured capture(const torch_io::Loaded& m, const torch_io::ExampleInputs& inputs, const Options& o,
+                 Diagnostics& d) {
+  c10::InferenceMode inference;
+  const std::vector<DynamicAxis> axes = dynamic_axes(inputs);
+  Job job{m, inputs, o, axes, o.unroll};
+  Diagnostics kept;
+  std::optional<Captured> with_loops;
+  try {
+    with_loops = capture(job, kept);
+    if (!job.kept_by_choice || with_loops->assumptions.empty()) {
+      for (const Diagnostic& x : kept.all()) d.report(x);
+      return std::move(*with_loops);
+    }
+  } catch (const Failure& f) {
+    if (!job.kept_by_choice || f.exit_code != ExitCode::Unsupported) throw;
+  }
+  // What follows a long loop may need to know what it left: the length of a list, a number.
+  Job unrolled{m, inputs, o, axes, std::numeric_limits<int64_t>::max()};
+  return capture(unrolled, d);
 }
 
 }  // namespace oe::capture

@@ -203,8 +203,8 @@ Sym Executor::run_graph(torch::jit::Function& f, std::vector<Sym> args, Frame& f
 
 // LibTorch's default executor inlines calls first: an argument or result that is a constant in the
 // code is then a constant where it is used.
-void Executor::run_callee(JitNode* n, Frame& f, torch::jit::Function& callee,
-                          std::vector<Sym> args, const std::string& path) {
+void Executor::run_callee(JitNode* n, Frame& f, torch::jit::Function& callee, std::vector<Sym> args,
+                          const std::string& path) {
   Frame frame;
   frame.path = path;
   const size_t first = n->inputs().size() - args.size();

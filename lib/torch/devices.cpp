@@ -28,9 +28,7 @@ const c10::Symbol& here_symbol() {
   static const c10::Symbol symbol = c10::Symbol::fromQualString("onnx_export::here");
   static const torch::jit::RegisterOperators registered({torch::jit::Operator(
       "onnx_export::here(Device? device) -> Device?",
-      [](Stack& stack) {
-        stack.back() = here(stack.back());
-      },
+      [](Stack& stack) { stack.back() = here(stack.back()); },
       c10::AliasAnalysisKind::PURE_FUNCTION)});
   return symbol;
 }

@@ -104,8 +104,8 @@ void check_ctc(const Stack& stack) {
     for (int64_t k = 0; k < lengths[i]; ++k) {
       const int64_t at = static_cast<int64_t>(start) + k;
       if (at >= targets.numel() || (row && k >= row)) return;  // LibTorch checks the lengths
-      TORCH_CHECK(target[at] >= 0 && target[at] < probabilities.size(-1),
-                  "Expected targets below ", probabilities.size(-1), ", got ", target[at]);
+      TORCH_CHECK(target[at] >= 0 && target[at] < probabilities.size(-1), "Expected targets below ",
+                  probabilities.size(-1), ", got ", target[at]);
     }
 }
 

@@ -128,7 +128,8 @@ class Driver {
         return true;
       }
       counted = true;
-      const std::string where = " at " + sizes_text(r_.leaf_names, sizes) + ", seed " + std::to_string(seed);
+      const std::string where =
+          " at " + sizes_text(r_.leaf_names, sizes) + ", seed " + std::to_string(seed);
       if (!one_run(where, *expected)) return false;
     }
     accepted_ = counted;
