@@ -9,6 +9,7 @@
 #include <ostream>
 
 #include "lib/capture/capture.h"
+#include "lib/first_difference.h"
 #include "lib/lower/lower.h"
 #include "lib/names.h"
 #include "lib/optimize/optimize.h"
@@ -200,8 +201,21 @@ void compare_calls(torch_io::Reference& reference, const torch_io::ExampleInputs
   }
 }
 
+// The float type of the model whose rounding is the largest; Undefined when it has none.
+DType coarsest_float(ir::Model& m) {
+  constexpr DType order[] = {DType::BFloat16, DType::Float16, DType::Float, DType::Double};
+  const DType* found = std::end(order);
+  const auto see = [&](const ir::Value* v) {
+    if (v) found = std::min(found, std::find(std::begin(order), found, v->type.dtype));
+  };
+  ir::for_each_graph(m.graph, [&](const ir::Graph& g) {
+    for (const auto& n : g.nodes) std::ranges::for_each(n->outputs, see);
+  });
+  return found == std::end(order) ? DType::Undefined : *found;
+}
+
 void verify_written(const Options& o, const std::filesystem::path& model, verify::Ort& ort,
-                    const capture::Captured& c, torch_io::ExampleInputs e, ir::Model& m,
+                    capture::Captured& c, torch_io::ExampleInputs e, ir::Model& m,
                     torch_io::Reference& reference, Outcome& out, Diagnostics& d) {
   if (o.opset > ort.newest_opset()) {
     out.verification = "not verified: ONNX Runtime " + ort.version() + " knows opset " +
@@ -213,6 +227,7 @@ void verify_written(const Options& o, const std::filesystem::path& model, verify
   verify::Request r = verification_request(o, c, e, m, form);
   r.model = model;
   r.inputs = [&](const Draw& draw) { return torch_io::drawn_inputs(e, draw, form); };
+  r.coarsest = coarsest_float(m);
   r.reference = [&](const Draw& draw) {
     torch_io::HostRun run = reference.run(e, draw, form);
     return verify::ReferenceRun{std::move(run.inputs), to_ort(std::move(run.outputs))};
@@ -236,10 +251,16 @@ void verify_written(const Options& o, const std::filesystem::path& model, verify
     throw Failure(ExitCode::Mismatch, "OE0602",
                   std::string("ONNX Runtime does not take the model: ") + e.what());
   }
-  if (!v.mismatch.empty())
-    throw Failure(ExitCode::Mismatch, "OE0601", v.mismatch,
-                  "this is a bug in onnx-export unless the model computes something random; please "
-                  "report it with the model");
+  if (!v.mismatch.empty()) {
+    bool random = false;
+    const std::string first = first_difference(c.program, v.inputs, o, ort, random);
+    throw Failure(ExitCode::Mismatch, "OE0601",
+                  v.mismatch + (first.empty() ? "" : "\n  first difference: " + first),
+                  random ? "the model draws random numbers there"
+                  : !c.assumptions.empty()
+                      ? "these inputs may break what the export assumed: " + c.assumptions[0]
+                      : "this is a bug in onnx-export, please report it with the model");
+  }
   out.verification = v.line();
   if (v.runs == 0) v.gaps.push_back("LibTorch ran none of the random inputs");
   if (!v.gaps.empty()) {
@@ -282,7 +303,7 @@ Outcome convert(const Options& o, const std::filesystem::path& model_tmp,
   if (o.dynamic_axes.every_axis) torch_io::name_axes_that_run(inputs, *reference);
 
   clock.stage("capture");
-  const capture::Captured captured = capture::capture(loaded, inputs, o, d);
+  capture::Captured captured = capture::capture(loaded, inputs, o, d);
   outcome.assumptions = captured.assumptions;
   if (o.strict)
     for (const std::string& a : captured.assumptions)

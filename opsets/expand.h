@@ -35,6 +35,8 @@ void product_in_steps(Rewriter& r, ir::Node& n);
 // ReduceSum of integers through int64, and of int64 in two halves of 32 bits, whose sums float64
 // holds up to two million entries.
 void sum_in_halves(Rewriter& r, ir::Node& n);
+// Div and Mod of integers whose one divisor is zero only where nothing is divided.
+void never_by_zero(Rewriter& r, ir::Node& n);
 // Known to fit into 32 bits: sizes, counts, casts of smaller types and what picks from them.
 bool small_integers(Value v, int depth = 6);
 // x * sigmoid(alpha x).

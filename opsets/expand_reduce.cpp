@@ -93,4 +93,11 @@ void sum_in_halves(Rewriter& r, ir::Node& n) {
   r.bind(n.outputs[0], r.op("Add", {r.op("Mul", {sum(high), base}), sum(low)}));
 }
 
+void never_by_zero(Rewriter& r, ir::Node& n) {
+  Value divisor = n.inputs[1];
+  const DType t = Rewriter::dtype(divisor);
+  n.inputs[1] = r.where(r.equal(divisor, r.number(0, t)), r.number(1, t), divisor);
+  r.keep();
+}
+
 }  // namespace oe::opsets

@@ -311,10 +311,24 @@ class TypePass {
     return false;
   }
 
+  // Integers that may be none at all, divided by one number that may be zero then: LibTorch divides
+  // nothing, ONNX Runtime refuses the zero.
+  static bool may_divide_nothing(const ir::Node& n) {
+    const ir::Value *a = n.inputs[0], *b = n.inputs[1];
+    if (!is_integer(b->type.dtype) || b->data || !b->type.shape) return false;
+    if (b->producer && b->producer->op == "Constant") return false;
+    const auto is_one = [](const Dim& d) { return d.is_number() && d.number == 1; };
+    if (!std::ranges::all_of(*b->type.shape, is_one)) return false;
+    if (!a->type.shape) return true;
+    return std::ranges::any_of(*a->type.shape,
+                               [](const Dim& d) { return !d.is_number() || d.number == 0; });
+  }
+
   // Forms that ONNX Runtime's CPU kernels do not know or get wrong.
   static bool form_missing(const ir::Node& n) {
     if (n.op == "LSTM" || n.op == "GRU" || n.op == "RNN")
       return n.attributes.get_or<int64_t>("layout", 0) == 1;
+    if (n.op == "Div" || n.op == "Mod") return may_divide_nothing(n);
     // Sums and products of integers go through float64 there.
     if (n.op == "ReduceProd") return is_integer(n.inputs[0]->type.dtype);
     if (n.op == "ReduceSum")
@@ -327,16 +341,18 @@ class TypePass {
   bool reword(ir::Node& node, std::unique_ptr<ir::Node>& n, Nodes& out) {
     using Rule = void (*)(Rewriter&, ir::Node&);
     const auto by_form = [](Rule r) {
-      return r == time_first || r == product_in_steps || r == sum_in_halves;
+      return r == time_first || r == product_in_steps || r == sum_in_halves || r == never_by_zero;
     };
     static const std::unordered_map<std::string_view, Rule> rules = {
         {"Attention", expand_body},
+        {"Div", never_by_zero},
         {"Elu", plain_activation},
         {"GRU", time_first},
         {"Gemm", gemm_of_integers},
         {"HardSigmoid", plain_activation},
         {"LSTM", time_first},
         {"LeakyRelu", plain_activation},
+        {"Mod", never_by_zero},
         {"OneHot", one_hot_by_compare},
         {"PRelu", plain_activation},
         {"RNN", time_first},
@@ -355,6 +371,7 @@ class TypePass {
     // Half types have an exact stand-in, which keeps the graph short.
     if (rule->second == plain_activation && byte_size(node.inputs[0]->type.dtype) < 4) return false;
     Nodes added;
+    const std::string op = node.op;
     const std::unique_ptr<ir::Node> saved = std::make_unique<ir::Node>(node);
     try {
       // Bodies are written for the opset itself, as everything here.
@@ -368,7 +385,8 @@ class TypePass {
       return false;
     }
     for (auto& inner : added) {
-      if (rule->second == sum_in_halves)
+      const bool mended = by_form(rule->second) && inner->op == op;  // its form is there now
+      if (mended || rule->second == sum_in_halves)
         out.push_back(std::move(inner));  // the sums of the halves are exact
       else
         fit(std::move(inner), out);

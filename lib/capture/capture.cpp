@@ -235,6 +235,7 @@ struct World {
   std::vector<int64_t> sizes;  // of the dynamic axes
   std::optional<size_t> of;    // it has the inputs of this other one, and enters loops elsewhere
   Iterations entry;
+  Variation variation = {};    // of every input that was drawn
 };
 
 struct Attempt {
@@ -267,8 +268,10 @@ Attempt run(Job& job, const std::vector<World>& worlds) {
     trials.push_back(own ? "" : trial_text(inputs, axes, w.sizes));
     const size_t like = w.of.value_or(leaves.size());
     const uint64_t seed = inputs.seed + (like == 0 ? 0 : 1000 + like);
-    leaves.push_back(torch_io::leaf_values(
-        inputs, torch_io::resized_inputs(inputs, a.captured.worlds.back(), seed)));
+    const Draw draw{a.captured.worlds.back(), seed,
+                    std::vector<Variation>(inputs.leaves.size(), worlds[like].variation)};
+    leaves.push_back(
+        torch_io::leaf_values(inputs, torch_io::drawn_arguments(inputs, draw)));
     entries.push_back(w.entry);
   }
   Executor ex(a.captured.program, std::move(entries), o.mode, a.diagnostics);
@@ -312,12 +315,19 @@ class Extension {
     while (!a.missed.empty()) follow(a, worlds);
     for (const int64_t base : {16, 64}) {
       if (axes_.empty()) break;
-      World large;
-      for (size_t i = 0; i < axes_.size(); ++i)
-        large.sizes.push_back(std::clamp(2 * axes_[i].example + base + static_cast<int64_t>(i),
-                                         axes_[i].low, axes_[i].high));
+      World large, even;  // even: sizes that can be halved and cut in three
+      for (size_t i = 0; i < axes_.size(); ++i) {
+        const auto place = static_cast<int64_t>(i);
+        const int64_t size = 2 * axes_[i].example + base + place;
+        large.sizes.push_back(std::clamp(size, axes_[i].low, axes_[i].high));
+        even.sizes.push_back(
+            std::clamp((size / 48 + 1 + place) * 48, axes_[i].low, axes_[i].high));
+      }
       offer(a, worlds, std::move(large));
+      offer(a, worlds, std::move(even));
     }
+    for (const Variation::Kind sign : {Variation::Kind::Positive, Variation::Kind::Negative})
+      offer(a, worlds, {worlds[0].sizes, {}, {}, {sign, 0}});
     for (const int64_t iteration : {1, 3}) offer(a, worlds, {worlds[0].sizes, 0, {{}, iteration}});
   }
 
@@ -406,7 +416,9 @@ Captured capture(Job& job, Diagnostics& d) {
       left_out.report(d);
       std::vector<Shapes> alive;
       for (size_t w = 0; w < a.captured.worlds.size(); ++w)
-        if (!a.dead.contains(w) && !worlds[w].of) alive.push_back(a.captured.worlds[w]);
+        if (!a.dead.contains(w) && !worlds[w].of &&
+            worlds[w].variation.kind == Variation::Kind::None)
+          alive.push_back(a.captured.worlds[w]);
       a.captured.worlds = std::move(alive);
       return std::move(a.captured);
     }

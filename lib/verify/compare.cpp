@@ -137,12 +137,17 @@ Tolerance default_tolerance(DType t) {
   }
 }
 
-bool as_exact_as(const Tensor& actual, const Tensor& expected, const Tensor& exact) {
+bool as_exact_as(const Tensor& actual, const Tensor& expected, const Tensor& exact,
+                 DType coarsest) {
   if (!is_float(actual.dtype()) || actual.dtype() != expected.dtype() ||
       exact.dtype() != DType::Double || actual.dims() != expected.dims() ||
       actual.dims() != exact.dims())
     return false;
-  const Tolerance t = default_tolerance(actual.dtype());
+  Tolerance t = default_tolerance(actual.dtype());
+  if (is_float(coarsest)) {
+    const Tolerance inside = default_tolerance(coarsest);
+    t = {std::max(t.atol, inside.atol), std::max(t.rtol, inside.rtol)};
+  }
   const std::vector<double> a = actual.as_double(), e = expected.as_double(), z = exact.as_double();
   double own = 0, scale = 0;
   for (size_t i = 0; i < z.size(); ++i) {

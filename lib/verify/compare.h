@@ -23,8 +23,10 @@ struct Comparison {
 };
 // Whether `actual` is as near to the result in float64 as LibTorch's own `expected` is, give or
 // take the tolerance, and that is rounding: at most ten times the tolerance at the tensor's scale.
-// Everything has one shape; `exact` is Double, the others a type of float.
-bool as_exact_as(const Tensor& actual, const Tensor& expected, const Tensor& exact);
+// Everything has one shape; `exact` is Double, the others a type of float. `coarsest`: the least
+// exact type of float that the model computes in, whose tolerance counts where it is wider.
+bool as_exact_as(const Tensor& actual, const Tensor& expected, const Tensor& exact,
+                 DType coarsest = DType::Undefined);
 
 // Integers, bools and strings exactly; NaN and infinities by position. Complex numbers by part.
 Comparison compare(const Tensor& actual, const Tensor& expected, Tolerance t = {});

@@ -40,6 +40,7 @@ struct Request {
   int runs = 3;                                            // seeds a size
   int threads = 0;
   uint64_t seed = 0;  // of the first run; 0 the example itself
+  DType coarsest = DType::Undefined;  // the least exact type of float in the model
   // Whether the export assumed something that inputs of unusual values may break: a difference
   // there is a gap.
   bool assumes = false;
@@ -58,6 +59,7 @@ struct Verification {
   size_t judged = 0;  // outputs beyond the tolerance, but as near to float64 as LibTorch's own
   double max_abs = 0;
   std::string mismatch;           // the first one: output, size, seed, what differs; empty: none
+  std::vector<TensorPtr> inputs;  // of the mismatch, one a leaf
   std::vector<std::string> gaps;  // what could not be tried, one line each
   std::vector<Covered> coverage;  // of every kept If and Loop
   std::string unmeasured;         // why the coverage is not known; empty: it is

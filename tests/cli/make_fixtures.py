@@ -36,6 +36,18 @@ class Upper(nn.Module):
         return torch.triu(x, 1)
 
 
+class Swish(nn.Module):
+    def forward(self, x: Tensor):
+        y = torch.relu(x + 0.5)
+        z = nn.functional.hardswish(y)
+        return z.sum(1) * 2
+
+
+class Draws(nn.Module):
+    def forward(self, x: Tensor):
+        return x + torch.randn_like(x)
+
+
 class Recurrent(nn.Module):
     """Whose state comes from outside."""
 
@@ -236,6 +248,8 @@ def main() -> None:
     save(torch.jit.trace(net, x), "traced.pt")
     save(torch.jit.script(net), "net.pt")
     save(torch.jit.script(Two().eval()), "two.pt")
+    save(torch.jit.script(Swish().eval()), "swish.pt")
+    save(torch.jit.script(Draws().eval()), "draws.pt")
     save(torch.jit.trace(Upper().eval(), torch.randn(5, 5)), "upper.pt")
     state = torch.zeros(1, 2, 3)
     save(torch.jit.trace(Recurrent().eval(), (torch.randn(5, 2, 4), state, state)), "recurrent.pt")

@@ -93,8 +93,20 @@ TEST_CASE("rounding as large as LibTorch's own is no difference", "[verify]") {
   CHECK(verify::as_exact_as(*floats({0.0125f - 1.2e-5f, 2.5f, 1}), *expected, *z));
   // As far off as LibTorch, but not where rounding is small.
   CHECK_FALSE(verify::as_exact_as(*floats({0.0125f + 2e-4f, 2.5f, 1}), *expected, *z));
+  // A model that rounds to half inside may differ by that.
+  CHECK(verify::as_exact_as(*floats({0.0125f + 2e-4f, 2.5f, 1}), *expected, *z, DType::Float16));
+  CHECK_FALSE(verify::as_exact_as(*floats({0.5f, 2.5f, 1}), *expected, *z, DType::Float16));
   // LibTorch itself is far from float64: another branch, not rounding.
   CHECK_FALSE(verify::as_exact_as(*floats({0.5f, 2.5f, 1}), *floats({0.4f, 2.5f, 1}), *z));
   CHECK_FALSE(verify::as_exact_as(*floats({NAN, 2.5f, 1}), *expected, *z));
   CHECK_FALSE(verify::as_exact_as(*floats({0.0125f, 2.5f}), *expected, *z));
+}
+
+TEST_CASE("the element type counts at every rank", "[verify]") {
+  const TensorPtr f = Tensor::of<float>(DType::Float, {}, {0.5F});
+  const TensorPtr d = Tensor::of<double>(DType::Double, {}, {0.5});
+  CHECK(compare(*f, *f).ok);
+  const auto r = compare(*d, *f);
+  CHECK_FALSE(r.ok);
+  CHECK_THAT(r.message, Contains("element type is double, expected float"));
 }

@@ -1,0 +1,78 @@
+// After a verification failed: the first operator of the program whose result differs.
+#include "lib/first_difference.h"
+
+#include <algorithm>
+
+#include "lib/capture/operators.h"
+#include "lib/capture/replay.h"
+#include "lib/lower/lower.h"
+#include "lib/onnx/onnx.h"
+#include "lib/optimize/optimize.h"
+#include "lib/verify/compare.h"
+#include "opsets/opsets.h"
+
+namespace oe {
+namespace {
+
+std::string place(const program::Node& n) {
+  std::string text = n.op;
+  if (n.origin && n.origin->line)
+    text += " at " + n.origin->file + ":" + std::to_string(n.origin->line) + "  " + n.origin->text;
+  return text;
+}
+
+// The program's model with the results of all nodes as outputs "step_0", "step_1", ...
+std::string model_of_steps(program::Program& p, const std::vector<capture::Replayed>& steps,
+                           const Options& o) {
+  p.outputs.clear();
+  for (const capture::Replayed& s : steps)
+    p.outputs.push_back({"step_" + std::to_string(p.outputs.size()),
+                         {const_cast<program::Value*>(s.value)}});
+  Diagnostics d;
+  ir::Model m = lower::lower(p, d);
+  if (d.has_errors()) return {};
+  optimize::optimize(m, {o.constant_folding, o.fold_limit});
+  opsets::legalize(m, o.opset, o.ort_target, d);
+  if (d.has_errors() || onnx::needs_external(m, {})) return {};
+  optimize::cleanup(m);
+  return onnx::write_bytes(m);
+}
+
+}  // namespace
+
+std::string first_difference(program::Program& p, const std::vector<TensorPtr>& inputs,
+                             const Options& o, verify::Ort& ort, bool& random) {
+  if (inputs.size() != p.inputs.size()) return {};
+  const std::vector<capture::Replayed> steps = capture::replay(p, inputs);
+  const std::string model = steps.empty() ? std::string() : model_of_steps(p, steps, o);
+  if (model.empty()) return {};
+  try {
+    const auto session = ort.open_bytes(model, o.threads);
+    std::vector<verify::OrtValue> given;
+    for (const std::string& name : session->input_names()) {
+      const auto port = std::ranges::find(p.inputs, name, &program::Port::name);
+      if (port == p.inputs.end()) return {};
+      verify::OrtValue v;
+      v.tensor = inputs[static_cast<size_t>(port - p.inputs.begin())];
+      given.push_back(std::move(v));
+    }
+    const std::vector<verify::OrtValue> results = session->run(given);
+    const std::vector<std::string> names = session->output_names();
+    for (size_t i = 0; i < steps.size(); ++i) {
+      const auto at = std::ranges::find(names, "step_" + std::to_string(i));
+      if (at == names.end()) continue;
+      const verify::OrtValue& v = results[static_cast<size_t>(at - names.begin())];
+      if (!v.tensor) continue;
+      const verify::Comparison c = verify::compare(*v.tensor, *steps[i].tensor);
+      if (c.ok) continue;
+      random = !steps[i].node->op.starts_with("prim::") &&
+               capture::op_named(steps[i].node->op).random;
+      return place(*steps[i].node) + ": " + c.message;
+    }
+  } catch (const std::exception&) {
+    // The model of the steps does not run either: nothing more is known.
+  }
+  return {};
+}
+
+}  // namespace oe

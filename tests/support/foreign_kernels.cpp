@@ -1,0 +1,25 @@
+// A library for --custom-op-lib with kernels that are not LibTorch's:
+//   aten::triu ends the process on tensors of 6 rows, like kernels that do not check their sizes;
+//   aten::hardswish gives x, so that the file, which has the real one, differs from the model.
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/clone.h>
+#include <ATen/ops/sub.h>
+#include <ATen/ops/tril.h>
+#include <signal.h>
+#include <torch/library.h>
+
+namespace {
+
+at::Tensor triu(const at::Tensor& x, int64_t diagonal) {
+  if (x.size(0) == 6) raise(SIGSEGV);
+  return at::sub(x, at::tril(x, diagonal - 1));
+}
+
+at::Tensor hardswish(const at::Tensor& x) { return at::clone(x); }
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(aten, CPU, m) {
+  m.impl("triu", triu);
+  m.impl("hardswish", hardswish);
+}
