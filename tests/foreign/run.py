@@ -1,0 +1,136 @@
+"""Models that others wrote, unchanged, converted and judged by LibTorch's default executor in Python.
+
+    run.py --tool build/release/onnx-export [--full] [--family NAME,...] [--only TEXT] [--jobs N] [--write-table]
+
+A case is a module or model in one form (traced, scripted, or the file that a package ships). It passes when ONNX Runtime
+computes what LibTorch computes, at the example, at other values and, with dynamic axes, at other sizes; refused is what
+the tool refuses by name. Wrong results and crashes are failures. --full runs all there is and takes about an hour;
+with --write-table it writes docs/foreign.md. Every verdict is left in build/foreign/report.json.
+"""
+import argparse
+import collections
+import concurrent.futures
+import dataclasses
+import importlib
+import json
+import multiprocessing
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path.insert(0, str(HERE))
+import environment  # noqa: E402
+import table  # noqa: E402
+from cases import Case, NotExportable, write  # noqa: E402
+from judge import OPSET, Verdict, judge  # noqa: E402
+
+FAMILIES = ["modules"]
+OTHER_OPSETS = [11, 13, 15, 16, 17, 20, 21, 23, 26]
+
+
+def collect(families: list[str], full: bool) -> list[Case]:
+    found = [c for f in families for c in importlib.import_module(f).cases(full)]
+    labels = collections.Counter(c.label for c in found)
+    assert all(n == 1 for n in labels.values()), f"two cases are called {labels.most_common(1)[0][0]}"
+    return sorted(found, key=lambda c: -c.cost)
+
+
+def start() -> None:
+    environment.enter()
+
+
+def run_case(case: Case, tool: str, full: bool) -> dict:
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="foreign_") as folder:
+        path = pathlib.Path(folder) / "model.pt"
+        try:
+            verdict = _judge_case(case, tool, full, path)
+        except NotExportable as e:
+            verdict = Verdict("excluded", "torch.jit refuses it", str(e))
+        except Exception:
+            verdict = Verdict("broken", "the case itself fails", traceback.format_exc())
+        if verdict.result in ("wrong", "crash") and path.exists():
+            kept = ROOT / "build/foreign" / case.label.replace(" ", "_").replace("/", "_")
+            shutil.copytree(folder, kept, dirs_exist_ok=True)
+            verdict.detail += f"\nkept in {kept.relative_to(ROOT)}"
+    return {"label": case.label, "family": case.family, "subject": case.subject, **dataclasses.asdict(verdict),
+            "seconds": round(time.monotonic() - begun, 2)}
+
+
+def _judge_case(case: Case, tool: str, full: bool, path: pathlib.Path) -> Verdict:
+    """With dynamic axes; with the example's sizes where that is refused and, in a full run, at another opset always."""
+    family = importlib.import_module(case.family)
+    if case.form == "shipped":
+        arguments = family.ship(case, path)
+    else:
+        arguments = write(family.make(case), case.form, path)
+    verdict = judge(tool, path, arguments, case.training, dynamic=True, opset=OPSET)
+    if verdict.result == "refused":
+        return judge(tool, path, arguments, case.training, dynamic=False, opset=OPSET)
+    if verdict.result == "passed" and full:
+        opset = OTHER_OPSETS[sum(map(ord, case.label)) % len(OTHER_OPSETS)]
+        other = judge(tool, path, arguments, case.training, dynamic=False, opset=opset)
+        if other.result in ("wrong", "crash"):
+            other.detail = f"at opset {opset}: {other.detail}"
+            return other
+    return verdict
+
+
+def summary(results: list[dict]) -> None:
+    for kind in "excluded", "refused":
+        groups = collections.defaultdict(list)
+        for r in results:
+            if r["result"] == kind:
+                groups[r["reason"]].append(r["label"])
+        for reason, labels in sorted(groups.items(), key=lambda g: -len(g[1])):
+            print(f"  {kind} {len(labels):4}  {reason}   [{labels[0]}]")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tool", required=True)
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--family", default=",".join(FAMILIES))
+    parser.add_argument("--only", default="", help="cases whose label contains this")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--report", type=pathlib.Path, default=ROOT / "build/foreign/report.json")
+    parser.add_argument("--write-table", action="store_true", help="docs/foreign.md from a full run")
+    options = parser.parse_args()
+    problem = environment.prepare()
+    if problem:
+        print(f"SKIP the packages cannot be installed: {problem}\n0 passed, 0 failed, 1 skipped")
+        return 0
+    environment.enter()
+    tool = str(pathlib.Path(options.tool).resolve())
+    chosen = [c for c in collect(options.family.split(","), options.full) if options.only in c.label]
+    options.report.parent.mkdir(parents=True, exist_ok=True)
+    results = []
+    context = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(options.jobs, mp_context=context, initializer=start) as pool:
+        running = [pool.submit(run_case, case, tool, options.full) for case in chosen]
+        for done in concurrent.futures.as_completed(running):
+            r = done.result()
+            results.append(r)
+            if r["result"] in ("wrong", "crash", "broken"):
+                print(f"FAIL {r['label']}: {r['result']}: {r['reason']}\n{r['detail'].strip()}", flush=True)
+    results.sort(key=lambda r: r["label"])
+    options.report.write_text(json.dumps(results, indent=1) + "\n")
+    summary(results)
+    count = collections.Counter(r["result"] for r in results)
+    print(", ".join(f"{count[k]} {k}" for k in table.RESULTS) + f", of {len(results)} cases; "
+          f"{sum(r['sizes'] > 0 for r in results)} also at other sizes")
+    if options.write_table:
+        (ROOT / "docs/foreign.md").write_text(table.text(results))
+    failed = sum(count[k] for k in ("wrong", "crash", "broken"))
+    print(f"{count['passed'] + count['refused']} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
