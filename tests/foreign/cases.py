@@ -26,10 +26,22 @@ class Made:
     module: typing.Any
     args: tuple = ()
     kwargs: dict = dataclasses.field(default_factory=dict)
+    plain: bool = True  # it returns what torch.jit.trace takes: tensors and tuples
 
 
 class NotExportable(Exception):
     """torch.jit itself refuses the model."""
+
+
+def settle(module):
+    """Evaluation mode, and statistics other than mean 0 and variance 1, so that a mistake in a norm shows."""
+    import torch
+
+    for part in module.modules():
+        if isinstance(part, torch.nn.modules.batchnorm._NormBase) and part.running_mean is not None:
+            torch.nn.init.uniform_(part.running_mean, -0.1, 0.1)
+            torch.nn.init.uniform_(part.running_var, 0.8, 1.2)
+    return module.eval()
 
 
 def leaves(value, kinds=None) -> list:
@@ -92,7 +104,7 @@ def _only_tensors(made: Made):
     """The module and its arguments, or, where torch.jit.trace would refuse those, a module that holds what is no tensor."""
     import torch
 
-    if not made.kwargs and all(isinstance(a, torch.Tensor) for a in made.args):
+    if made.plain and not made.kwargs and all(isinstance(a, torch.Tensor) for a in made.args):
         return made.module, made.args
 
     class Call(torch.nn.Module):

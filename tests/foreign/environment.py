@@ -15,11 +15,10 @@ PACKAGES = FOLDER / "packages"
 STAMP = FOLDER / "stamp"
 
 WANTED = [
+    "torchvision==0.28.0", "timm==1.0.31", "transformers==5.23.0", "silero-vad==6.2.3",
     "expecttest==0.3.0",  # torch.testing's databases import it
-    "torchvision==0.28.0", "pillow==13.0.0", "timm==1.0.31",
-    "silero-vad==6.2.3",
-    # transformers and what `import transformers` needs
-    "transformers==5.23.0", "huggingface_hub==2.4.0", "tokenizers==0.23.3", "safetensors==0.8.0", "regex==2026.11.15",
+    # what timm and transformers import
+    "pillow==13.0.0", "huggingface_hub==2.4.0", "tokenizers==0.23.3", "safetensors==0.8.0", "regex==2026.11.15",
     "pyyaml==6.0.3", "tqdm==4.70.1", "typer==0.29.2", "annotated-doc==0.0.7", "annotated-types==0.8.0", "anyio==4.16.0",
     "click==8.5.1", "h11==0.16.0", "hf-xet==1.8.0", "httpcore2==2.16.2", "httpx2==2.16.2", "idna==3.20",
     "pydantic==2.14.3", "pydantic_core==2.50.4", "truststore==0.10.5", "typing-inspection==0.4.5",
@@ -37,7 +36,7 @@ SCHEMAS = [
 
 def prepare() -> str:
     """Installs the packages; says why that was not possible, or nothing."""
-    stamp = "\n".join([sys.version, *WANTED])
+    stamp = "\n".join([sys.version, *sorted(WANTED)])
     if STAMP.is_file() and STAMP.read_text() == stamp:
         return ""
     part = FOLDER / "part"
@@ -61,16 +60,21 @@ def enter() -> None:
     import warnings
 
     warnings.simplefilter("ignore")
-    if str(PACKAGES) not in sys.path:
+    if str(PACKAGES) not in sys.path:  # a process that another one started has its path
         sys.path.append(str(PACKAGES))
+    if not _held:
         import torch
 
         torch.set_num_threads(1)
         _torchvision_operators(torch)
 
 
+_held = []  # operators live as long as their library
+
+
 def _torchvision_operators(torch) -> None:
     library = torch.library.Library("torchvision", "DEF")
+    _held.append(library)
     for schema in SCHEMAS:
         library.define(schema)
     for name in "qnms", "_roi_align_backward", "ps_roi_align", "_ps_roi_align_backward", "roi_pool", \
@@ -79,7 +83,6 @@ def _torchvision_operators(torch) -> None:
         library.define(f"{name}(Tensor x) -> Tensor")  # imported, never called
     library.impl("nms", _nms, "CPU")
     library.impl("roi_align", _roi_align, "CPU")
-    _torchvision_operators.library = library  # the operators live as long as this object
 
 
 def _nms(boxes, scores, iou_threshold):

@@ -6,7 +6,7 @@ import zlib
 import torch
 from torch import nn
 
-from cases import Case, Made
+from cases import Case, Made, settle
 
 FORMS = ["traced", "scripted"]
 SAMPLED = 3  # float32 samples of a module in a run that is not full
@@ -78,10 +78,7 @@ def make(case: Case) -> Made:
     module.to(getattr(torch, dtype))
     if info.is_lazy:
         module(*call.args, **call.kwargs)
-    for part in module.modules():
-        if isinstance(part, torch.nn.modules.batchnorm._NormBase) and part.running_mean is not None:
-            torch.nn.init.uniform_(part.running_mean, -0.1, 0.1)
-            torch.nn.init.uniform_(part.running_var, 0.8, 1.2)
+    settle(module)
     if case.form == "scripted" and isinstance(module, torch.nn.RNNBase):
         # Their forward is a set of overloads, which only a module that calls it makes TorchScript choose from.
         state = call.kwargs.get("hx", call.args[1] if len(call.args) > 1 else None)
