@@ -66,6 +66,6 @@ const OpInfo& op_info(const torch::jit::Operator& op);
 const OpInfo& op_named(const std::string& name_with_overload);
 
 // Whether a result of the operator (named without overload) is a view by the operator's meaning.
-bool is_view_operator(const std::string& op);
+bool is_view_operator(const std::string& base);
 
 }  // namespace oe::capture
