@@ -33,6 +33,12 @@ class NotExportable(Exception):
     """torch.jit itself refuses the model."""
 
 
+def forms(full: bool, turn: int) -> list[str]:
+    """Both, or by turns one of them."""
+    both = ["traced", "scripted"]
+    return both if full else [both[turn % 2]]
+
+
 def settle(module):
     """Evaluation mode, and statistics other than mean 0 and variance 1, so that a mistake in a norm shows."""
     import torch
@@ -79,18 +85,14 @@ def write(made: Made, form: str, path: pathlib.Path) -> tuple:
     torch.manual_seed(1)
     try:
         if form == "scripted":
-            # A class that could not be compiled leaves a half of it behind, which the next case would stumble over.
-            torch.jit._state._clear_class_state()
-            torch.jit._recursive.concrete_type_store = torch.jit._recursive.ConcreteTypeStore()
-            torch._C._jit_clear_class_registry()
             script = torch.jit.script(made.module)
             arguments = _positional(made)
         else:
             module, arguments = _only_tensors(made)
             script = torch.jit.trace(module, arguments, check_trace=False)
+        torch.jit.save(script, path)
     except Exception as e:
         raise NotExportable(f"{type(e).__name__}: {e}") from e
-    torch.jit.save(script, path)
     return arguments
 
 

@@ -25,13 +25,11 @@ WANTED = [
     "shellingham==1.5.4", "rich==15.0.0",
 ]
 
-# torchvision's compiled operators are not there (its wheels are linked against CUDA); the schemas let it be imported,
-# and detection models need these two to run.
-SCHEMAS = [
-    "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
-    "roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width, "
-    "int sampling_ratio, bool aligned) -> Tensor",
-]
+# torchvision's compiled operators are not there (its wheels are linked against CUDA). It asks for these when it is
+# imported; the models that call them are not among the cases.
+OPERATORS = ["nms", "qnms", "roi_align", "_roi_align_backward", "qroi_align", "ps_roi_align", "_ps_roi_align_backward",
+             "roi_pool", "_roi_pool_backward", "ps_roi_pool", "_ps_roi_pool_backward", "deform_conv2d",
+             "_deform_conv2d_backward"]
 
 
 def prepare() -> str:
@@ -66,42 +64,10 @@ def enter() -> None:
         import torch
 
         torch.set_num_threads(1)
-        _torchvision_operators(torch)
+        library = torch.library.Library("torchvision", "DEF")
+        for name in OPERATORS:
+            library.define(f"{name}(Tensor x) -> Tensor")
+        _held.append(library)
 
 
 _held = []  # operators live as long as their library
-
-
-def _torchvision_operators(torch) -> None:
-    library = torch.library.Library("torchvision", "DEF")
-    _held.append(library)
-    for schema in SCHEMAS:
-        library.define(schema)
-    for name in "qnms", "_roi_align_backward", "ps_roi_align", "_ps_roi_align_backward", "roi_pool", \
-            "_roi_pool_backward", "ps_roi_pool", "_ps_roi_pool_backward", "qroi_align", "deform_conv2d", \
-            "_deform_conv2d_backward":
-        library.define(f"{name}(Tensor x) -> Tensor")  # imported, never called
-    library.impl("nms", _nms, "CPU")
-    library.impl("roi_align", _roi_align, "CPU")
-
-
-def _nms(boxes, scores, iou_threshold):
-    import torch
-
-    order = scores.argsort(descending=True, stable=True)
-    area = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
-    kept = []
-    while order.numel():
-        first, order = order[0], order[1:]
-        kept.append(first)
-        low = torch.maximum(boxes[first, :2], boxes[order, :2])
-        high = torch.minimum(boxes[first, 2:], boxes[order, 2:])
-        both = (high - low).clamp(min=0).prod(1)
-        order = order[both / (area[first] + area[order] - both) <= iou_threshold]
-    return torch.stack(kept) if kept else torch.zeros(0, dtype=torch.int64)
-
-
-def _roi_align(x, rois, scale, height, width, sampling_ratio, aligned):
-    from torchvision.ops.roi_align import _roi_align as in_python
-
-    return in_python(x, rois, scale, height, width, sampling_ratio, aligned)

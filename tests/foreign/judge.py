@@ -16,7 +16,9 @@ OPSET = 18
 TOLERANCE = {"float16": 2e-3, "float32": 1e-5, "float64": 1e-7}  # float64: ONNX attributes (alpha, epsilon) are single
 ROUNDING = 8     # as far from the float64 run as LibTorch is, times this, is as good as LibTorch
 SIZES = [1, 2, 3, 5, 7, 4, 6, 11]
-NO_KERNEL = "NOT_IMPLEMENTED"
+# Values at which operators change what they do. NaN and infinities are not among them: kernels of ONNX Runtime (MaxPool)
+# differ from LibTorch's there, whatever the file says.
+EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, 3.0, 100.0, -100.0]
 
 
 @dataclasses.dataclass
@@ -149,8 +151,9 @@ def compare(reference: Reference, onnx_file: pathlib.Path, arguments: tuple, ver
     inputs = session.get_inputs()
     if len(inputs) != len(leaves(arguments)):
         raise Wrong(f"the file has {len(inputs)} inputs, the model {len(leaves(arguments))}")
-    for seed in range(3):
-        _run(reference, session, _vary(arguments, seed), f"seed {seed}", verdict, must_run=seed == 0)
+    _run(reference, session, arguments, "the example", verdict, must_run=True)
+    for seed, special in [(1, []), (2, []), (3, EDGES)]:
+        _run(reference, session, _vary(arguments, seed, special), f"seed {seed}", verdict, must_run=False)
     symbols = {}
     for i, leaf in zip(inputs, leaves(arguments)):
         for axis, dim in enumerate(i.shape):
@@ -165,19 +168,23 @@ def compare(reference: Reference, onnx_file: pathlib.Path, arguments: tuple, ver
                 verdict.sizes += 1
 
 
-def _vary(arguments, seed: int):
-    """Other values of the same kind: the tensors' own, in another order, and numbers nearer to zero."""
+def _vary(arguments, seed: int, special: list):
+    """Other values of the same kind: the tensors' own, in another order, nearer to zero, and now and then a special one."""
     import torch
 
-    if seed == 0:
-        return arguments
     generator = torch.Generator().manual_seed(seed)
 
     def other(leaf):
         if not isinstance(leaf, torch.Tensor) or leaf.numel() == 0:
             return leaf
         flat = leaf.detach().flatten()[torch.randperm(leaf.numel(), generator=generator)].reshape(leaf.shape)
-        return flat * (0.5 + 0.5 * torch.rand(1, generator=generator).item()) if leaf.is_floating_point() else flat
+        if leaf.is_floating_point():
+            flat = flat * (0.5 + 0.5 * torch.rand(1, generator=generator).item())
+            for value in special:
+                if abs(value) > 10 and leaf.dtype == torch.float16:
+                    continue  # ONNX Runtime runs chains of half operators in float, where nothing overflows
+                flat = flat.masked_fill(torch.rand(flat.shape, generator=generator) < 0.05, value)
+        return flat
 
     return rebuild(arguments, map(other, leaves(arguments)))
 

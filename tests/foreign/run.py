@@ -42,12 +42,45 @@ def collect(families: list[str], full: bool) -> list[Case]:
     return sorted(found, key=lambda c: -c.cost)
 
 
-def start() -> None:
+# What a worker imports once, for the processes that it starts for each case.
+HEAVY = {"modules": "torch.testing._internal.common_modules", "vision": "torchvision.models", "timm_models": "timm",
+         "transformer_models": "transformers.modeling_utils", "shipped": "torch"}
+
+
+def start(families: list[str]) -> None:
     environment.enter()
+    for family in families:
+        importlib.import_module(HEAVY[family])
 
 
 def run_case(case: Case, tool: str, full: bool) -> dict:
+    """In a process of its own: LibTorch dies of some sizes, and what one case leaves behind is no other's to find."""
     begun = time.monotonic()
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.close(ours)
+            with os.fdopen(theirs, "w") as report:
+                json.dump(case_here(case, tool, full), report)
+        finally:
+            os._exit(0)
+    os.close(theirs)
+    with os.fdopen(ours) as report:
+        text = report.read()
+    _, status = os.waitpid(child, 0)
+    seconds = {"seconds": round(time.monotonic() - begun, 2)}
+    if text:
+        return {**json.loads(text), **seconds}
+    died = Verdict("excluded", "LibTorch crashes on it in Python", f"status {status}")
+    return {**describe(case, died), **seconds}
+
+
+def describe(case: Case, verdict: Verdict) -> dict:
+    return {"label": case.label, "family": case.family, "subject": case.subject, **dataclasses.asdict(verdict)}
+
+
+def case_here(case: Case, tool: str, full: bool) -> dict:
     with tempfile.TemporaryDirectory(prefix="foreign_") as folder:
         path = pathlib.Path(folder) / "model.pt"
         try:
@@ -60,8 +93,7 @@ def run_case(case: Case, tool: str, full: bool) -> dict:
             kept = ROOT / "build/foreign" / case.label.replace(" ", "_").replace("/", "_")
             shutil.copytree(folder, kept, dirs_exist_ok=True)
             verdict.detail += f"\nkept in {kept.relative_to(ROOT)}"
-    return {"label": case.label, "family": case.family, "subject": case.subject, **dataclasses.asdict(verdict),
-            "seconds": round(time.monotonic() - begun, 2)}
+    return describe(case, verdict)
 
 
 def _judge_case(case: Case, tool: str, full: bool, path: pathlib.Path) -> Verdict:
@@ -104,7 +136,7 @@ def main() -> int:
     parser.add_argument("--part", default="1/1", help="K/N: every Nth case, from the Kth on")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--report", type=pathlib.Path, default=ROOT / "build/foreign/report.json")
-    parser.add_argument("--write-table", action="store_true", help="docs/foreign.md from a full run")
+    parser.add_argument("--write-table", action="store_true", help="docs/foreign.md from this run")
     options = parser.parse_args()
     problem = environment.prepare()
     if problem:
@@ -112,13 +144,15 @@ def main() -> int:
         return 0
     environment.enter()
     tool = str(pathlib.Path(options.tool).resolve())
-    chosen = [c for c in collect(options.family.split(","), options.full) if options.only in c.label]
+    families = options.family.split(",")
+    chosen = [c for c in collect(families, options.full) if options.only in c.label]
     first, step = map(int, options.part.split("/"))
     chosen = chosen[first - 1::step]
     options.report.parent.mkdir(parents=True, exist_ok=True)
     results = []
     context = multiprocessing.get_context("spawn")
-    with concurrent.futures.ProcessPoolExecutor(options.jobs, mp_context=context, initializer=start) as pool:
+    with concurrent.futures.ProcessPoolExecutor(options.jobs, mp_context=context, initializer=start,
+                                                initargs=(families,)) as pool:
         running = [pool.submit(run_case, case, tool, options.full) for case in chosen]
         for done in concurrent.futures.as_completed(running):
             r = done.result()
@@ -135,7 +169,8 @@ def main() -> int:
           f"{sum(r['sizes'] > 0 for r in results)} also at other sizes")
     if options.write_table:
         versions = ["torch " + importlib.import_module("torch").__version__, *environment.WANTED[:4]]
-        (ROOT / "docs/foreign.md").write_text(table.text(results, [v.replace("==", " ") for v in versions]))
+        run = "a full run" if options.full else "the sample that scripts/test runs"
+        (ROOT / "docs/foreign.md").write_text(table.text(results, run, [v.replace("==", " ") for v in versions]))
     failed = sum(count[k] for k in ("wrong", "crash", "broken"))
     print(f"{count['passed'] + count['refused']} passed, {failed} failed")
     return 1 if failed else 0

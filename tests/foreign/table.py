@@ -11,7 +11,7 @@ FAMILIES = {
 }
 HEAD = """# Models that others wrote
 
-Written by `tests/foreign/run.py --full --write-table`. Each case is a module or a model, unchanged, traced or scripted,
+Written by `tests/foreign/run.py --write-table [--full]`. Each case is a module or a model, unchanged, traced or scripted,
 converted with `--dynamic-axes` (or with the example's sizes where that is refused), and ONNX Runtime's results compared
 with what `torch.jit.load(file)(*inputs)` gives in Python: at the example, at other values and at other sizes. Excluded
 is what torch.jit refuses to trace, script or run, and what computes something random.
@@ -19,8 +19,8 @@ is what torch.jit refuses to trace, script or run, and what computes something r
 """
 
 
-def text(results: list[dict], versions: list[str]) -> str:
-    lines = [HEAD, "Versions: " + ", ".join(versions) + ".\n\n", _row("family", *RESULTS[:4], "excluded", "at other sizes"),
+def text(results: list[dict], run: str, versions: list[str]) -> str:
+    lines = [HEAD, f"From {run}: {len(results)} cases. Versions: " + ", ".join(versions) + ".\n\n", _row("family", *RESULTS[:4], "excluded", "at other sizes"),
              _row("---", *["---:"] * 6)]
     families = [f for f in FAMILIES if any(r["family"] == f for r in results)]
     for family in families:

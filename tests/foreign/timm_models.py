@@ -1,7 +1,7 @@
 """timm: image models with random weights; a full run takes a small one of every family (file) of theirs."""
 import re
 
-from cases import Case, Made, settle
+from cases import Case, Made, forms, settle
 
 SAMPLED = ["botnet26t_256", "cait_xxs24_224", "coatnet_nano_rw_224", "convmixer_768_32", "convnextv2_atto",
            "edgenext_xx_small", "efficientformerv2_s0", "fastvit_t8", "ghostnet_050", "hrnet_w18_small", "levit_128s",
@@ -24,7 +24,7 @@ def family_names() -> list[str]:
 
 def cases(full: bool) -> list[Case]:
     names = sorted({*SAMPLED, *family_names()}) if full else SAMPLED
-    return [Case("timm_models", name, form, cost=8) for name in names for form in ["traced", "scripted"]]
+    return [Case("timm_models", name, form, cost=8) for turn, name in enumerate(names) for form in forms(full, turn)]
 
 
 def make(case: Case) -> Made:
