@@ -20,6 +20,9 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
+// How often a worker may crash at sizes of its own choosing.
+constexpr int kMostTries = 8;
+
 // The --color of arguments that could not be read.
 Color wanted_color(const Strings& arguments) {
   Color c = Color::Auto;
@@ -83,15 +86,25 @@ Stop stop_of(const WorkerResult& w) {
 
 Report convert_in_worker(const Strings& arguments, Output& output, int& our_signal) {
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe");
-  Strings forwarded = {output.model_tmp(), output.data_tmp()};
-  forwarded.insert(forwarded.end(), arguments.begin(), arguments.end());
-  const WorkerResult w = run_worker(self.parent_path() / "onnx-export-worker", forwarded);
-  our_signal = w.our_signal;
-  // A worker that reported and then crashed while its libraries shut down has done its work.
-  if (auto r = from_json(w.report)) return *r;
-  Report r;
-  r.stop = stop_of(w);
-  return r;
+  Strings left_out;
+  for (int tries = 0;; ++tries) {
+    Strings forwarded = {output.model_tmp(), output.data_tmp(), std::to_string(left_out.size())};
+    forwarded.insert(forwarded.end(), left_out.begin(), left_out.end());
+    forwarded.insert(forwarded.end(), arguments.begin(), arguments.end());
+    const WorkerResult w = run_worker(self.parent_path() / "onnx-export-worker", forwarded);
+    our_signal = w.our_signal;
+    // A worker that reported and then crashed while its libraries shut down has done its work.
+    if (auto r = from_json(w.report)) return *r;
+    // A kernel that does not check its sizes, at sizes that nobody asked for: without them.
+    const bool again = w.signal && w.signal != SIGKILL && !w.our_signal && !w.trial.sizes.empty();
+    if (again && tries < kMostTries) {
+      left_out.insert(left_out.end(), {w.trial.sizes, w.trial.op});
+      continue;
+    }
+    Report r;
+    r.stop = stop_of(w);
+    return r;
+  }
 }
 
 // Ends the way the signal would have ended us.

@@ -107,6 +107,10 @@ void add_options(CLI::App& app, Raw& r) {
        "control flow on data or dynamic sizes: auto and script keep it, "
        "trace takes the example's branch (default auto)",
        "MODE");
+  text(kModel, "--unroll", r.unroll,
+       "longest loop of a known number of iterations that is unrolled; a longer one that does not "
+       "fold away stays a Loop (default 64)",
+       "N");
   text(kModel, "--training", r.training, "eval, preserve or train (default eval)", "MODE");
   text(kModel, "--state", r.state,
        "attributes the method writes: discard, or outputs (default "

@@ -196,6 +196,7 @@ Options interpret(Raw& r) {
   o.constant_folding = !r.no_folding;
   if (!r.fold_limit.empty()) o.fold_limit = parse_size(r.fold_limit, "--fold-limit");
   o.ort_target = choose("--target", r.target, {"ort", "onnx"}) == 0;
+  number("--unroll", r.unroll, o.unroll, int64_t{0}, int64_t{1} << 40);
   o.mode = static_cast<CaptureMode>(choose("--mode", r.mode, {"auto", "script", "trace"}));
   o.training =
       static_cast<Training>(choose("--training", r.training, {"eval", "preserve", "train"}));

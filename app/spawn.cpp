@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include <fstream>
 
 #include "lib/support/diagnostics.h"
+#include "lib/support/trial.h"
 
 extern char** environ;
 
@@ -44,7 +46,7 @@ sigset_t ending_signals() {
 }
 
 pid_t start(const std::filesystem::path& program, const std::vector<std::string>& arguments,
-            int report_fd) {
+            int report_fd, int trial_fd) {
   std::vector<char*> argv;
   argv.push_back(const_cast<char*>(program.c_str()));
   for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
@@ -52,6 +54,7 @@ pid_t start(const std::filesystem::path& program, const std::vector<std::string>
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, report_fd, kReportFd);
+  posix_spawn_file_actions_adddup2(&actions, trial_fd, kTrialFd);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t none;
@@ -70,6 +73,29 @@ pid_t start(const std::filesystem::path& program, const std::vector<std::string>
                   "it belongs beside onnx-export");
   return pid;
 }
+
+// The memory in which the worker notes what it tries.
+class TrialMemory {
+ public:
+  TrialMemory() : fd_(memfd_create("trial", MFD_CLOEXEC)) {
+    if (fd_ < 0 || ftruncate(fd_, sizeof(TrialNote)) != 0)
+      throw Failure(ExitCode::Internal, "OE0002", std::strerror(errno));
+  }
+  ~TrialMemory() { close(fd_); }
+  TrialMemory(const TrialMemory&) = delete;
+  TrialMemory& operator=(const TrialMemory&) = delete;
+  int descriptor() const { return fd_; }
+  // What a dead worker left: text of its own making, ended here.
+  LeftOut read() const {
+    TrialNote n{};
+    if (pread(fd_, &n, sizeof n, 0) != sizeof n) return {};
+    n.sizes[sizeof n.sizes - 1] = n.op[sizeof n.op - 1] = 0;
+    return {n.sizes, n.op};
+  }
+
+ private:
+  int fd_;
+};
 
 // Takes whole lines off `buffer`.
 void read_lines(std::string& buffer, WorkerResult& r) {
@@ -99,7 +125,8 @@ WorkerResult run_worker(const std::filesystem::path& program,
   int ends[2];
   if (signals < 0 || pipe2(ends, O_CLOEXEC) != 0)
     throw Failure(ExitCode::Internal, "OE0002", std::strerror(errno));
-  const pid_t pid = start(program, arguments, ends[1]);
+  const TrialMemory trial;
+  const pid_t pid = start(program, arguments, ends[1], trial.descriptor());
   close(ends[1]);
 
   std::string buffer;
@@ -128,6 +155,7 @@ WorkerResult run_worker(const std::filesystem::path& program,
   }
   if (WIFEXITED(status)) r.exit_status = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) r.signal = WTERMSIG(status);
+  r.trial = trial.read();
   r.out_of_memory = r.signal == SIGKILL && out_of_memory_kills() > kills_before;
   return r;
 }

@@ -6,10 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "lib/options.h"
+
 namespace oe::app {
 
 // The worker writes lines to this file descriptor: "stage NAME" as each begins, its report last.
 constexpr int kReportFd = 3;
+// What the worker tries at the moment (lib/support/trial.h): memory that both share.
+constexpr int kTrialFd = 4;
 
 struct WorkerResult {
   std::string report;          // the last line; empty when the worker did not get that far
@@ -18,6 +22,8 @@ struct WorkerResult {
   int signal = 0;              // when a signal ended it
   int our_signal = 0;          // when one ended us: the worker is dead, the caller cleans up
   bool out_of_memory = false;  // the kernel killed a process for memory meanwhile
+  // At its death: sizes of the converter's own choosing that it ran (none: empty), the operator.
+  LeftOut trial;
 };
 
 // Keeps SIGINT, SIGTERM and SIGHUP waiting from now on: run_worker() looks for them, and files are

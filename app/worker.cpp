@@ -1,11 +1,15 @@
 // onnx-export-worker: converts in a process of its own, so that a crash in LibTorch is a message.
 //
-//   onnx-export-worker MODEL_TMP DATA_TMP ARGUMENTS...   (started by onnx-export only)
+//   onnx-export-worker MODEL_TMP DATA_TMP N [SIZES OPERATOR]... ARGUMENTS...
+//
+// Started by onnx-export only; the N / 2 pairs are sizes that ended an earlier worker.
 #include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <iostream>
 #include <new>
 
@@ -13,6 +17,7 @@
 #include "app/report.h"
 #include "app/spawn.h"
 #include "lib/pipeline.h"
+#include "lib/support/trial.h"
 #include "lib/torch/runtime.h"
 
 namespace oe::app {
@@ -27,15 +32,16 @@ void send(std::string line) {
   }
 }
 
-Report convert_to_report(const std::vector<std::string>& arguments, const std::string& model_tmp,
-                         const std::string& data_tmp) {
+Report convert_to_report(const std::vector<std::string>& arguments, std::vector<LeftOut> left_out,
+                         const std::string& model_tmp, const std::string& data_tmp) {
   Report r;
   const auto stop = [&](ExitCode exit_code, const char* code, const std::string& message,
                         const std::string& hint = {}) {
     r.stop = {exit_code, code, message, hint, nullptr};
   };
   try {
-    const Options o = parse_command_line(arguments).options;
+    Options o = parse_command_line(arguments).options;
+    o.left_out = std::move(left_out);
     r.outcome.opset = o.opset;
     // Standard output belongs to the model, or to the JSON document.
     std::ostream& out = o.output == "-" || o.json ? std::cerr : std::cout;
@@ -52,6 +58,9 @@ Report convert_to_report(const std::vector<std::string>& arguments, const std::s
     else
       stop(ExitCode::Internal, "OE0003", message,
            "this is a bug in onnx-export, please report it with the model");
+  } catch (...) {  // no exception of ours may end the process
+    stop(ExitCode::Internal, "OE0003", "an exception of an unknown kind",
+         "this is a bug in onnx-export, please report it with the model");
   }
   return r;
 }
@@ -66,7 +75,12 @@ int main(int argc, char** argv) {
     std::cerr << "onnx-export-worker is started by onnx-export\n";
     return 2;
   }
-  const oe::app::Report r = oe::app::convert_to_report({argv + 3, argv + argc}, argv[1], argv[2]);
+  oe::share_trial_note(oe::app::kTrialFd);
+  const int pairs_end = std::min(argc, 4 + std::atoi(argv[3]));
+  std::vector<oe::LeftOut> left_out;
+  for (int i = 4; i + 1 < pairs_end; i += 2) left_out.push_back({argv[i], argv[i + 1]});
+  const oe::app::Report r = oe::app::convert_to_report({argv + pairs_end, argv + argc},
+                                                       std::move(left_out), argv[1], argv[2]);
   oe::app::send(oe::app::to_json(r));
   // The files are complete. Tearing LibTorch down takes longer than it is worth.
   std::cout.flush();

@@ -45,6 +45,12 @@ enum class Training { Eval, Preserve, Train };
 enum class State { Discard, Outputs };
 enum class Checker { Full, Basic, Off };
 
+// Sizes of the converter's own choosing at which LibTorch ended the process: not run again.
+struct LeftOut {
+  std::string sizes;  // as in lib/support/trial.h
+  std::string op;     // the operator that ran
+};
+
 struct Options {
   std::string model;                        // path of the .pt
   std::vector<std::string> custom_op_libs;  // shared libraries that register operators
@@ -71,6 +77,7 @@ struct Options {
   bool strict = false;
 
   CaptureMode mode = CaptureMode::Auto;
+  int64_t unroll = 64;  // longest loop of a known number of iterations that is unrolled
   Training training = Training::Eval;
   State state = State::Discard;
   std::string method = "forward";
@@ -82,6 +89,7 @@ struct Options {
   int verify_runs = 3;
   std::vector<std::pair<std::string, double>> atol, rtol;  // output name ("": all), value
   std::string ort_lib;
+  std::vector<LeftOut> left_out;  // by the supervisor, when it repeats a run
 
   int verbosity = 0;                  // -q: -1, -v: 1
   std::vector<std::string> print_ir;  // "after:capture", "before:optimize", ...

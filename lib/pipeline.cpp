@@ -277,7 +277,7 @@ Outcome convert(const Options& o, const std::filesystem::path& model_tmp,
     d.report({"OE0125", o.strict ? Severity::Error : Severity::Note, "", note, "", nullptr, 0});
   torch_io::ExampleInputs inputs = torch_io::make_inputs(o, loaded);
   std::optional<torch_io::Reference> reference;
-  if (ort || o.dynamic_axes.every_axis) reference.emplace(loaded);
+  if (ort || o.dynamic_axes.every_axis) reference.emplace(loaded, o.left_out);
   if (ort) compare_calls(*reference, inputs, o, d);
   if (o.dynamic_axes.every_axis) torch_io::name_axes_that_run(inputs, *reference);
 

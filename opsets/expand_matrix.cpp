@@ -1,4 +1,4 @@
-// Einsum by matrix products, and Col2Im by shifted copies.
+// Einsum by matrix products, and Col2Im by gathering.
 #include <algorithm>
 #include <set>
 
@@ -146,6 +146,37 @@ void affine_grid(Rewriter& r, ir::Node& n) {
   r.bind(n.outputs[0], r.reshape(grid, result, axes + 2));
 }
 
+namespace {
+
+// One axis of Col2Im: `counts` blocks of `block` places each, over an image with padding.
+struct BlockAxis {
+  int64_t image, block, stride, dilation, low, counts;
+};
+
+// [image, k]: the places, [block, counts] in a row, that add to each element of the axis; what has
+// fewer than k ends with the place behind all of them, where a zero is.
+TensorPtr contributions(const BlockAxis& b) {
+  std::vector<Ints> lists(static_cast<size_t>(b.image));
+  size_t width = 1;
+  for (int64_t p = 0; p < b.block; ++p)
+    for (int64_t c = 0; c < b.counts; ++c) {
+      const int64_t at = c * b.stride + p * b.dilation - b.low;
+      if (at < 0 || at >= b.image) continue;
+      Ints& list = lists[static_cast<size_t>(at)];
+      list.push_back(p * b.counts + c);
+      width = std::max(width, list.size());
+    }
+  Ints table;
+  for (Ints& list : lists) {
+    list.resize(width, b.block * b.counts);
+    table.insert(table.end(), list.begin(), list.end());
+  }
+  return Tensor::of<int64_t>(DType::Int64, {b.image, static_cast<int64_t>(width)}, table);
+}
+
+}  // namespace
+
+// Axis by axis every element of the image gathers what adds to it.
 void col_to_im(Rewriter& r, ir::Node& n) {
   const auto image = r.ints(n.input(1)), block = r.ints(n.input(2));
   if (!image || !block)
@@ -155,54 +186,29 @@ void col_to_im(Rewriter& r, ir::Node& n) {
   const auto strides = n.attributes.get_or<Ints>("strides", Ints(axes, 1));
   const auto dilations = n.attributes.get_or<Ints>("dilations", Ints(axes, 1));
   const auto pads = n.attributes.get_or<Ints>("pads", Ints(2 * axes, 0));
+  std::vector<BlockAxis> all;
+  Ints apart = {0, -1}, perm = {0, 1}, joined = {0, 0};
+  for (size_t i = 0; i < axes; ++i) {
+    BlockAxis b{(*image)[i], (*block)[i], strides[i], dilations[i], pads[i], 0};
+    const int64_t canvas = b.image + pads[i] + pads[i + axes];
+    b.counts = (canvas - b.dilation * (b.block - 1) - 1) / b.stride + 1;
+    all.push_back(b);
+    apart.push_back(b.block);
+    perm.push_back(static_cast<int64_t>(2 + i));
+    perm.push_back(static_cast<int64_t>(2 + axes + i));
+    joined.push_back(b.block * b.counts);
+  }
+  for (const BlockAxis& b : all) apart.push_back(b.counts);
+  Value y = r.reshape(r.transpose(r.reshape(x, apart), perm), joined);
   const auto rank = static_cast<int64_t>(axes) + 2;
-  Ints canvas, counts;  // padded image, and number of blocks along each axis
-  int64_t positions = 1;
   for (size_t i = 0; i < axes; ++i) {
-    canvas.push_back((*image)[i] + pads[i] + pads[i + axes]);
-    counts.push_back((canvas[i] - dilations[i] * ((*block)[i] - 1) - 1) / strides[i] + 1);
-    positions *= (*block)[i];
+    const auto axis = static_cast<int64_t>(i) + 2;
+    Ints behind(static_cast<size_t>(2 * rank), 0);
+    behind[static_cast<size_t>(rank + axis)] = 1;
+    y = r.op("Pad", {y, r.i64s(behind)}, {}, Rewriter::ranked(r.dtype(x), rank));
+    y = r.gather(y, r.constant(contributions(all[i])), axis);
+    y = r.reduce("ReduceSum", y, {axis + 1}, false);
   }
-  Ints shape = {0, -1, positions};
-  shape.insert(shape.end(), counts.begin(), counts.end());
-  Value columns = r.reshape(x, shape);
-  const auto padded = [&](Value v, Ints low, Ints high) {
-    low.insert(low.end(), high.begin(), high.end());
-    const auto length = static_cast<int64_t>(low.size()) / 2;
-    return r.op("Pad", {v, r.i64s(low)}, {}, Rewriter::ranked(r.dtype(v), length));
-  };
-  Value sum = nullptr;
-  for (int64_t p = 0; p < positions; ++p) {
-    Value part = r.gather(columns, r.i64(p), 2);
-    Ints size = counts, low(axes + 2, 0), high(axes + 2, 0);
-    int64_t rest = p;
-    for (size_t i = axes; i-- > 0;) {
-      const int64_t offset = rest % (*block)[i] * dilations[i];
-      rest /= (*block)[i];
-      if (strides[i] > 1) {  // zeros between the blocks
-        Ints split = {0, 0};
-        split.insert(split.end(), size.begin(), size.end());
-        split.insert(split.begin() + static_cast<ptrdiff_t>(i) + 3, 1);
-        Ints none(split.size(), 0), gap(split.size(), 0);
-        gap[i + 3] = strides[i] - 1;
-        Value apart = padded(r.reshape(part, split), none, gap);
-        size[i] *= strides[i];
-        Ints joined = {0, 0};
-        joined.insert(joined.end(), size.begin(), size.end());
-        part = r.reshape(apart, joined);
-      }
-      low[i + 2] = offset;
-      high[i + 2] = canvas[i] - offset - size[i];  // negative: cuts off zeros
-    }
-    part = padded(part, low, high);
-    sum = sum ? r.op("Add", {sum, part}) : part;
-  }
-  Ints low(axes + 2, 0), high(axes + 2, 0);
-  for (size_t i = 0; i < axes; ++i) {
-    low[i + 2] = -pads[i];
-    high[i + 2] = -pads[i + axes];
-  }
-  Value y = padded(sum, low, high);
   y->type = Rewriter::ranked(r.dtype(x), rank);
   r.bind(n.outputs[0], y);
 }

@@ -38,18 +38,27 @@ void constant(Rewriter& r, ir::Node& n) {
   r.keep();
 }
 
-// Without training the input passes through; with it the result is random, and below 12 the
-// operator cannot be told to do that.
+// Without training the input passes through. With it an element stays where a number in [0, 1) is
+// not below the ratio, and makes up for those that go: below 12 the operator only passes through.
 void dropout(Rewriter& r, ir::Node& n) {
-  if (Value training = n.input(2)) {
-    const auto known = r.scalar(training);
-    if (!known || *known != 0)
-      throw NotExpressible{"needs opset 12 or later for dropout in training mode"};
+  Value x = n.input(0), training = n.input(2);
+  const auto known = training ? r.scalar(training) : 0.0;
+  const auto ratio = n.input(1) ? r.scalar(n.input(1)) : 0.5;
+  if (!known || !ratio)
+    throw NotExpressible{"needs opset 12 or later for dropout that is switched by the input"};
+  const bool wants_mask = n.outputs.size() > 1 && n.outputs[1];
+  if (*known == 0 || *ratio == 0) {
+    r.bind(n.outputs[0], r.op("Identity", {x}));
+    if (wants_mask) r.bind(n.outputs[1], r.full(r.shape(x), r.number(1, DType::Bool)));
+    return;
   }
-  Value x = n.input(0);
-  r.bind(n.outputs[0], r.op("Identity", {x}));
-  if (n.outputs.size() > 1 && n.outputs[1])
-    r.bind(n.outputs[1], r.full(r.shape(x), r.number(1, DType::Bool)));
+  const DType t = r.dtype(x), drawn = DType::Float;
+  Value u = r.op("RandomUniformLike", {r.full(r.shape(x), r.number(0, drawn))},
+                 {{"dtype", static_cast<int64_t>(drawn)}}, r.like(x, drawn));
+  Value stays = r.op("Not", {r.less(u, r.number(*ratio, drawn))});
+  Value kept = r.op("Div", {x, r.number(*ratio < 1 ? 1 - *ratio : 1, t)});
+  r.bind(n.outputs[0], r.where(stays, kept, r.number(0, t)));
+  if (wants_mask) r.bind(n.outputs[1], r.op("Identity", {stays}));
 }
 
 void at_least(Rewriter& r, ir::Node& n) {

@@ -124,6 +124,10 @@ def cases():
         yield simple(op, [dims], since, variable="T1" if op in ("IsInf", "IsNaN") else "T")
     yield Case("EyeLike", ["T2"], lambda o, t: (
         [("x", FLOAT, M)], [], {"dtype": t["T2"]}, 1), 9)
+    for op in ("RandomNormalLike", "RandomUniformLike"):
+        yield Case(op, ["T2"], lambda o, t: ([("x", FLOAT, M)], [], {"dtype": t["T2"]}, 1))
+    yield Case("Multinomial", ["T1"], lambda o, t: (
+        [("x", t["T1"], M)], [], {"dtype": INT64, "sample_size": 4}, 1))
     binary = {"Add": 7, "Sub": 7, "Mul": 7, "Div": 7, "Equal": 7, "Greater": 7, "Less": 7,
               "GreaterOrEqual": 12, "LessOrEqual": 12, "And": 7, "Or": 7, "Xor": 7, "Max": 7,
               "Min": 7, "Mean": 7, "Sum": 7, "PRelu": 7, "BitwiseAnd": 18,

@@ -182,7 +182,8 @@ std::optional<Sym> Joiner::exported(size_t k, const Sym& s) {
   }
   if (!s.is_number())
     return ex.taint_of(s) == Taint::Constant ? std::optional<Sym>(s) : std::nullopt;
-  if (s.taint == Taint::Constant || s.recorded->id < first_value) return s;
+  const bool exported_before = s.recorded && s.recorded->producer == node;
+  if (s.taint == Taint::Constant || s.recorded->id < first_value || exported_before) return s;
   Sym out = s;
   out.taint = join(s.taint, cond.taint);
   out.axis_id = 0;

@@ -8,7 +8,9 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <set>
 
 #include "lib/capture/executor.h"
 
@@ -104,6 +106,35 @@ std::vector<Axis> broadcast_axes(const Context& c, const std::vector<const Tenso
   return axes;
 }
 
+// Whether the worlds' sizes say which axis is which: every axis has had two sizes, and no two axes
+// have had the same ones throughout.
+bool told_apart(const Context& c, const std::vector<const TensorValue*>& in) {
+  std::map<int, std::vector<int64_t>> sizes;
+  for (const TensorValue* t : in)
+    for (size_t i = 0; i < t->axes.size(); ++i) {
+      if (t->axes[i].is_static()) continue;
+      auto [at, fresh] = sizes.try_emplace(t->axes[i].id);
+      for (size_t w = 0; fresh && w < c.worlds; ++w)
+        if (c.out.has(w) && t->c.has(w))
+          at->second.push_back(t->c.at(w).toTensor().size(static_cast<int64_t>(i)));
+    }
+  std::set<std::vector<int64_t>> seen;
+  return std::ranges::all_of(sizes, [&](const auto& e) {
+    const bool varies = std::ranges::adjacent_find(e.second, std::not_equal_to{}) != e.second.end();
+    return varies && seen.insert(e.second).second;
+  });
+}
+
+// Whether no tensor brings dynamic axes that the first one does not have.
+bool first_has_all(const std::vector<const TensorValue*>& in) {
+  std::set<int> of_first;
+  for (const Axis& a : in[0]->axes) of_first.insert(a.id);
+  return std::ranges::all_of(in, [&](const TensorValue* t) {
+    return std::ranges::all_of(
+        t->axes, [&](const Axis& a) { return a.is_static() || of_first.contains(a.id); });
+  });
+}
+
 Axes structural(const Context& c) {
   for (const Sym& a : c.args)
     if (a.is(K::Int) && a.taint != Taint::Constant &&
@@ -136,8 +167,11 @@ Axes structural(const Context& c) {
     }
     return true;
   };
+  // cdist of [n, k] and [m, k] looks like one of its operands where n = m = k in every world.
+  if (!c.op.pointwise && !told_apart(c, tensors)) return std::nullopt;
   if (fits(tensors)) return broadcast_axes(c, tensors, c.rank);
-  if (tensors[0]->axes.size() == c.rank && fits({tensors[0]})) return tensors[0]->axes;
+  if (tensors[0]->axes.size() == c.rank && first_has_all(tensors) && fits({tensors[0]}))
+    return tensors[0]->axes;
   return std::nullopt;
 }
 
@@ -171,10 +205,12 @@ Axes windowed(const Context& c, bool convolution) {
 }
 
 Axes matmul(const Context& c) {
-  const size_t first = c.op.base == "aten::addmm" || c.op.base == "aten::baddbmm" ? 1 : 0;
+  const size_t first = c.op.base.starts_with("aten::add") || c.op.base == "aten::baddbmm" ? 1 : 0;
   const TensorValue &a = *c.values[first], &b = *c.values[first + 1];
   const size_t ra = a.axes.size(), rb = b.axes.size();
   std::vector<Axis> axes;
+  if (c.op.base == "aten::addr") return std::vector<Axis>{a.axes[0], b.axes[0]};
+  if (c.op.base == "aten::addbmm") return std::vector<Axis>{a.axes[1], b.axes[2]};
   std::vector<const TensorValue*> batch;
   TensorValue ba = a, bb = b;
   if (ra > 2) {
@@ -214,6 +250,27 @@ Axes reduce(const Context& c) {
     else if (keep)
       axes.push_back({});
   }
+  return axes;
+}
+
+// The leading axes are broadcast, the last but one is the query's, the last one the values'.
+Axes attention(const Context& c) {
+  if (c.index != 0) return std::nullopt;
+  std::vector<TensorValue> leading;
+  size_t rank = 0;
+  for (size_t i = 0; i < 3; ++i) {
+    leading.push_back(*c.values[i]);
+    std::vector<Axis>& axes = leading.back().axes;
+    axes.resize(axes.size() - 2);
+    if (c.constant("enable_gqa").value_or(0) != 0 && i > 0) axes.clear();  // fewer heads
+    rank = std::max(rank, axes.size());
+  }
+  if (rank + 2 != c.rank) return std::nullopt;
+  std::vector<const TensorValue*> in;
+  for (const TensorValue& t : leading) in.push_back(&t);
+  std::vector<Axis> axes = broadcast_axes(c, in, rank);
+  axes.push_back(c.values[0]->axes.end()[-2]);
+  axes.push_back(c.values[2]->axes.back());
   return axes;
 }
 
@@ -654,6 +711,10 @@ Axes by_rule(const Context& c) {
     }
     case AxisRule::MatMul:
       return matmul(c);
+    case AxisRule::Masked:
+      return broadcast_axes(c, {&in(0), &in(1)}, c.rank);
+    case AxisRule::Attention:
+      return attention(c);
     case AxisRule::Reduce:
       return reduce(c);
     case AxisRule::Sizes:

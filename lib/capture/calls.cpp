@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "lib/capture/executor.h"
+#include "lib/support/trial.h"
 
 namespace oe::capture {
 namespace {
@@ -70,6 +71,18 @@ Taint axes_taint(const TensorValue& t) {
   Taint r = t.ranked ? Taint::Constant : Taint::Data;
   for (const Axis& a : t.axes) r = join(r, a.taint);
   return r;
+}
+
+bool is_custom_class(const ObjectCell& o) {
+  return o.type->name() && o.type->name()->prefix().find("torch.classes") != std::string::npos;
+}
+
+// What a graph of dense tensors cannot hold; empty: nothing.
+const char* foreign_kind(const at::Tensor& t) {
+  if (t.unsafeGetTensorImpl()->is_nested()) return "a nested tensor";
+  if (t.layout() != c10::kStrided) return "a tensor with a sparse or opaque layout";
+  if (t.is_meta()) return "a tensor without data (device meta)";
+  return nullptr;
 }
 
 constexpr int64_t kFoldLimit = 1 << 20;  // bytes a folded result may have beyond its inputs'
@@ -179,6 +192,8 @@ c10::IValue Executor::to_ivalue(const Sym& s, size_t w) {
       return c10::ivalue::Tuple::create(std::move(items));
     }
     case K::Object: {
+      // One of LibTorch's own classes: what it holds is in C++.
+      if (s.object->object && is_custom_class(*s.object)) return s.object->object;
       auto object = c10::ivalue::Object::create(c10::StrongTypePtr(nullptr, s.object->type),
                                                 s.object->type->numAttributes());
       return c10::IValue(object);
@@ -234,6 +249,10 @@ program::Arg Executor::to_arg(const Sym& s) {
       if (s.c.at(0).isComplexDouble())
         refuse("OE4011", "a complex number has no counterpart in ONNX operators");
       return {};
+    case K::Object:
+      // No row takes one: the operator itself is what is reported, with its line.
+      if (is_custom_class(*s.object)) return {};
+      [[fallthrough]];
     default:
       refuse("OE4012", "a value of this kind cannot be an argument of an operator");
   }
@@ -279,6 +298,9 @@ std::vector<Sym> Executor::apply(const OpInfo& op, const std::vector<Sym>& args,
     try {
       for (const Sym& a : args) stack.push_back(to_ivalue(a, w));
       if (op.schema->is_vararg()) stack.emplace_back(static_cast<int64_t>(args.size()));
+      std::optional<Trial> trial;
+      if (w < trials_.size() && !trials_[w].empty()) trial.emplace(trials_[w]);
+      note_operator(op.name);
       op.op->getOperation()(stack);
       if (list_length >= 0 && stack.size() == 1 && stack[0].isList() &&
           stack[0].toListRef().size() != static_cast<size_t>(list_length))
@@ -360,6 +382,9 @@ Sym Executor::make_output(const OpInfo& op, const std::vector<Sym>& args, PerWor
   while (!c.has(w) && w + 1 < worlds_) ++w;
   const c10::IValue example = c.at(w);
   if (example.isTensor() && example.toTensor().defined()) {
+    if (const char* kind = foreign_kind(example.toTensor()); kind && !folded)
+      refuse("OE4018", op.base + " gives " + kind + ", which ONNX graphs do not have",
+             "convert it to a dense tensor in the model");
     auto v = std::make_shared<TensorValue>();
     v->c = std::move(c);
     v->taint = taint;

@@ -5,12 +5,15 @@
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <set>
 
 #include "lib/capture/executor.h"
 #include "lib/capture/prune.h"
 #include "lib/capture/worlds.h"
+#include "lib/support/text.h"
+#include "lib/support/trial.h"
 
 namespace oe::capture {
 namespace {
@@ -178,6 +181,55 @@ void add_state_outputs(Executor& ex, const Options& o, Captured& out, Diagnostic
             "--state=outputs returns the new state as extra outputs", nullptr, 0});
 }
 
+std::string trial_text(const torch_io::ExampleInputs& inputs, const std::vector<DynamicAxis>& axes,
+                       const std::vector<int64_t>& sizes) {
+  std::vector<std::string> names;
+  for (const torch_io::InputLeaf& l : inputs.leaves) names.push_back(l.name);
+  return sizes_text(names, shapes_at(inputs, axes, sizes));
+}
+
+// Sizes at which LibTorch ended an earlier process: what is left out, and why.
+class LeftOutSizes {
+ public:
+  LeftOutSizes(const Options& o, const torch_io::ExampleInputs& inputs,
+               const std::vector<DynamicAxis>& axes)
+      : o_(o), inputs_(inputs), axes_(axes) {}
+
+  bool contains(const std::vector<int64_t>& sizes) const {
+    const std::string text = trial_text(inputs_, axes_, sizes);
+    return std::ranges::any_of(o_.left_out, [&](const LeftOut& l) { return l.sizes == text; });
+  }
+  void report(Diagnostics& d) const {
+    for (const LeftOut& l : o_.left_out)
+      d.report({"OE2204", o_.strict ? Severity::Error : Severity::Warning, "",
+                "LibTorch ended the process in " + l.op + " at " + l.sizes + other_axes(l) +
+                    ": the operator does not check its sizes; these were left out",
+                "axes that have to agree need one name: --dynamic-axes x:1=batch,h:1=batch",
+                nullptr, 0});
+  }
+
+ private:
+  // " (axis 'batch' of 7)"
+  std::string other_axes(const LeftOut& l) const {
+    std::string out;
+    const std::vector<std::string> leaves = split(l.sizes, ' ');
+    for (const DynamicAxis& a : axes_) {
+      const auto [leaf, axis] = a.places.front();
+      const std::string& text = leaf < leaves.size() ? leaves[leaf] : std::string();
+      const size_t open = text.rfind('[');
+      if (open == std::string::npos) continue;
+      const auto sizes = split(text.substr(open + 1, text.size() - open - 2), ',');
+      if (axis < sizes.size() && sizes[axis] != std::to_string(a.example))
+        out += (out.empty() ? " (" : ", ") + ("axis '" + a.name + "' of ") + sizes[axis];
+    }
+    return out.empty() ? out : out + ")";
+  }
+
+  const Options& o_;
+  const torch_io::ExampleInputs& inputs_;
+  const std::vector<DynamicAxis>& axes_;
+};
+
 // One run of the model among those that are executed side by side.
 struct World {
   std::vector<int64_t> sizes;  // of the dynamic axes
@@ -193,13 +245,26 @@ struct Attempt {
   Diagnostics diagnostics;
 };
 
-Attempt run(const torch_io::Loaded& m, const torch_io::ExampleInputs& inputs, const Options& o,
-            const std::vector<DynamicAxis>& axes, const std::vector<World>& worlds) {
+// What is captured, and how.
+struct Job {
+  const torch_io::Loaded& m;
+  const torch_io::ExampleInputs& inputs;
+  const Options& o;
+  const std::vector<DynamicAxis>& axes;
+  int64_t unroll;               // longest loop that is unrolled
+  bool kept_by_choice = false;  // a longer one was met and kept
+};
+
+Attempt run(Job& job, const std::vector<World>& worlds) {
+  const auto& [m, inputs, o, axes, unroll, unused] = job;
   Attempt a;
   std::vector<std::vector<c10::IValue>> leaves;
   std::vector<Iterations> entries;
+  std::vector<std::string> trials;
   for (const World& w : worlds) {
     a.captured.worlds.push_back(shapes_at(inputs, axes, w.sizes));
+    const bool own = w.sizes == worlds[0].sizes;
+    trials.push_back(own ? "" : trial_text(inputs, axes, w.sizes));
     const size_t like = w.of.value_or(leaves.size());
     const uint64_t seed = inputs.seed + (like == 0 ? 0 : 1000 + like);
     leaves.push_back(torch_io::leaf_values(
@@ -207,6 +272,8 @@ Attempt run(const torch_io::Loaded& m, const torch_io::ExampleInputs& inputs, co
     entries.push_back(w.entry);
   }
   Executor ex(a.captured.program, std::move(entries), o.mode, a.diagnostics);
+  ex.set_trials(std::move(trials));
+  ex.set_unroll(unroll);
   std::map<std::string, int> ids;
   for (size_t i = 0; i < axes.size(); ++i) {
     Symbol s{axes[i].name, ex.recorder().new_axis_id(), {}};
@@ -219,8 +286,12 @@ Attempt run(const torch_io::Loaded& m, const torch_io::ExampleInputs& inputs, co
   Sym result;
   try {
     result = ex.run_method(self, m.method, std::move(args));
+    job.kept_by_choice |= ex.kept_by_choice();
   } catch (const Raised& r) {
     throw Failure(ExitCode::Refused, "OE2102", "the model raises on this input: " + r.message);
+  } catch (const Failure&) {
+    job.kept_by_choice |= ex.kept_by_choice();
+    throw;
   }
   OutputBuilder(ex, a.captured, a.diagnostics).add(result, "");
   add_state_outputs(ex, o, a.captured, a.diagnostics);
@@ -235,9 +306,7 @@ Attempt run(const torch_io::Loaded& m, const torch_io::ExampleInputs& inputs, co
 // Worlds that run what none has run yet: branches that larger sizes or later iterations reach.
 class Extension {
  public:
-  Extension(const torch_io::Loaded& m, const torch_io::ExampleInputs& inputs, const Options& o,
-            const std::vector<DynamicAxis>& axes)
-      : m_(m), inputs_(inputs), o_(o), axes_(axes) {}
+  explicit Extension(Job& job) : job_(job), axes_(job.axes) {}
 
   void extend(Attempt& a, std::vector<World>& worlds) {
     while (!a.missed.empty()) follow(a, worlds);
@@ -262,34 +331,29 @@ class Extension {
       const size_t of = worlds[m.world].of.value_or(m.world);
       worlds.push_back({worlds[of].sizes, of, m.iterations});
     }
-    a = run(m_, inputs_, o_, axes_, worlds);
+    a = run(job_, worlds);
   }
 
   // One more world, kept when a branch that ran in none runs in it.
   void offer(Attempt& a, std::vector<World>& worlds, World more) {
-    if (a.dropped == 0) return;
+    if (a.dropped == 0 || LeftOutSizes(job_.o, job_.inputs, axes_).contains(more.sizes)) return;
     std::vector<World> extended = worlds;
     extended.push_back(std::move(more));
-    Attempt b = run(m_, inputs_, o_, axes_, extended);
+    Attempt b = run(job_, extended);
     if (b.dropped >= a.dropped || b.dead.contains(worlds.size())) return;
     a = std::move(b);
     worlds = std::move(extended);
     while (!a.missed.empty()) follow(a, worlds);
   }
 
-  const torch_io::Loaded& m_;
-  const torch_io::ExampleInputs& inputs_;
-  const Options& o_;
+  Job& job_;
   const std::vector<DynamicAxis>& axes_;
   std::set<std::pair<const torch::jit::Node*, size_t>> followed_;
 };
 
-}  // namespace
-
-Captured capture(const torch_io::Loaded& m, const torch_io::ExampleInputs& inputs, const Options& o,
-                 Diagnostics& d) {
-  c10::InferenceMode inference;
-  const std::vector<DynamicAxis> axes = dynamic_axes(inputs);
+// Runs the model in more and more worlds until every axis has one of another size that runs.
+Captured capture(Job& job, Diagnostics& d) {
+  const auto& [m, inputs, o, axes, unroll, unused] = job;
   std::vector<std::vector<int64_t>> candidates;
   size_t most = 0;
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -299,7 +363,9 @@ Captured capture(const torch_io::Loaded& m, const torch_io::ExampleInputs& input
   std::vector<int64_t> example;
   for (const DynamicAxis& a : axes) example.push_back(a.example);
 
+  const LeftOutSizes left_out(o, inputs, axes);
   std::vector<size_t> choice(axes.size(), 0);
+  std::vector<std::string> refusals(axes.size());  // the last one at another size
   bool try_one = true;
   for (size_t round = 0;; ++round) {
     std::vector<World> worlds = {{example, {}, {}}};
@@ -308,9 +374,12 @@ Captured capture(const torch_io::Loaded& m, const torch_io::ExampleInputs& input
       other.push_back(choice[i] < candidates[i].size() ? candidates[i][choice[i]] : example[i]);
       one.push_back(axes[i].low <= 1 ? 1 : axes[i].low);
     }
-    if (other != example) worlds.push_back({other, {}, {}});
-    if (try_one && one != example && one != other) worlds.push_back({one, {}, {}});
-    Attempt a = run(m, inputs, o, axes, worlds);
+    const bool skip_other = left_out.contains(other);
+    if (other != example && !skip_other) worlds.push_back({other, {}, {}});
+    const size_t one_at = worlds.size();  // if it is there
+    if (try_one && one != example && one != other && !left_out.contains(one))
+      worlds.push_back({one, {}, {}});
+    Attempt a = run(job, worlds);
 
     // An axis is proven when a world with another size than the example's ran to the end.
     std::vector<size_t> unproven;
@@ -319,22 +388,22 @@ Captured capture(const torch_io::Loaded& m, const torch_io::ExampleInputs& input
       for (size_t w = 1; w < worlds.size(); ++w)
         proven = proven || (!a.dead.contains(w) && worlds[w].sizes[i] != example[i]);
       if (!proven) unproven.push_back(i);
+      for (const auto& [w, message] : a.dead)
+        if (worlds[w].sizes[i] != example[i]) refusals[i] = ": " + message;
     }
-    const bool larger_died = a.dead.contains(1) && other != example;
+    const bool larger_died = other != example && (skip_other || a.dead.contains(1));
     if ((!larger_died && unproven.empty()) || round + 1 >= std::max<size_t>(most, 1)) {
-      Extension(m, inputs, o, axes).extend(a, worlds);
+      Extension(job).extend(a, worlds);
       for (size_t i : unproven) {
-        std::string why;
-        for (const auto& [w, message] : a.dead)
-          if (worlds[w].sizes[i] != example[i]) why = ": " + message;
         d.report({"OE2203", Severity::Warning, "",
                   "axis '" + axes[i].name +
                       "' is declared dynamic, but LibTorch ran at no other "
                       "size than " +
-                      std::to_string(example[i]) + why,
+                      std::to_string(example[i]) + refusals[i],
                   "", nullptr, 0});
       }
       for (const Diagnostic& x : a.diagnostics.all()) d.report(x);
+      left_out.report(d);
       std::vector<Shapes> alive;
       for (size_t w = 0; w < a.captured.worlds.size(); ++w)
         if (!a.dead.contains(w) && !worlds[w].of) alive.push_back(a.captured.worlds[w]);
@@ -342,9 +411,32 @@ Captured capture(const torch_io::Loaded& m, const torch_io::ExampleInputs& input
       return std::move(a.captured);
     }
     // A world of ones that died once dies again: leave it out and look further.
-    if (worlds.size() > 2 && a.dead.contains(2)) try_one = false;
+    if (one_at < worlds.size() && a.dead.contains(one_at)) try_one = false;
     for (size_t i = 0; i < axes.size(); ++i) ++choice[i];
   }
+}
+
+}  // namespace
+
+Captured capture(const torch_io::Loaded& m, const torch_io::ExampleInputs& inputs, const Options& o,
+                 Diagnostics& d) {
+  c10::InferenceMode inference;
+  const std::vector<DynamicAxis> axes = dynamic_axes(inputs);
+  Job job{m, inputs, o, axes, o.unroll};
+  Diagnostics kept;
+  std::optional<Captured> with_loops;
+  try {
+    with_loops = capture(job, kept);
+    if (!job.kept_by_choice || with_loops->assumptions.empty()) {
+      for (const Diagnostic& x : kept.all()) d.report(x);
+      return std::move(*with_loops);
+    }
+  } catch (const Failure& f) {
+    if (!job.kept_by_choice || f.exit_code != ExitCode::Unsupported) throw;
+  }
+  // What follows a long loop may need to know what it left: the length of a list, a number.
+  Job unrolled{m, inputs, o, axes, std::numeric_limits<int64_t>::max()};
+  return capture(unrolled, d);
 }
 
 }  // namespace oe::capture

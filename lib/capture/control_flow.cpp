@@ -14,6 +14,19 @@ using K = Sym::Kind;
 // How often what follows an If may go into both of its branches, one inside the other.
 constexpr int kTails = 3;
 
+namespace {
+
+template <class T>
+struct Restore {
+  T& variable;
+  T before;
+  ~Restore() { variable = before; }
+};
+template <class T>
+Restore(T&, T) -> Restore<T>;
+
+}  // namespace
+
 bool Executor::must_keep(const Sym& cond, size_t& taken) {
   if (cond.taint == Taint::Constant) {
     taken = cond.c.at(0).toBool() ? 0 : 1;
@@ -37,6 +50,65 @@ void Executor::assume(const std::string& what) {
     assumptions_.push_back(text);
 }
 
+std::optional<int64_t> Executor::known_iterations(const Loop& loop, Frame& f, int64_t most) {
+  const int64_t trip = loop.trip.c.at(0).toInt();
+  if (!loop.cond.c.at(0).toBool()) return 0;
+  if (trip <= most) return trip;
+  if (trip != std::numeric_limits<int64_t>::max()) return std::nullopt;
+  // `while`: counted by running it.
+  const std::optional<Iterated> run = iterate(loop, f, first_active(), most + 1);
+  if (run && run->ended && run->done <= most) return run->done;
+  return std::nullopt;
+}
+
+// Whether an iteration leaves anything in the program: else the loop folds away when it is
+// unrolled.
+bool Executor::records(const Loop& loop, Frame& f) {
+  const auto dropped = dropped_;
+  const auto assumptions = assumptions_;
+  const auto missed = missed_;
+  program::Block block;
+  bool runs = true;
+  try {
+    in_scope(&block, [&] {
+      in_worlds(active_, real_, [&] {
+        std::vector<Sym> params = {Sym::of(loop.first)};
+        params.insert(params.end(), loop.carried.begin(), loop.carried.end());
+        run_block(loop.node->blocks()[0], params, f);
+      });
+    });
+  } catch (const Failure&) {
+    runs = false;
+  } catch (const Raised&) {
+    runs = false;
+  } catch (const Unreachable&) {
+    runs = false;
+  }
+  dropped_ = dropped;
+  assumptions_ = assumptions;
+  missed_ = missed;
+  return runs && !block.nodes.empty();
+}
+
+// Keeps a loop that could be unrolled. Where its body needs the number of the iteration as a
+// constant, or its state has no one form, it is not kept.
+bool Executor::kept_instead(const Loop& loop, Frame& f) {
+  const auto dropped = dropped_;
+  const auto assumptions = assumptions_;
+  const auto missed = missed_;
+  const bool chosen = std::exchange(kept_by_choice_, true);
+  try {
+    kept_loop(loop, f);
+    return true;
+  } catch (const Failure&) {
+  }
+  dropped_ = dropped;
+  assumptions_ = assumptions;
+  missed_ = missed;
+  kept_by_choice_ = chosen;
+  return false;
+}
+
 void Executor::run_loop(JitNode* n, Frame& f) {
   Sym trip = get(n->input(0), f), cond = get(n->input(1), f);
   std::vector<Sym> carried;
@@ -52,6 +124,15 @@ void Executor::run_loop(JitNode* n, Frame& f) {
     }
     return std::nullopt;
   };
+  const bool decide = concrete_ < 0 && mode_ != CaptureMode::Trace;
+  const Loop whole{n, 0, trip, cond, carried};
+  int64_t copies = copies_;
+  if (decide && resolve(trip) && resolve(cond)) {
+    const auto known = known_iterations(whole, f, unroll_ / copies_);
+    if (!known && records(whole, f) && kept_instead(whole, f)) return;
+    copies *= std::max<int64_t>(1, known.value_or(1));
+  }
+  const Restore unrolled{copies_, std::exchange(copies_, copies)};
   for (int64_t i = 0;; ++i) {
     auto limit = resolve(trip), go = resolve(cond);
     if (limit && i >= limit->toInt()) break;

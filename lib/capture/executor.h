@@ -22,6 +22,7 @@
 
 #include <array>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -79,6 +80,13 @@ class Executor {
  public:
   // `entries[w]`: where world w enters kept loops.
   Executor(program::Program& p, std::vector<Iterations> entries, CaptureMode mode, Diagnostics& d);
+
+  // Loops of a known number of iterations are unrolled up to this many.
+  void set_unroll(int64_t most) { unroll_ = most; }
+  // Whether a loop was kept that could have been unrolled.
+  bool kept_by_choice() const { return kept_by_choice_; }
+  // What each world tries (lib/support/trial.h); empty for the user's own sizes.
+  void set_trials(std::vector<std::string> sizes) { trials_ = std::move(sizes); }
 
   // Runs a method; `args` without self.
   Sym run_method(const Sym& self, const std::string& method, std::vector<Sym> args);
@@ -343,6 +351,10 @@ class Executor {
     std::vector<Sym> carried;
   };
   void kept_loop(Loop loop, Frame& f);
+  // The number of iterations where it is a constant that is no larger than `most`.
+  std::optional<int64_t> known_iterations(const Loop& loop, Frame& f, int64_t most);
+  bool records(const Loop& loop, Frame& f);
+  bool kept_instead(const Loop& loop, Frame& f);
 
   // --- iterations.cpp
   // World w runs at most `most` iterations, unrecorded; nothing when LibTorch refuses one.
@@ -366,7 +378,10 @@ class Executor {
   Diagnostics& diagnostics_;
   uint64_t active_, real_;
   int concrete_ = -1;  // >= 0: every condition is taken as in this world, nothing is recorded
-  int tails_ = 0;      // kept Ifs around the running node that hold what follows them too
+  int64_t unroll_ = std::numeric_limits<int64_t>::max();
+  int64_t copies_ = 1;  // of the running node, by the loops around it that are unrolled
+  bool kept_by_choice_ = false;
+  int tails_ = 0;  // kept Ifs around the running node that hold what follows them too
   uint64_t next_version_ = 1;
   std::unordered_set<const StorageCell*> spreading_;            // a write to them is on its way
   std::vector<std::pair<const program::Value*, bool>> guards_;  // conditions known to hold
@@ -376,6 +391,7 @@ class Executor {
   std::map<std::pair<const JitNode*, size_t>, std::string> dropped_;
   std::vector<Missed> missed_;
   std::vector<Iterations> entries_;
+  std::vector<std::string> trials_;
   std::vector<std::pair<const JitNode*, int64_t>>
       iterations_;  // that run unrecorded, outermost first
   std::unordered_map<size_t, std::string> dead_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "lib/capture/executor.h"
+#include "lib/torch/runtime.h"
 
 namespace oe::capture {
 
@@ -164,7 +165,19 @@ Sym Executor::wrap_constant(const c10::IValue& v, const std::string& name) {
 
 Sym Executor::run_method(const Sym& self, const std::string& method, std::vector<Sym> args) {
   args.insert(args.begin(), self);
-  return run_function(self.object->type->getMethod(method), std::move(args), self.object->path);
+  try {
+    return run_function(self.object->type->getMethod(method), std::move(args), self.object->path);
+  } catch (const Unreachable& u) {
+    refuse("OE4061", "no example runs the model beyond this line: " + u.message,
+           "give an example, or sizes of dynamic axes, with which all of it runs");
+  } catch (Failure& f) {
+    if (!f.origin) f.origin = here();
+    throw;
+  } catch (const c10::Error& e) {
+    // LibTorch refused to tell something about a value, outside of the operators it ran.
+    if (torch_io::is_out_of_memory(e.what())) throw;
+    refuse("OE4062", "LibTorch cannot say what this line needs: " + torch_io::message_of(e));
+  }
 }
 
 Sym Executor::run_function(torch::jit::Function& f, std::vector<Sym> args,
@@ -190,8 +203,8 @@ Sym Executor::run_graph(torch::jit::Function& f, std::vector<Sym> args, Frame& f
 
 // LibTorch's default executor inlines calls first: an argument or result that is a constant in the
 // code is then a constant where it is used.
-void Executor::run_callee(JitNode* n, Frame& f, torch::jit::Function& callee,
-                          std::vector<Sym> args, const std::string& path) {
+void Executor::run_callee(JitNode* n, Frame& f, torch::jit::Function& callee, std::vector<Sym> args,
+                          const std::string& path) {
   Frame frame;
   frame.path = path;
   const size_t first = n->inputs().size() - args.size();

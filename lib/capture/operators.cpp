@@ -34,8 +34,6 @@ const std::unordered_map<std::string, AxisRule>& rules() {
                           "index_fill",
                           "index_add",
                           "index_reduce",
-                          "masked_fill",
-                          "masked_scatter",
                           "put",
                           "copy",
                           "fill",
@@ -93,8 +91,11 @@ const std::unordered_map<std::string, AxisRule>& rules() {
     add(AxisRule::Patches, {"im2col", "col2im"});
     add(AxisRule::Bags, {"embedding_bag", "_embedding_bag"});
     add(AxisRule::Linear, {"linear"});
-    add(AxisRule::MatMul,
-        {"matmul", "mm", "bmm", "addmm", "baddbmm", "mv", "dot", "linalg_matmul"});
+    add(AxisRule::MatMul, {"matmul", "mm", "bmm", "addmm", "addmv", "addr", "addbmm", "baddbmm",
+                           "mv", "dot", "linalg_matmul"});
+    add(AxisRule::Attention, {"scaled_dot_product_attention", "_scaled_dot_product_attention_math",
+                              "_scaled_dot_product_flash_attention_for_cpu"});
+    add(AxisRule::Masked, {"masked_fill", "masked_scatter"});
     add(AxisRule::Reduce, {"sum",
                            "mean",
                            "prod",
@@ -264,6 +265,7 @@ OpInfo make(const Operator& op) {
 
   if (op.isC10Op()) {
     auto handle = c10::Dispatcher::singleton().findSchema({schema.name(), schema.overload_name()});
+    info.pointwise = handle && handle->hasTag(at::Tag::pointwise);
     info.random = handle && handle->hasTag(at::Tag::nondeterministic_seeded);
   }
   const auto& args = schema.arguments();

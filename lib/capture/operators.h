@@ -17,6 +17,8 @@ enum class AxisRule {
   Pool,  // trailing axes follow the input's, the leading ones are copied
   Linear,
   MatMul,
+  Attention,
+  Masked,  // the first two arguments are broadcast
   Reduce,  // argument `dim`, `keepdim`
   Sizes,   // an int[] argument lists the axes (view, expand, zeros, ...)
   Cat,
@@ -52,6 +54,7 @@ struct OpInfo {
   std::string name;  // with overload: "aten::add.Tensor"
   std::string base;  // without: "aten::add"
   AxisRule rule = AxisRule::Structural;
+  bool pointwise = false;          // by LibTorch's tag: the result is the broadcast of the inputs
   bool random = false;             // draws random numbers
   int written = -1;                // index of the argument an in-place operator writes; -1: none
   int outs = 0;                    // number of trailing out= arguments

@@ -8,45 +8,9 @@
 #include <iterator>
 
 #include "lib/support/diagnostics.h"
+#include "lib/torch/convert.h"
 
 namespace oe::capture {
-
-DType to_dtype(c10::ScalarType t) {
-  switch (t) {
-    case c10::ScalarType::Byte:
-      return DType::UInt8;
-    case c10::ScalarType::Char:
-      return DType::Int8;
-    case c10::ScalarType::Short:
-      return DType::Int16;
-    case c10::ScalarType::Int:
-      return DType::Int32;
-    case c10::ScalarType::Long:
-      return DType::Int64;
-    case c10::ScalarType::Half:
-      return DType::Float16;
-    case c10::ScalarType::Float:
-      return DType::Float;
-    case c10::ScalarType::Double:
-      return DType::Double;
-    case c10::ScalarType::ComplexFloat:
-      return DType::Complex64;
-    case c10::ScalarType::ComplexDouble:
-      return DType::Complex128;
-    case c10::ScalarType::Bool:
-      return DType::Bool;
-    case c10::ScalarType::BFloat16:
-      return DType::BFloat16;
-    case c10::ScalarType::UInt16:
-      return DType::UInt16;
-    case c10::ScalarType::UInt32:
-      return DType::UInt32;
-    case c10::ScalarType::UInt64:
-      return DType::UInt64;
-    default:
-      return DType::Undefined;
-  }
-}
 
 program::Node* Recorder::record(std::string op, program::Args args, OriginPtr origin) {
   auto n = std::make_unique<program::Node>();
@@ -69,12 +33,12 @@ program::Value* Recorder::value(const TensorValuePtr& t) {
   if (t->taint != Taint::Constant)
     throw Failure(ExitCode::Internal, "OE1001", "a computed tensor was never recorded");
   at::Tensor dense = t->c.at(0).toTensor();
-  if (dense.is_sparse() || dense.is_quantized() || dense.is_mkldnn())
+  if (dense.layout() != c10::kStrided || dense.is_quantized())
     throw Failure(ExitCode::Unsupported, "OE4002",
-                  "a constant tensor with layout or type " + std::string(dense.toString()) +
-                      " cannot be written");
+                  (t->name.empty() ? "a constant" : "'" + t->name + "'") + " is a tensor of type " +
+                      dense.toString() + ", which ONNX graphs do not have");
   dense = dense.resolve_conj().resolve_neg().to(at::kCPU).contiguous();
-  const DType dtype = to_dtype(dense.scalar_type());
+  const DType dtype = torch_io::to_dtype(dense.scalar_type());
   if (dtype == DType::Undefined || is_complex(dtype))
     throw Failure(ExitCode::Unsupported, "OE4003",
                   (t->name.empty() ? "a constant" : "'" + t->name + "'") + " is of type " +
@@ -119,7 +83,7 @@ program::Type Recorder::type_of(const TensorValue& t) const {
   size_t w = 0;
   while (w < 64 && !t.c.has(w)) ++w;  // past the worlds: at() reports a value that nobody has
   const at::Tensor& example = t.c.at(w).toTensor();
-  const DType dtype = to_dtype(example.scalar_type());
+  const DType dtype = torch_io::to_dtype(example.scalar_type());
   if (!t.ranked) return program::Type::tensor(dtype, std::nullopt);
   std::vector<Dim> dims;
   for (size_t i = 0; i < t.axes.size(); ++i) {

@@ -15,8 +15,6 @@
 
 namespace oe::capture {
 
-DType to_dtype(c10::ScalarType t);
-
 // A dynamic axis the caller declared: its name and its size in every world.
 struct Symbol {
   std::string name;

@@ -135,19 +135,22 @@ void Driver::list_construct(const program::Node& n) {
 }
 
 void Driver::call(const program::Node& n) {
-  for (const Arg& a : n.args)
-    if (poisoned(a)) return poison(n);
   const Lowering* row = find(n.op);
   if (!row) {
     report(n, "OE5101", "no lowering for this operator");
     return poison(n);
   }
+  for (const Arg& a : n.args)
+    if (poisoned(a)) return poison(n);
   state_.row = row;
   try {
     bool complex = false;
     for (const Arg& a : n.args) complex = complex || has_complex(a);
     for (const program::Value* v : n.outputs) complex = complex || is_complex(v->type.dtype);
     if (complex) throw Unsupported("complex numbers have no operators in ONNX");
+    for (const program::Value* v : n.outputs)
+      if (v->type.kind == program::Type::Kind::Tensor && v->type.dtype == DType::Undefined)
+        throw Unsupported("its result has an element type that ONNX does not have");
     const auto arguments = schema_arguments(row->schema);
     for (size_t i = row->parameters; i < n.args.size(); ++i) {
       const std::string_view a = i < arguments.size() ? arguments[i] : std::string_view("? new");

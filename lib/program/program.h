@@ -28,7 +28,8 @@ struct Type {
   // List is a list whose length is not known at export (an ONNX sequence).
   enum class Kind { Tensor, Int, Float, Bool, String, List, Optional, None };
   Kind kind = Kind::Tensor;
-  DType dtype = DType::Undefined;       // of a Tensor; Int64/Double/Bool for numbers
+  // Of a Tensor (Undefined: quantized, or else unknown to ONNX); Int64/Double/Bool for numbers.
+  DType dtype = DType::Undefined;
   Shape shape;                          // of a Tensor
   std::shared_ptr<const Type> element;  // of List and Optional
 

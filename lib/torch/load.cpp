@@ -18,6 +18,7 @@
 #include "lib/torch/inference.h"
 #include "lib/torch/recognise.h"
 #include "lib/torch/runtime.h"
+#include "lib/torch/unchecked.h"
 
 namespace oe::torch_io {
 namespace {
@@ -125,6 +126,7 @@ Loaded load(const Options& o) {
   require_torchscript(o.model);
   for (const std::string& library : o.custom_op_libs) open_operator_library(library);
   register_stub_operators();
+  check_kernels();
 
   Loaded m;
   m.method = o.method;

@@ -7,6 +7,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/stack.h>
+#include <ATen/record_function.h>
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include <unordered_set>
 
 #include "lib/support/text.h"
+#include "lib/support/trial.h"
 #include "lib/torch/convert.h"
 #include "lib/torch/runtime.h"
 
@@ -157,7 +159,8 @@ struct Reference::Snapshot {
   }
 };
 
-Reference::Reference(const Loaded& m) : module_(m), snapshot_(std::make_unique<Snapshot>()) {
+Reference::Reference(const Loaded& m, std::vector<LeftOut> left_out)
+    : module_(m), left_out_(std::move(left_out)), snapshot_(std::make_unique<Snapshot>()) {
   std::unordered_set<const void*> seen;
   snapshot_->take(m.module._ivalue(), seen);
 }
@@ -221,7 +224,50 @@ std::pair<std::vector<HostValue>, std::vector<HostValue>> Reference::first_and_t
   return {std::move(calls[0]), std::move(calls[2])};
 }
 
+namespace {
+
+// While it lives, sizes that nobody asked for are tried, and the operators that run are noted.
+class NotedTrial {
+ public:
+  explicit NotedTrial(const std::string& sizes) : trial_(sizes) {
+    if (!sizes.empty())
+      callback_ = at::addThreadLocalCallback(
+          at::RecordFunctionCallback(&begin).scopes({at::RecordScope::FUNCTION}));
+  }
+  ~NotedTrial() {
+    if (callback_) at::removeCallback(*callback_);
+  }
+  NotedTrial(const NotedTrial&) = delete;
+  NotedTrial& operator=(const NotedTrial&) = delete;
+
+ private:
+  static std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& f) {
+    note_operator(f.name());
+    return nullptr;
+  }
+  Trial trial_;
+  std::optional<at::CallbackHandle> callback_;
+};
+
+}  // namespace
+
+// What lib/support/trial.h calls the draw; empty where its sizes are the example's.
+std::string Reference::trial_of(const ExampleInputs& e, const Draw& draw) const {
+  std::vector<std::string> names;
+  bool own = true;
+  for (size_t i = 0; i < e.leaves.size() && i < draw.sizes.size(); ++i) {
+    names.push_back(e.leaves[i].name);
+    if (e.leaves[i].value.isTensor())
+      own = own && e.leaves[i].value.toTensor().sizes() == draw.sizes[i];
+  }
+  return own ? std::string() : sizes_text(names, draw.sizes);
+}
+
 HostRun Reference::run(const ExampleInputs& e, const Draw& draw, const Form& form) {
+  const std::string sizes = trial_of(e, draw);
+  for (const LeftOut& l : left_out_)
+    if (l.sizes == sizes) throw std::runtime_error(l.op + " ends the process at these sizes");
+  const NotedTrial trial(sizes);
   const auto attempt = [&](const ExampleInputs& inputs) {
     std::vector<c10::IValue> arguments = drawn_arguments(inputs, draw);
     HostRun r;

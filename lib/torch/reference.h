@@ -28,7 +28,8 @@ class Reference {
  public:
   // Takes a snapshot of the module's buffers and attributes: every run starts from it, so that
   // state does not leak from one into the next. Make it before anything runs the module.
-  explicit Reference(const Loaded& m);
+  // `left_out`: sizes that run() refuses, because LibTorch would end the process.
+  explicit Reference(const Loaded& m, std::vector<LeftOut> left_out = {});
   ~Reference();
 
   struct Form {
@@ -55,7 +56,9 @@ class Reference {
  private:
   struct Snapshot;
   std::vector<HostValue> call(std::vector<c10::IValue> arguments, const Form& form);
+  std::string trial_of(const ExampleInputs& e, const Draw& draw) const;
   const Loaded& module_;
+  std::vector<LeftOut> left_out_;
   std::unique_ptr<Snapshot> snapshot_;
   ExampleInputs last_inputs_;  // what the last run was drawn from
   Draw last_draw_;

@@ -70,6 +70,13 @@ float sample(const float* plane, int64_t height, int64_t width, float y, float x
          fy * (1 - fx) * plane[y1 * width + x0] + fy * fx * plane[y1 * width + x1];
 }
 
+// The image that a box names, which drawn inputs do not always have.
+int64_t image_of(float named, int64_t images) {
+  TORCH_CHECK(named >= 0 && named < static_cast<float>(images), "a box of image ", named, " of ",
+              images);
+  return static_cast<int64_t>(named);
+}
+
 at::Tensor roi_align(const at::Tensor& input, const at::Tensor& rois, double spatial_scale,
                      int64_t pooled_height, int64_t pooled_width, int64_t sampling_ratio,
                      bool aligned) {
@@ -84,7 +91,7 @@ at::Tensor roi_align(const at::Tensor& input, const at::Tensor& rois, double spa
   const float offset = aligned ? 0.5f : 0.f;
   for (int64_t k = 0; k < r.size(0); ++k) {
     const float* roi = r.const_data_ptr<float>() + 5 * k;
-    const auto image = static_cast<int64_t>(roi[0]);
+    const int64_t image = image_of(roi[0], in.size(0));
     const float x0 = roi[1] * scale - offset, y0 = roi[2] * scale - offset;
     float roi_w = roi[3] * scale - offset - x0, roi_h = roi[4] * scale - offset - y0;
     if (!aligned) {  // the older form has no empty regions
@@ -138,8 +145,8 @@ std::tuple<at::Tensor, at::Tensor> roi_pool(const at::Tensor& input, const at::T
       return std::clamp<int64_t>(static_cast<int64_t>(at) + start, 0, size);
     };
     for (int64_t c = 0; c < channels; ++c) {
-      const float* plane = x.const_data_ptr<float>() +
-                           (static_cast<int64_t>(box[0]) * channels + c) * height * width;
+      const float* plane =
+          x.const_data_ptr<float>() + (image_of(box[0], x.size(0)) * channels + c) * height * width;
       for (int64_t bin = 0; bin < pooled_height * pooled_width; ++bin) {
         const auto ph = static_cast<float>(bin / pooled_width);
         const auto pw = static_cast<float>(bin % pooled_width);

@@ -10,21 +10,11 @@
 #include <stdexcept>
 
 #include "lib/support/text.h"
+#include "lib/support/trial.h"
 #include "lib/verify/explore.h"
 
 namespace oe::verify {
 namespace {
-
-std::string sizes_text(const Request& r, const Sizes& sizes) {
-  std::string text;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    text += (text.empty() ? "" : " ") + r.leaf_names[i] + "[";
-    for (size_t d = 0; d < sizes[i].size(); ++d)
-      text += (d ? "," : "") + std::to_string(sizes[i][d]);
-    text += "]";
-  }
-  return text;
-}
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
@@ -138,7 +128,8 @@ class Driver {
         return true;
       }
       counted = true;
-      const std::string where = " at " + sizes_text(r_, sizes) + ", seed " + std::to_string(seed);
+      const std::string where =
+          " at " + sizes_text(r_.leaf_names, sizes) + ", seed " + std::to_string(seed);
       if (!one_run(where, *expected)) return false;
     }
     accepted_ = counted;
@@ -199,7 +190,7 @@ class Driver {
         continue;
       }
       const std::string varied = candidates.text(draw);
-      const std::string where = " at " + sizes_text(r_, draw.sizes) + ", seed " +
+      const std::string where = " at " + sizes_text(r_.leaf_names, draw.sizes) + ", seed " +
                                 std::to_string(draw.seed) + (varied.empty() ? "" : ", " + varied);
       if (!one_run(where, *expected)) {
         if (!r_.assumes) return;

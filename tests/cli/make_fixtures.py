@@ -31,6 +31,22 @@ class Two(nn.Module):
         return left + right, left * right
 
 
+class Upper(nn.Module):
+    def forward(self, x):
+        return torch.triu(x, 1)
+
+
+class Recurrent(nn.Module):
+    """Whose state comes from outside."""
+
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(4, 3)
+
+    def forward(self, x, h, c):
+        return self.lstm(x, (h, c))[0]
+
+
 class Count(nn.Module):
     """The documented loop: a trip count that is an input."""
 
@@ -220,6 +236,9 @@ def main() -> None:
     save(torch.jit.trace(net, x), "traced.pt")
     save(torch.jit.script(net), "net.pt")
     save(torch.jit.script(Two().eval()), "two.pt")
+    save(torch.jit.trace(Upper().eval(), torch.randn(5, 5)), "upper.pt")
+    state = torch.zeros(1, 2, 3)
+    save(torch.jit.trace(Recurrent().eval(), (torch.randn(5, 2, 4), state, state)), "recurrent.pt")
     save(torch.jit.script(Count().eval()), "count.pt")
     save(torch.jit.script(Choice().eval()), "choice.pt")
     save(torch.jit.script(Talks().eval()), "talks.pt")

@@ -9,16 +9,14 @@
 #include <stdexcept>
 
 #include "lib/capture/capture.h"
-#include "lib/lower/lower.h"
 #include "lib/onnx/onnx.h"
-#include "lib/optimize/optimize.h"
 #include "lib/option_text.h"
 #include "lib/support/text.h"
 #include "lib/torch/convert.h"
 #include "lib/torch/inputs.h"
 #include "lib/torch/reference.h"
 #include "lib/verify/compare.h"
-#include "opsets/opsets.h"
+#include "tests/support/golden_convert.h"
 
 namespace oe::golden {
 namespace {
@@ -29,16 +27,6 @@ struct Run {
   std::map<std::string, TensorPtr> inputs;
   std::vector<verify::OrtValue> expected;
 };
-
-Options options_of(const Case& c) {
-  Options o;
-  for (const std::string& spec : c.inputs) o.inputs.push_back(parse_input_spec(spec));
-  if (!c.dynamic.empty()) parse_dynamic_axes(c.dynamic, o.dynamic_axes);
-  if (c.mode == "script") o.mode = CaptureMode::Script;
-  if (c.mode == "trace") o.mode = CaptureMode::Trace;
-  if (c.state) o.state = State::Outputs;
-  return o;
-}
 
 bool is_literal(const std::string& value) {
   return !value.empty() && std::string("[-0123456789tf\"").find(value[0]) != std::string::npos;
@@ -143,31 +131,6 @@ void collect(const program::Block& b, std::set<std::string>& reached) {
     reached.insert(n->op);
     for (const auto& inner : n->blocks) collect(*inner, reached);
   }
-}
-
-void throw_problems(const std::string& stage, const std::vector<std::string>& problems) {
-  if (!problems.empty()) throw std::runtime_error(stage + " is malformed: " + problems.front());
-}
-
-void throw_errors(const Diagnostics& d, int64_t opset) {
-  for (const Diagnostic& x : d.all()) {
-    if (x.severity == Severity::Error)
-      throw Failure(ExitCode::Unsupported, x.code, render_text(d, static_cast<int>(opset)));
-  }
-}
-
-ir::Model convert_at(const program::Program& p, int64_t opset) {
-  Diagnostics d;
-  ir::Model m = lower::lower(p, d);
-  throw_errors(d, opset);
-  throw_problems("the graph after lower", ir::verify(m));
-  optimize::optimize(m, {});
-  throw_problems("the graph after optimize", ir::verify(m));
-  opsets::legalize(m, opset, /*avoid_ort_gaps=*/true, d);
-  throw_errors(d, opset);
-  optimize::cleanup(m);
-  throw_problems("the graph after legalize", ir::verify(m));
-  return m;
 }
 
 // The first lines in which two printed models differ.

@@ -161,6 +161,9 @@ class Parser {
     } else if (key == "no-seeds") {
       if (rest.empty()) throw std::runtime_error("no-seeds needs its reason on the same line");
       c.seeds = false;
+    } else if (key == "grows") {
+      if (rest.empty()) throw std::runtime_error("grows needs its reason on the same line");
+      c.grows = rest;
     } else if (key == "mode") {
       c.mode = rest;
     } else if (key == "state") {

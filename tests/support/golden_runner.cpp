@@ -24,8 +24,10 @@
 #include "lib/onnx/schema.h"
 #include "lib/support/text.h"
 #include "lib/torch/load.h"
+#include "lib/torch/unchecked.h"
 #include "tests/support/golden_case.h"
 #include "tests/support/golden_module.h"
+#include "tests/support/golden_scaled.h"
 
 extern char** environ;
 
@@ -45,10 +47,12 @@ struct Arguments {
   std::string results;     // a child writes what it did here
   std::string report;      // JSON: what came of every case
   bool bless = false;
+  bool scaled = false;  // count nodes at ten times the sizes, and nothing else
 };
 
 struct Totals {
   size_t passed = 0, failed = 0, skipped = 0;
+  size_t unscaled = 0;  // cases that run at no other size
   std::set<std::string> reached;
   nlohmann::json cases = nlohmann::json::array();
 };
@@ -116,6 +120,21 @@ torch_io::Loaded module_of(const Case& c, const fs::path& made, size_t index) {
   return c.python ? load_python_module(made, index) : define_module(c);
 }
 
+// What came of a case at ten times its sizes, as of any other case.
+Outcome scaled_outcome(const fs::path& file, const Case& c, const torch_io::Loaded& module,
+                       const std::vector<int64_t>& opsets, Journal& journal) {
+  const Scaled r = run_scaled(c, module, opsets);
+  if (r.kind == Scaled::Kind::Grows && c.grows.empty())
+    return {Outcome::Kind::Failed, r.message, {}, {}};
+  if (r.kind != Scaled::Kind::Grows && !c.grows.empty())
+    return {Outcome::Kind::Failed, "'-- grows' is not so: it has as many nodes", {}, {}};
+  if (r.kind == Scaled::Kind::Unscaled) {
+    journal.write("unscaled", "");
+    std::cout << "not scaled: " << label(file, c) << std::endl;
+  }
+  return {Outcome::Kind::Passed, {}, {}, {}};
+}
+
 Totals run_file(const Arguments& a, const fs::path& file) {
   Totals t;
   Journal journal(a.results);
@@ -129,6 +148,7 @@ Totals run_file(const Arguments& a, const fs::path& file) {
   std::string why;
   s.ort = verify::Ort::load(a.ort_lib, why);
   torch_io::register_stub_operators();
+  torch_io::check_kernels();
   const fs::path made = a.work / (file.parent_path().filename() / file.stem());
   if (std::any_of(cases.begin(), cases.end(),
                   [&](const Case& c) { return c.python && wanted(c); })) {
@@ -142,7 +162,9 @@ Totals run_file(const Arguments& a, const fs::path& file) {
     alarm(a.seconds);
     Outcome outcome;
     try {
-      outcome = run_case(c, module_of(c, made, i), s, t.reached);
+      const torch_io::Loaded module = module_of(c, made, i);
+      outcome = a.scaled ? scaled_outcome(file, c, module, s.opsets, journal)
+                         : run_case(c, module, s, t.reached);
     } catch (const std::exception& e) {
       outcome = {Outcome::Kind::Failed, e.what(), {}, {}};
     }
@@ -214,6 +236,7 @@ class Parent {
                                      "--seconds", std::to_string(a_.seconds),
                                      "--work",    a_.work.string()};
     if (a_.bless) args.push_back("--bless");
+    if (a_.scaled) args.push_back("--scaled");
     std::vector<char*> argv;
     for (std::string& s : args) argv.push_back(s.data());
     argv.push_back(nullptr);
@@ -244,6 +267,8 @@ class Parent {
         ++totals_.failed;
       else if (key == "skipped")
         ++totals_.skipped;
+      else if (key == "unscaled")
+        ++totals_.unscaled;
       else if (key == "case")
         totals_.cases.push_back(nlohmann::json::parse(value));
       else if (key == "reached")
@@ -307,11 +332,15 @@ int main(int argc, char** argv) {
   app.add_option("--python", a.python, "interpreter for `-- python` cases");
   app.add_option("--ort-lib", a.ort_lib, "ONNX Runtime's library");
   app.add_flag("--bless", a.bless, "rewrite the pinned text");
+  app.add_flag(
+      "--scaled", a.scaled,
+      "only count: at ten times its sizes a case has as many nodes (default: opsets 11,18)");
   app.add_option("--report", a.report, "write what came of every case to this JSON file");
   app.add_option("--work", work, "folder for intermediate files");
   app.add_option("--from", a.from)->group("");
   app.add_option("--results", a.results)->group("");
   CLI11_PARSE(app, argc, argv);
+  if (a.scaled && a.opsets.empty()) a.opsets = "11,18";
   a.work = work;
   fs::create_directories(a.work);
 
@@ -329,7 +358,7 @@ int main(int argc, char** argv) {
     const bool whole_folder = std::any_of(a.paths.begin(), a.paths.end(), [](const fs::path& p) {
       return fs::is_directory(p) && fs::canonical(p).filename() == "ops";
     });
-    if (whole_folder && a.filter.empty()) {
+    if (whole_folder && a.filter.empty() && !a.scaled) {
       for (const std::string& row : unreached_rows(t.reached)) {
         ++t.failed;
         std::cout << "FAIL " << row << ": no case reaches this row of the lowering tables\n";
@@ -349,6 +378,8 @@ int main(int argc, char** argv) {
       ++t.failed;
     }
   }
+  if (a.scaled)
+    std::cout << t.unscaled << " of these cases run at no other size that was tried" << std::endl;
   std::cout << t.passed << " passed, " << t.failed << " failed";
   if (t.skipped) std::cout << ", " << t.skipped << " skipped";
   std::cout << std::endl;

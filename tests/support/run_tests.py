@@ -42,6 +42,8 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
         Group("opsets", [str(build / "opsets_tests")]),
         Group("optimize", [str(build / "optimize_tests"), str(tests / "optimize")]),
         Group("golden", golden, golden + ["--opsets", QUICK_OPSETS]),
+        Group("scaled", [str(build / "golden_tests"), "--scaled", "--python", python, "--jobs", str(jobs),
+                         str(tests / "ops"), str(tests / "semantics/many_elements.test")]),
         Group("matrix", matrix, matrix + ["--quick"]),
         Group("random", programs + ["--opsets", "11,13,18,21,26"], programs),
         Group("cli", [python, str(tests / "support/cli_runner.py"), "--build", str(build)]),

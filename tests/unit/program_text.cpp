@@ -91,7 +91,7 @@ TEST_CASE("problems of a program are named", "[program]") {
     CHECK(reports(p, "output 'y' uses %5 before it is defined"));
   }
   SECTION("no element type") {
-    loop.outputs[0]->type.dtype = DType::Undefined;
+    loop.outputs[0]->type = {Type::Kind::List, DType::Undefined, {}, nullptr};
     CHECK(reports(p, "without an element type"));
   }
   SECTION("arity of a loop") {

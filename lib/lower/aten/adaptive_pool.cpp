@@ -2,7 +2,6 @@
 #include "lib/lower/aten/adaptive_pool.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "lib/lower/lowering.h"
 
@@ -10,14 +9,6 @@ namespace oe::lower {
 namespace {
 
 using namespace nn;
-
-// Start and end of window j; exact for computed lengths too.
-Int window_start(Emit& g, const Int& length, int64_t j, int64_t out) {
-  return floor_div(g, mul(g, length, known(j)), out);
-}
-Int window_end(Emit& g, const Int& length, int64_t j, int64_t out) {
-  return floor_div(g, add(g, mul(g, length, known(j + 1)), known(out - 1)), out);
-}
 
 // [L, o]: column j holds 1/len inside window j and 0 elsewhere.
 Value averaging_matrix(Emit& g, const Int& length, const Int& out, DType t) {
@@ -88,69 +79,72 @@ bool keeps_axis(Emit& g, Value x, int64_t axis, const Int& length, const Int& ou
   return a.is_symbol() && b.is_symbol() && a.symbol == b.symbol;
 }
 
-// Largest element of each window of one axis: o slices, each reduced.
-Value max_axis(Emit& g, Value x, int64_t axis, const Int& length, int64_t out) {
-  Values parts;
-  for (int64_t j = 0; j < out; ++j) {
-    Value s = slice(g, x, axis, window_start(g, length, j, out), window_end(g, length, j, out));
-    parts.push_back(reduce(g, "ReduceMax", s, {axis}));
+// Where the windows of an axis begin, [o], and which elements they hold, [o, k]: those of a shorter
+// window end with repetitions of its last one, which changes no maximum and is never the first.
+struct Places {
+  Value starts, elements;
+  Int width;  // k
+};
+
+Places window_places(Emit& g, const Int& length, const Int& out) {
+  if (length.known && out.known) {
+    const int64_t l = *length.known, o = *out.known;
+    Ints starts, ends, table;
+    int64_t width = 1;
+    for (int64_t j = 0; j < o; ++j) {
+      starts.push_back(j * l / o);
+      ends.push_back(((j + 1) * l + o - 1) / o);
+      width = std::max(width, ends.back() - starts.back());
+    }
+    for (size_t j = 0; j < starts.size(); ++j)
+      for (int64_t k = 0; k < width; ++k) table.push_back(std::min(starts[j] + k, ends[j] - 1));
+    return {g.i64s(starts), g.tensor(Tensor::of<int64_t>(DType::Int64, {o, width}, table)),
+            known(width)};
   }
-  return concat(g, parts, axis);
+  Value l = g.to_value(length), o = g.to_value(out), j = iota(g, out);
+  Value starts = div(g, mul(g, j, l), o);
+  // The last element of window j: ceil((j + 1) * l / o) - 1.
+  Value last = div(g, sub(g, mul(g, add(g, j, g.i64(1)), l), g.i64(1)), o);
+  const Int width{std::nullopt, add(g, div(g, add(g, l, sub(g, o, g.i64(1))), o), g.i64(1))};
+  Value along = add(g, unsqueeze(g, starts, {1}), unsqueeze(g, iota(g, width), {0}));
+  return {starts, g.node("Min", {along, unsqueeze(g, last, {1})}), width};
 }
 
-// The same for a number of windows known at run time only: every window looks at the whole axis.
-Value masked_max_axis(Emit& g, Value x, int64_t rank, int64_t axis, const Int& length,
-                      const Int& out) {
-  Value l = g.to_value(length), o = g.to_value(out);
-  Value i = unsqueeze(g, iota(g, length), {0}), j = unsqueeze(g, iota(g, out), {1});
-  Value next = add(g, mul(g, add(g, j, g.i64(1)), l), sub(g, o, g.i64(1)));
-  Value before = g.node("Less", {i, div(g, mul(g, j, l), o)});
-  Value inside = g.node("And", {g.node("Not", {before}), g.node("Less", {i, div(g, next, o)})});
-  inside = unsqueeze(g, inside, range(2, rank - axis + 1));  // [o, L, 1, ..]
-  Value lowest = num(g, -std::numeric_limits<double>::infinity(), x);
-  Value seen = where(g, inside, unsqueeze(g, x, {axis}), lowest);
-  return reduce(g, "ReduceMax", seen, {axis + 1}, false);
-}
-
-// Position in the plane of the first largest element of every window, one window at a time.
-Value max_positions(Emit& g, Value x, int64_t rank, const Dims& lengths, const Ints& out) {
-  const int64_t n = static_cast<int64_t>(out.size()), first = rank - n;
-  int64_t windows = 1;
-  for (int64_t o : out) windows *= o;
-  Dims lead;
-  for (int64_t i = 0; i < first; ++i) lead.push_back(dim(g, x, i));
-  Values found;
-  for (int64_t k = 0; k < windows; ++k) {
-    Value part = x;
-    Dims starts, extents;
-    for (int64_t i = n - 1, rest = k; i >= 0; --i) {
-      const int64_t j = rest % out[i];
-      rest /= out[i];
-      Int s = window_start(g, lengths[i], j, out[i]), e = window_end(g, lengths[i], j, out[i]);
-      part = slice(g, part, first + i, s, e);
-      starts.insert(starts.begin(), s);
-      extents.insert(extents.begin(), sub(g, e, s));
-    }
-    Dims flat = lead;
-    flat.push_back(product(g, extents));
-    Value local =
-        g.node("ArgMax", {reshape(g, part, flat)}, {{"axis", first}, {"keepdims", int64_t{1}}});
-    Value position = nullptr;  // row-major: peel the axes off from the last one
-    Int stride = known(1);
-    for (int64_t i = n - 1; i >= 0; --i) {
-      Value size = g.to_value(extents[i]);
-      Value quotient = div(g, local, size);
-      Value coordinate = i == 0 ? local : sub(g, local, mul(g, quotient, size));
-      coordinate = mul(g, add(g, coordinate, g.to_value(starts[i])), g.to_value(stride));
-      position = position ? add(g, position, coordinate) : coordinate;
-      stride = mul(g, stride, lengths[i]);
-      local = quotient;
-    }
-    found.push_back(position);
+// Position in the plane of the first largest element of every window: [.., windows.., elements of a
+// window], and of the place among these the coordinates in the plane.
+Value max_positions(Emit& g, Value x, int64_t rank, const Dims& lengths, const Dims& out) {
+  const auto n = static_cast<int64_t>(out.size());
+  const int64_t first = rank - n;
+  std::vector<Places> axes;
+  Dims shape;
+  for (int64_t i = 0; i < first; ++i) shape.push_back(dim(g, x, i));
+  Value all = x;
+  Ints perm = range(0, first);
+  for (int64_t i = 0; i < n; ++i) {
+    axes.push_back(window_places(g, lengths[i], out[i]));
+    all = gather(g, all, axes.back().elements, first + 2 * i);
+    perm.push_back(first + 2 * i);
+    shape.push_back(out[i]);
   }
-  Dims shape = lead;
-  for (int64_t o : out) shape.push_back(known(o));
-  return reshape(g, concat(g, found, first), shape);
+  for (int64_t i = 0; i < n; ++i) perm.push_back(first + 2 * i + 1);
+  Dims widths;
+  for (const Places& p : axes) widths.push_back(p.width);
+  shape.push_back(product(g, widths));
+  all = reshape(g, transpose(g, all, perm), shape);
+  Value place = g.node("ArgMax", {all}, {{"axis", rank}, {"keepdims", int64_t{0}}});
+  Value position = nullptr;  // row-major: peel the axes off from the last one
+  Int stride = known(1);
+  for (int64_t i = n - 1; i >= 0; --i) {
+    Value width = g.to_value(widths[i]);
+    Value quotient = i == 0 ? nullptr : div(g, place, width);
+    Value within = i == 0 ? place : sub(g, place, mul(g, quotient, width));
+    Value start = unsqueeze(g, axes[i].starts, range(1, n - i));
+    Value coordinate = mul(g, add(g, within, start), g.to_value(stride));
+    position = position ? add(g, position, coordinate) : coordinate;
+    stride = mul(g, stride, lengths[i]);
+    place = quotient;
+  }
+  return position;
 }
 
 // Values and positions are computed apart: whoever uses only the values pays only for them.
@@ -168,14 +162,11 @@ Values adaptive_max(Emit& g, Value x, Dims out, size_t n) {
   } else {
     for (size_t i = 0; i < n; ++i) {
       if (keeps_axis(g, x, axes[i], lengths[i], out[i])) continue;
-      best = out[i].known ? max_axis(g, best, axes[i], lengths[i], *out[i].known)
-                          : masked_max_axis(g, best, rank, axes[i], lengths[i], out[i]);
+      const Places p = window_places(g, lengths[i], out[i]);
+      best = reduce(g, "ReduceMax", gather(g, best, p.elements, axes[i]), {axes[i] + 1}, false);
     }
   }
-  Value positions = nullptr;  // of windows whose number is not known: nobody has asked yet
-  if (Emit::all_known(out))
-    positions = max_positions(g, in, rank, lengths, g.known(out, "output_size"));
-  return {g.cast(best, t), positions};
+  return {g.cast(best, t), max_positions(g, in, rank, lengths, out)};
 }
 
 template <size_t N>

@@ -1,8 +1,8 @@
 // Distances and similarities between vectors.
 #include <cmath>
 
-#include "lib/lower/aten/nn_build.h"
 #include "lib/lower/aten/reduce.h"
+#include "lib/lower/aten/shape_build.h"
 #include "lib/lower/lowering.h"
 
 namespace oe::lower {
@@ -24,17 +24,27 @@ Value norm(Emit& g, Value x, double p, const Ints& axes, bool keepdims) {
   return g.node("Pow", {sum, num(g, 1 / p, x)});
 }
 
-// Each norm is kept away from 0 on its own, as PyTorch does since 1.12.
+// Each norm is kept away from 0 on its own, as PyTorch does since 1.12; it is that of the vector
+// after broadcasting.
 Value cosine_similarity(Emit& g, Value a, Value b, int64_t dim, double eps) {
   const DType t = g.result_dtype();
   const int64_t rank = std::max(g.rank(a), g.rank(b));
   const int64_t axis = dim < 0 ? dim + rank : dim;
+  auto as_given = [&](Value v) {
+    Value y = shape::with_dims(g.cast(v, t), *v->type.shape);
+    return shape::unsqueezed(g, y, range(0, rank - g.rank(v)));
+  };
+  Value x = as_given(a), y = as_given(b);
+  if (!shape::same_dim(x, axis, y, axis)) {
+    const Int size = shape::broadcast_size(g, nn::dim(g, x, axis), nn::dim(g, y, axis));
+    x = shape::widened(g, x, axis, size);
+    y = shape::widened(g, y, axis, size);
+  }
   auto unit = [&](Value v) {
-    v = unsqueeze(g, g.cast(v, t), range(0, rank - g.rank(v)));
     Value length = reduce(g, "ReduceL2", v, {axis});
     return div(g, v, g.node("Max", {length, g.number(eps, t)}));
   };
-  return reduce(g, "ReduceSum", mul(g, unit(a), unit(b)), {axis}, false);
+  return reduce(g, "ReduceSum", mul(g, unit(x), unit(y)), {axis}, false);
 }
 
 Value pairwise_distance(Emit& g, Value a, Value b, double p, double eps, bool keepdim) {

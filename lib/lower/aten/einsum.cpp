@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-#include "lib/lower/aten/nn_build.h"
+#include "lib/lower/aten/shape_build.h"
 #include "lib/lower/lowering.h"
 
 namespace oe::lower {
@@ -68,6 +68,11 @@ int64_t position(const Labels& l, int label) {
 }
 
 void drop_axis(Operand& o, int64_t axis) { o.labels.erase(o.labels.begin() + axis); }
+
+bool dim_is_one(Value v, int64_t axis) {
+  const Dim& d = v->type.shape->at(static_cast<size_t>(axis));
+  return d.is_number() && d.number == 1;
+}
 
 // "ii": keeps the diagonal of each repeated label.
 void take_diagonals(Emit& g, Operand& o) {
@@ -192,6 +197,32 @@ Operand contract(Emit& g, Operand a, Operand b, const Labels& wanted) {
   return r;
 }
 
+// Operands whose sizes for a label may differ get the longer one: it is not known before the run
+// which of them is the one of size 1, and products of matrices repeat no inner axis.
+void agree(Emit& g, std::vector<Operand>& operands) {
+  struct Place {
+    Operand* operand;
+    int64_t axis;
+  };
+  std::map<int, std::vector<Place>> places;
+  for (Operand& o : operands)
+    for (size_t i = 0; i < o.labels.size(); ++i)
+      places[o.labels[i]].push_back({&o, static_cast<int64_t>(i)});
+  for (auto& [label, all] : places) {
+    std::erase_if(all, [](const Place& p) { return dim_is_one(p.operand->value, p.axis); });
+    const bool same = std::all_of(all.begin(), all.end(), [&](const Place& p) {
+      return shape::same_dim(p.operand->value, p.axis, all[0].operand->value, all[0].axis);
+    });
+    if (all.size() < 2 || same) continue;
+    Int size = known(1);
+    for (const Place& p : all) size = shape::broadcast_size(g, size, p.operand->size.at(label));
+    for (const Place& p : all) {
+      p.operand->value = shape::widened(g, p.operand->value, p.axis, size);
+      p.operand->size[label] = size;
+    }
+  }
+}
+
 Value einsum(Emit& g, const std::string& equation, const Values& tensors) {
   Equation e = parse(equation);
   const DType t = g.result_dtype();
@@ -206,7 +237,9 @@ Value einsum(Emit& g, const std::string& equation, const Values& tensors) {
     const bool dots = term.find('.') != std::string::npos;
     const int axes = dots ? static_cast<int>(rank - (static_cast<int64_t>(term.size()) - 3)) : 0;
     widest = std::max(widest, axes);
-    Operand o{g.cast(tensors[i], work), labels_of(term, axes), {}};
+    Operand o{shape::with_dims(g.cast(tensors[i], work), *tensors[i]->type.shape),
+              labels_of(term, axes),
+              {}};
     for (int64_t k = 0; k < rank; ++k) {
       Int n = dim(g, tensors[i], k);
       Int& have = o.size[o.labels.at(static_cast<size_t>(k))];
@@ -223,6 +256,7 @@ Value einsum(Emit& g, const std::string& equation, const Values& tensors) {
     for (const auto& [l, n] : uses)
       if (n == 1 && l < ellipsis) output.push_back(l);
   }
+  agree(g, operands);
   for (Operand& o : operands) take_diagonals(g, o);
   Operand r = operands[0];
   for (size_t i = 1; i < operands.size(); ++i) {

@@ -1,7 +1,7 @@
 // Losses between two tensors of one shape. reduction: 0 none, 1 mean, 2 sum.
 #include <cmath>
 
-#include "lib/lower/aten/nn_build.h"
+#include "lib/lower/aten/shape_build.h"
 #include "lib/lower/lowering.h"
 
 namespace oe::lower {
@@ -52,8 +52,16 @@ Value kl_div(Emit& g, Value input, Value target, int64_t kind, bool log_target) 
   return reduction(g, loss, kind);
 }
 
+// The kernel looks at the target's elements in order, whatever its axes of size 1.
+Value shaped_like(Emit& g, Value y, Value x) {
+  bool same = g.rank(y) == g.rank(x);
+  for (int64_t i = 0; same && i < g.rank(x); ++i) same = shape::same_dim(x, i, y, i);
+  return same ? y : shape::restore(g, shape::flat(g, y), x);
+}
+
 // Both logarithms are kept from going below -100, as in the kernel.
 Value bce(Emit& g, Value x, Value y, MaybeValue weight, int64_t kind) {
+  y = shaped_like(g, y, x);
   Value one = num(g, 1, x), least = num(g, -100, x);
   Value yes = g.node("Max", {log(g, x), least});
   Value no = g.node("Max", {log(g, sub(g, one, x)), least});

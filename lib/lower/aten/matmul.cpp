@@ -1,5 +1,5 @@
 // Matrix products: https://onnx.ai/onnx/operators/onnx__MatMul.html, onnx__Gemm.html.
-#include "lib/lower/aten/nn_build.h"
+#include "lib/lower/aten/shape_build.h"
 #include "lib/lower/lowering.h"
 
 namespace oe::lower {
@@ -86,8 +86,13 @@ Value tensordot(Emit& g, Value a, Value b, Ints dims_a, Ints dims_b) {
       vb = reduce(g, "ReduceSum", vb, {db});
     } else if (size_b.known == 1 && size_a.known != 1) {
       va = reduce(g, "ReduceSum", va, {da});
-    } else {
-      inner = mul(g, inner, size_a.known ? size_a : size_b);
+    } else if (shape::same_dim(a, da, b, db)) {
+      inner = mul(g, inner, size_a);
+    } else {  // one of them may turn out to be 1
+      const Int size = shape::broadcast_size(g, size_a, size_b);
+      va = shape::widened(g, shape::with_rank(va, ra), da, size);
+      vb = shape::widened(g, shape::with_rank(vb, rb), db, size);
+      inner = mul(g, inner, size);
     }
   }
   Ints perm_a, perm_b = first;

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "lib/lower/aten/nn_build.h"
+#include "lib/lower/aten/shape_build.h"
 #include "lib/lower/lowering.h"
 
 namespace oe::lower {
@@ -101,8 +101,11 @@ Value batch_norm(Emit& g, Value x, MaybeValue w, MaybeValue b, MaybeValue mean, 
   return batch_norm_fixed(g, x, w, b, *mean, *var, eps);
 }
 
+// Unlike batch_norm this one reads as many parameters as there are channels and checks nothing.
 Values native_batch_norm(Emit& g, Value x, MaybeValue w, MaybeValue b, MaybeValue mean,
                          MaybeValue var, bool training, double eps) {
+  for (MaybeValue* p : {&w, &b, &mean, &var})
+    if (*p && !shape::same_dim(**p, 0, x, 1)) *p = shape::cut(g, **p, 0, known(0), dim(g, x, 1));
   if (training || !mean || !var) return batch_norm_computed(g, x, w, b, eps);
   Value none = filled(g, accumulate_type(g.dtype(x)), Ints{0}, 0);
   return {batch_norm_fixed(g, x, w, b, *mean, *var, eps), none, none};
@@ -206,6 +209,10 @@ Value rms_norm(Emit& g, Value x, size_t axes, MaybeValue w, std::optional<double
 
 // v * g / |v|, the norm taken over every axis but `dim` (-1: over all of them).
 Values weight_norm(Emit& g, Value v, Value scale, int64_t dim) {
+  const int64_t axis = g.axis(v, dim);
+  // The kernel for the outer axes reads as many factors as there are rows and checks nothing.
+  if ((dim == 0 || axis == g.rank(v) - 1) && dim != -1 && !shape::same_dim(scale, axis, v, axis))
+    scale = shape::cut(g, scale, axis, known(0), nn::dim(g, v, axis));
   const Ints axes = dim == -1 ? Ints{} : all_but(g.rank(v), g.axis(v, dim));
   Value norm =
       axes.empty() && dim != -1 ? g.node("Abs", {v}) : reduce(g, "ReduceL2", v, axes, dim != -1);

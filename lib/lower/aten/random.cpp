@@ -1,5 +1,5 @@
 // Random numbers: the distribution is kept, the numbers differ from LibTorch's from run to run.
-#include <cmath>
+#include <limits>
 
 #include "lib/lower/aten/pointwise.h"
 #include "lib/lower/lowering.h"
@@ -7,25 +7,45 @@
 namespace oe::lower {
 namespace {
 
-// Uniform in [low, high) or normal, of a computed shape. The operators with a shape attribute take
-// static shapes only; the "like" forms serve both.
+// Numbers of a computed shape, drawn in float or double: ONNX Runtime draws in no other type. The
+// operators with a shape attribute take static shapes only; the "like" forms serve both.
 Value draw(Emit& g, std::string_view op, Value shape, DType t, ir::Attributes attributes) {
   const float zero = 0;
   Value like =
       g.node("ConstantOfShape", {shape}, {{"value", Tensor::of<float>(DType::Float, {1}, {zero})}});
-  const DType drawn = t == DType::BFloat16 || !is_float(t) ? DType::Float : t;
-  attributes.set("dtype", static_cast<int64_t>(drawn));
-  return g.cast(g.node(op, {like}, std::move(attributes)), is_float(t) ? t : drawn);
+  attributes.set("dtype", static_cast<int64_t>(t));
+  return g.node(op, {like}, std::move(attributes));
 }
 
+DType drawn(DType t) { return t == DType::Double ? t : DType::Float; }
+
+// In [low, high). A half type gets as many bits as its mantissa has, as in LibTorch: a float just
+// below 1 would be rounded to 1.
 Value uniform(Emit& g, Value shape, DType t, double low, double high) {
-  return draw(g, "RandomUniformLike", shape, t,
-              {{"low", static_cast<float>(low)}, {"high", static_cast<float>(high)}});
+  if (t != DType::Float16 && t != DType::BFloat16)
+    return draw(g, "RandomUniformLike", shape, drawn(t),
+                {{"low", static_cast<float>(low)}, {"high", static_cast<float>(high)}});
+  Value u = draw(g, "RandomUniformLike", shape, DType::Float,
+                 {{"low", 0.0F}, {"high", t == DType::Float16 ? 2048.0F : 256.0F}});
+  u = pw::div(g, g.node("Floor", {u}), pw::num(g, t == DType::Float16 ? 2048 : 256, u));
+  if (low != 0 || high != 1)
+    u = pw::add(g, pw::mul(g, u, pw::num(g, high - low, u)), pw::num(g, low, u));
+  return g.cast(u, t);
 }
 Value normal(Emit& g, Value shape, DType t, double mean, double deviation) {
   if (deviation == 0) return g.node("Expand", {g.number(mean, t), shape});
-  return draw(g, "RandomNormalLike", shape, t,
-              {{"mean", static_cast<float>(mean)}, {"scale", static_cast<float>(deviation)}});
+  Value x = draw(g, "RandomNormalLike", shape, drawn(t),
+                 {{"mean", static_cast<float>(mean)}, {"scale", static_cast<float>(deviation)}});
+  return g.cast(x, is_float(t) ? t : drawn(t));
+}
+
+// By the inverse of the distribution function, in double whatever the result: a half type has too
+// few numbers below 1. Never 0 there, so that its logarithm is finite, as LibTorch has it.
+Value exponential(Emit& g, Value shape, DType t, double rate) {
+  Value u = uniform(g, shape, DType::Double, 0, 1);
+  Value e = pw::neg(g, g.node("Log", {pw::sub(g, pw::num(g, 1, u), u)}));
+  e = g.node("Max", {e, pw::num(g, std::numeric_limits<double>::epsilon() / 2, e)});
+  return g.cast(pw::div(g, e, pw::num(g, rate, e)), t);
 }
 
 // Whole numbers in [low, high): floor(u * (high - low)) + low, kept below high where u rounds to 1.
@@ -113,6 +133,11 @@ constexpr Lowering table[] = {
        [](Emit& g, Value x, double from, double to, Skip) {
          return uniform(g, g.shape(x), g.result_dtype(), from, to);
        }),
+    op("aten::normal_functional(Tensor self, float mean=0., float std=1., *, Generator? "
+       "generator=None) -> Tensor",
+       [](Emit& g, Value x, double mean, double deviation, Skip) {
+         return normal(g, g.shape(x), g.result_dtype(), mean, deviation);
+       }),
     op("aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor",
        [](Emit& g, Value p, Skip) { return bernoulli(g, p, p); }),
     op("aten::bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor",
@@ -145,10 +170,8 @@ constexpr Lowering table[] = {
          return multinomial(g, x, n, replacement);
        }),
     op("aten::exponential(Tensor self, float lambd=1., *, Generator? generator=None) -> Tensor",
-       [](Emit& g, Value x, double rate, Skip) {  // by the inverse of its distribution function
-         Value u = uniform(g, g.shape(x), g.result_dtype(), 0, 1);
-         Value log = g.node("Log", {pw::sub(g, pw::num(g, 1, u), u)});
-         return pw::div(g, pw::neg(g, log), pw::num(g, rate, log));
+       [](Emit& g, Value x, double rate, Skip) {
+         return exponential(g, g.shape(x), g.result_dtype(), rate);
        }),
 };
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "lib/lower/aten/pointwise.h"
+#include "lib/lower/aten/shape_build.h"
 #include "lib/lower/lowering.h"
 
 namespace oe::lower {
@@ -172,6 +173,23 @@ Value nanmean(Emit& g, Value x, const MaybeInts& dims, bool keepdim, Skip) {
   return pw::div(g, nansum(g, x, dims, keepdim, {}), n);
 }
 
+// Of one shape and with the same elements; shapes are not broadcast.
+Value equal(Emit& g, Value a, Value b) {
+  if (g.rank(a) != g.rank(b)) return g.boolean(false);
+  bool one_shape = true;
+  for (int64_t i = 0; i < g.rank(a); ++i) one_shape = one_shape && shape::same_dim(a, i, b, i);
+  auto [x, y] = comparison(g, a, b, false);
+  if (one_shape) return all(g, g.node("Equal", {x, y}), std::nullopt, false);
+  Value sizes = g.node("Equal", {g.shape(a), g.shape(b)});
+  x = shape::flat(g, x);
+  y = shape::flat(g, y);
+  const Int common = shape::min(g, shape::dim(g, x, 0), shape::dim(g, y, 0));
+  Value elements = g.node("Equal", {shape::cut(g, x, 0, shape::known(0), common),
+                                    shape::cut(g, y, 0, shape::known(0), common)});
+  return g.node("And", {all(g, shape::with_rank(sizes, 1), std::nullopt, false),
+                        all(g, shape::with_rank(elements, 1), std::nullopt, false)});
+}
+
 constexpr Lowering table[] = {
     op("aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
        [](Emit& g, Value x, Skip) { return sum(g, x, std::nullopt, false, {}); }),
@@ -221,10 +239,7 @@ constexpr Lowering table[] = {
          return g.node("Reshape", {pw::to_bool(g, x), g.i64s({})});
        }),
     op("aten::equal(Tensor self, Tensor other) -> bool",
-       [](Emit& g, Value a, Value b) {
-         auto [x, y] = comparison(g, a, b, false);
-         return all(g, g.node("Equal", {x, y}), std::nullopt, false);
-       }),
+       [](Emit& g, Value a, Value b) { return equal(g, a, b); }),
     op("aten::count_nonzero(Tensor self, int? dim=None) -> Tensor",
        [](Emit& g, Value x, std::optional<int64_t> dim) {
          return count_true(g, pw::to_bool(g, x), dim ? MaybeInts(Ints{*dim}) : std::nullopt, false);

@@ -116,6 +116,8 @@ Value repeat_by(Emit& g, Value given, Value repeats, std::optional<int64_t> dim)
     Value one = to_0d(g, g.cast(repeats, DType::Int64));
     return repeat_each(g, x, from_value(one), axis);
   }
+  if (!g.dim(repeats, 0) && !same_dim(repeats, 0, x, axis))  // there may be one
+    repeats = expanded(g, repeats, g.to_vector({nn::dim(g, x, axis)}), 1);
   return taken(g, x, repeated_places(g, repeats), axis);
 }
 

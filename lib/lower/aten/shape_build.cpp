@@ -33,6 +33,14 @@ Int modulo(Emit& g, const Int& a, const Int& b) {
   return from_value(with_rank(g.node("Mod", {g.to_value(a), g.to_value(b)}), 0));
 }
 
+Int broadcast_size(Emit& g, const Int& a, const Int& b) {
+  if (a.known == 1) return b;
+  if (b.known == 1 || a.known) return a;
+  if (b.known) return b;
+  Value one = g.node("Equal", {a.computed, g.i64(1)});
+  return from_value(with_rank(g.node("Where", {one, b.computed, a.computed}), 0));
+}
+
 Value with_rank(Value v, int64_t rank) {
   if (!v->type.shape) v->type.shape = std::vector<Dim>(static_cast<size_t>(rank));
   return v;
@@ -257,8 +265,24 @@ bool same_static(Value a, Value b) {
   return true;
 }
 
+bool same_dim(Value a, int64_t a_axis, Value b, int64_t b_axis) {
+  if (!a->type.shape || !b->type.shape) return false;
+  const Dim& p = a->type.shape->at(static_cast<size_t>(a_axis));
+  return p.kind != Dim::Kind::Unknown && p == b->type.shape->at(static_cast<size_t>(b_axis));
+}
+
 Value expanded(Emit& g, Value x, Value shape_vector, int64_t rank) {
   return with_rank(g.node("Expand", {x, shape_vector}), rank);
+}
+
+Value widened(Emit& g, Value x, int64_t axis, const Int& size) {
+  const int64_t rank = g.rank(x);
+  if (size.known && g.dim(x, axis) == size.known) return x;
+  Dims shape(static_cast<size_t>(rank), known(1));
+  shape[static_cast<size_t>(axis)] = size;
+  std::vector<Dim> dims = *x->type.shape;
+  dims[static_cast<size_t>(axis)] = size.known ? Dim::of(*size.known) : Dim::unknown();
+  return with_dims(g.node("Expand", {x, g.to_vector(shape)}), std::move(dims));
 }
 
 Values broadcast(Emit& g, const Values& v) {

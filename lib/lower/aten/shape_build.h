@@ -20,6 +20,8 @@ Int wrap(Emit& g, const Int& i, const Int& size);
 Int ceil_div(Emit& g, const Int& a, const Int& b);
 // Python's a % b for b > 0.
 Int modulo(Emit& g, const Int& a, const Int& b);
+// The size of two axes that are broadcast against each other.
+Int broadcast_size(Emit& g, const Int& a, const Int& b);
 inline Int from_value(Value v) { return {std::nullopt, v}; }
 
 // --- ranks
@@ -55,7 +57,11 @@ Value taken(Emit& g, Value x, Value indices, int64_t axis);  // Gather that keep
 Value sizes(Emit& g, Value x, int64_t from, int64_t to);
 // Both shapes are fully static and equal.
 bool same_static(Value a, Value b);
+// The axes have one size by construction: one number or one symbol.
+bool same_dim(Value a, int64_t a_axis, Value b, int64_t b_axis);
 Value expanded(Emit& g, Value x, Value shape_vector, int64_t rank);
+// x with `size` entries on an axis that has as many, or one.
+Value widened(Emit& g, Value x, int64_t axis, const Int& size);
 // All operands in their common shape. Exact for axes of size 0.
 Values broadcast(Emit& g, const Values& v);
 

@@ -32,13 +32,37 @@ std::vector<double> cell_positions(int64_t n, bool align_corners) {
   return r;
 }
 
+// The same for a computed number of elements.
+Value cell_positions(Emit& g, const Int& n, bool align_corners, DType t) {
+  const DType exact = DType::Double;
+  Value last = sub(g, g.to_value(n), g.i64(1));
+  Value cells = align_corners ? g.node("Max", {last, g.i64(1)}) : g.to_value(n);
+  Value twice = sub(g, mul(g, iota(g, n), g.i64(2)), last);
+  return g.cast(div(g, g.cast(twice, exact), g.cast(cells, exact)), t);
+}
+
+// A grid whose size is computed, by axes: the translation and a share of each axis. ONNX's
+// AffineGrid would put the one element of an axis at -1 with align_corners, not in the middle.
+Value affine_grid_by_axes(Emit& g, Value theta, const Dims& size, bool align_corners) {
+  const auto n = static_cast<int64_t>(size.size()) - 2;
+  auto column = [&](int64_t i) {  // [N, n] -> [N, 1, .., 1, n]
+    return unsqueeze(g, gather(g, theta, g.i64(i), 2), range(1, n + 1));
+  };
+  Value y = column(n);
+  for (int64_t i = 0; i < n; ++i) {
+    const Int& length = size[static_cast<size_t>(i) + 2];
+    Value at = cell_positions(g, length, align_corners, g.dtype(theta));
+    Value share = mul(g, unsqueeze(g, at, range(1, n - i + 1)), column(n - 1 - i));
+    y = add(g, y, share);
+  }
+  return y;
+}
+
 // theta [N, 2, 3] or [N, 3, 4]; the grid's last axis counts from the innermost image axis.
 Value affine_grid(Emit& g, Value theta, const Dims& size, bool align_corners) {
   const size_t n = size.size() - 2;
   for (size_t i = 0; i < n; ++i)
-    if (!size[i + 2].known)
-      return g.node("AffineGrid", {theta, g.to_vector(size)},
-                    {{"align_corners", int64_t{align_corners}}});
+    if (!size[i + 2].known) return affine_grid_by_axes(g, theta, size, align_corners);
   std::vector<std::vector<double>> at;
   int64_t points = 1;
   for (size_t i = 0; i < n; ++i) {

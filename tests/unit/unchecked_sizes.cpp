@@ -1,0 +1,79 @@
+// LibTorch's kernels that trust their sizes: refused before they run, and nothing else is.
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/_ctc_loss.h>
+#include <ATen/ops/log_softmax.h>
+#include <ATen/ops/lstm.h>
+#include <ATen/ops/native_batch_norm.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/range.h>
+#include <ATen/ops/scaled_dot_product_attention.h>
+#include <ATen/ops/segment_reduce.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+#include <c10/util/Exception.h>
+
+#include <catch2/catch.hpp>
+
+#include "lib/torch/unchecked.h"
+
+namespace {
+
+using at::randn;
+
+at::Tensor lstm(at::IntArrayRef x, at::IntArrayRef h, at::ScalarType t = at::kFloat) {
+  const auto make = [&](at::IntArrayRef sizes) { return randn(sizes).to(t); };
+  const at::Tensor weights[] = {make({12, 4}), make({12, 3}), make({12}), make({12})};
+  const at::Tensor state[] = {make(h), make(h)};
+  return std::get<0>(at::lstm(make(x), state, weights, true, 1, 0.0, false, false, false));
+}
+
+at::Tensor ctc(const at::Tensor& targets, at::IntArrayRef lengths) {
+  const at::Tensor p = at::log_softmax(randn({5, 2, 4}), 2);
+  return std::get<0>(at::_ctc_loss(p, targets, {5, 5}, lengths));
+}
+
+}  // namespace
+
+TEST_CASE("kernels that trust their sizes are checked before they run", "[unchecked]") {
+  oe::torch_io::check_kernels();
+  SECTION("lstm") {
+    CHECK(lstm({5, 6, 4}, {1, 6, 3}).size(1) == 6);
+    CHECK_THROWS_AS(lstm({5, 6, 4}, {1, 2, 3}), c10::Error);
+    CHECK_THROWS_AS(lstm({5, 6, 4}, {1, 1, 3}), c10::Error);
+    CHECK_THROWS_AS(lstm({5, 6, 9}, {1, 6, 3}), c10::Error);
+    CHECK_THROWS_AS(lstm({5, 6, 4}, {2, 6, 3}), c10::Error);
+    CHECK(lstm({5, 6, 4}, {1, 6, 3}, at::kDouble).size(1) == 6);
+  }
+  SECTION("attention") {
+    const at::Tensor q = randn({1, 2, 3, 4}), k = randn({1, 2, 5, 4});
+    CHECK(at::scaled_dot_product_attention(q, k, randn({1, 2, 5, 6})).size(3) == 6);
+    CHECK_THROWS_AS(at::scaled_dot_product_attention(q, k, randn({1, 2, 7, 4})), c10::Error);
+  }
+  SECTION("ctc_loss") {
+    CHECK(ctc(at::tensor({1, 2, 3, 0}).view({2, 2}), {2, 1}).numel() == 2);
+    CHECK(ctc(at::tensor({1, 2, 3, -1}).view({2, 2}), {2, 1}).numel() == 2);  // padding
+    CHECK(ctc(at::tensor({1, 2, 3}), {2, 1}).numel() == 2);
+    CHECK_THROWS_AS(ctc(at::tensor({1, 9, 3, 0}).view({2, 2}), {2, 1}), c10::Error);
+    CHECK_THROWS_AS(ctc(at::tensor({1, 2, 4}), {2, 1}), c10::Error);
+  }
+  SECTION("segment_reduce") {
+    const auto reduce = [](const at::Tensor& lengths) {
+      return at::segment_reduce(randn({5}), "sum", lengths, {}, {}, 0, true);
+    };
+    CHECK(reduce(at::tensor({2, 3})).numel() == 2);
+    CHECK_THROWS_AS(reduce(at::tensor({2, 9})), c10::Error);
+  }
+  SECTION("batch normalization") {
+    const auto norm = [](int64_t n) {
+      return std::get<0>(at::native_batch_norm(randn({2, 3, 4}), {}, {}, at::zeros({n}),
+                                               at::ones({n}), false, 0.1, 1e-5));
+    };
+    CHECK(norm(3).size(1) == 3);
+    CHECK_THROWS_AS(norm(2), c10::Error);
+  }
+  SECTION("range") {
+    CHECK(at::range(0, 3, 1.5, at::kLong).numel() == 4);
+    CHECK_THROWS_AS(at::range(0, 3, 0.5, at::kLong), c10::Error);  // divides by zero
+  }
+}
