@@ -4,6 +4,7 @@
 that are there already, so that nothing in it can replace torch or numpy. All is pinned and installed without
 dependencies: torchvision's wheel would pull a CUDA build of torch, of which its Python models need nothing.
 """
+import os
 import pathlib
 import shutil
 import subprocess
@@ -58,6 +59,7 @@ def enter() -> None:
     import warnings
 
     warnings.simplefilter("ignore")
+    os.environ["TRANSFORMERS_VERBOSITY"] = "critical"
     if str(PACKAGES) not in sys.path:  # a process that another one started has its path
         sys.path.append(str(PACKAGES))
     if not _held:

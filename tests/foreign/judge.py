@@ -21,6 +21,17 @@ SIZES = [1, 2, 3, 5, 7, 4, 6, 11]
 EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, 3.0, 100.0, -100.0]
 
 
+@dataclasses.dataclass(frozen=True)
+class How:
+    tool: str
+    training: bool        # converted and run in train mode
+    changes: bool         # the module writes its own state
+    resized: bool = True  # run at other sizes too
+    dynamic: bool = True  # converted with --dynamic-axes
+    opset: int = OPSET
+    mode: str = "auto"
+
+
 @dataclasses.dataclass
 class Verdict:
     result: str        # passed, refused, wrong, crash, excluded
@@ -39,8 +50,8 @@ class Wrong(Exception):
 class Reference:
     """The file as LibTorch runs it. A module that changes itself is loaded again for every call."""
 
-    def __init__(self, path: pathlib.Path, training: bool, changes: bool):
-        self.path, self.training, self.changes = path, training, changes
+    def __init__(self, path: pathlib.Path, how: How):
+        self.path, self.training, self.changes = path, how.training, how.changes
         self.module = None
 
     def load(self):
@@ -66,23 +77,22 @@ class Reference:
         return leaves(module(*rebuild(arguments, map(wide, leaves(arguments)))))
 
 
-def judge(tool: str, path: pathlib.Path, arguments: tuple, training: bool, changes: bool, dynamic: bool,
-          opset: int) -> Verdict:
+def judge(path: pathlib.Path, arguments: tuple, how: How) -> Verdict:
     import torch
 
-    reference = Reference(path, training, changes)
+    reference = Reference(path, how)
     try:
-        first, second = reference(arguments), Reference(path, training, changes)(arguments, seed=1)
+        first, second = reference(arguments), Reference(path, how)(arguments, seed=1)
     except Exception as e:
         return Verdict("excluded", "LibTorch does not run the file", _first_line(e))
     if any(not torch.equal(a, b) for a, b in zip(map(_exact, first), map(_exact, second))):
         return Verdict("excluded", "random")
     if any(isinstance(leaf, torch.Tensor) and leaf.is_complex() for leaf in first + leaves(arguments)):
         return Verdict("excluded", "complex inputs or outputs")
-    verdict = convert(tool, path, arguments, training, dynamic, opset)
+    verdict = convert(path, arguments, how)
     if verdict.result == "passed":
         try:
-            compare(reference, path.with_suffix(".onnx"), arguments, verdict)
+            compare(reference, path.with_suffix(".onnx"), arguments, verdict, how.resized)
         except Wrong as e:
             verdict.result, verdict.detail = "wrong", str(e)
             verdict.reason = "wrong"
@@ -103,14 +113,15 @@ def _exact(leaf):
     return torch.nan_to_num(t, nan=12345.0) if t.is_floating_point() else t
 
 
-def convert(tool, path, arguments, training, dynamic, opset) -> Verdict:
+def convert(path: pathlib.Path, arguments: tuple, how: How) -> Verdict:
     import torch
 
+    dynamic = how.dynamic
     given = path.with_suffix(".inputs.pt")
     torch.save(arguments, given)
-    words = [tool, str(path), "--inputs", str(given), "-o", str(path.with_suffix(".onnx")), "--force", "--json",
-             "--threads", "1", "--opset", str(opset), *(["--dynamic-axes"] if dynamic else []),
-             *(["--training", "train"] if training else [])]
+    words = [how.tool, str(path), "--inputs", str(given), "-o", str(path.with_suffix(".onnx")), "--force", "--json",
+             "--threads", "1", "--opset", str(how.opset), *(["--dynamic-axes"] if dynamic else []),
+             "--mode", how.mode, *(["--training", "train"] if how.training else [])]
     try:
         run = subprocess.run(words, capture_output=True, text=True, errors="replace", timeout=LIMIT_S)
     except subprocess.TimeoutExpired:
@@ -137,7 +148,8 @@ def problems(document) -> list[str]:
         yield f"{e['code']} {named + ': ' if named else ''}{e['message'].splitlines()[0]}"[:200]
 
 
-def compare(reference: Reference, onnx_file: pathlib.Path, arguments: tuple, verdict: Verdict) -> None:
+def compare(reference: Reference, onnx_file: pathlib.Path, arguments: tuple, verdict: Verdict,
+            resized: bool) -> None:
     """Raises Wrong at the first difference, at the example, at other values and at other sizes."""
     import onnxruntime
 
@@ -159,7 +171,7 @@ def compare(reference: Reference, onnx_file: pathlib.Path, arguments: tuple, ver
         for axis, dim in enumerate(i.shape):
             if isinstance(dim, str):
                 symbols.setdefault(dim, int(leaf.shape[axis]))
-    if symbols:
+    if symbols and resized:
         for turn in range(4):
             sizes = {s: SIZES[(turn + place) % len(SIZES)] if turn < 3 else old + 1 + place
                      for place, (s, old) in enumerate(symbols.items())}

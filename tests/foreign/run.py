@@ -29,7 +29,7 @@ sys.path.insert(0, str(HERE))
 import environment  # noqa: E402
 import table  # noqa: E402
 from cases import Case, NotExportable, write  # noqa: E402
-from judge import OPSET, Verdict, judge  # noqa: E402
+from judge import How, Verdict, judge  # noqa: E402
 
 FAMILIES = ["vision", "timm_models", "shipped", "transformer_models", "modules"]
 OTHER_OPSETS = [11, 13, 15, 16, 17, 20, 21, 23, 26]
@@ -56,35 +56,41 @@ def start(families: list[str]) -> None:
 def run_case(case: Case, tool: str, full: bool) -> dict:
     """In a process of its own: LibTorch dies of some sizes, and what one case leaves behind is no other's to find."""
     begun = time.monotonic()
+    result = isolated(case, tool, full, resized=True)
+    if not result:
+        result = isolated(case, tool, full, resized=False)
+    if not result:
+        result = describe(case, Verdict("excluded", "LibTorch crashes on it in Python"))
+    return {**result, "seconds": round(time.monotonic() - begun, 2)}
+
+
+def isolated(case: Case, tool: str, full: bool, resized: bool) -> dict | None:
+    """None when the process died."""
     ours, theirs = os.pipe()
     child = os.fork()
     if child == 0:
         try:
             os.close(ours)
             with os.fdopen(theirs, "w") as report:
-                json.dump(case_here(case, tool, full), report)
+                json.dump(case_here(case, tool, full, resized), report)
         finally:
             os._exit(0)
     os.close(theirs)
     with os.fdopen(ours) as report:
         text = report.read()
-    _, status = os.waitpid(child, 0)
-    seconds = {"seconds": round(time.monotonic() - begun, 2)}
-    if text:
-        return {**json.loads(text), **seconds}
-    died = Verdict("excluded", "LibTorch crashes on it in Python", f"status {status}")
-    return {**describe(case, died), **seconds}
+    os.waitpid(child, 0)
+    return json.loads(text) if text else None
 
 
 def describe(case: Case, verdict: Verdict) -> dict:
     return {"label": case.label, "family": case.family, "subject": case.subject, **dataclasses.asdict(verdict)}
 
 
-def case_here(case: Case, tool: str, full: bool) -> dict:
+def case_here(case: Case, tool: str, full: bool, resized: bool) -> dict:
     with tempfile.TemporaryDirectory(prefix="foreign_") as folder:
         path = pathlib.Path(folder) / "model.pt"
         try:
-            verdict = _judge_case(case, tool, full, path)
+            verdict = _judge_case(case, tool, full, resized, path)
         except NotExportable as e:
             verdict = Verdict("excluded", "torch.jit refuses it", str(e))
         except Exception:
@@ -96,7 +102,7 @@ def case_here(case: Case, tool: str, full: bool) -> dict:
     return describe(case, verdict)
 
 
-def _judge_case(case: Case, tool: str, full: bool, path: pathlib.Path) -> Verdict:
+def _judge_case(case: Case, tool: str, full: bool, resized: bool, path: pathlib.Path) -> Verdict:
     """With dynamic axes; with the example's sizes where that is refused and, of a full run, at other opsets too."""
     family = importlib.import_module(case.family)
     if case.form == "shipped":
@@ -104,13 +110,14 @@ def _judge_case(case: Case, tool: str, full: bool, path: pathlib.Path) -> Verdic
     else:
         arguments = write(family.make(case), case.form, path)
     changes = case.training or case.form == "shipped"
-    verdict = judge(tool, path, arguments, case.training, changes, dynamic=True, opset=OPSET)
+    how = How(tool, case.training, changes, resized, mode=case.key[1] if case.form == "shipped" else "auto")
+    verdict = judge(path, arguments, how)
     if verdict.result == "refused":
-        return judge(tool, path, arguments, case.training, changes, dynamic=False, opset=OPSET)
+        return judge(path, arguments, dataclasses.replace(how, dynamic=False))
     turn = sum(map(ord, case.label))
     if verdict.result == "passed" and full and turn % 4 == 0:
         opset = OTHER_OPSETS[turn // 4 % len(OTHER_OPSETS)]
-        other = judge(tool, path, arguments, case.training, changes, dynamic=False, opset=opset)
+        other = judge(path, arguments, dataclasses.replace(how, dynamic=False, opset=opset))
         if other.result in ("wrong", "crash"):
             other.detail = f"at opset {opset}: {other.detail}"
             return other

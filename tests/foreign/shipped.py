@@ -11,7 +11,8 @@ FILES = {
 
 
 def cases(full: bool) -> list[Case]:
-    return [Case("shipped", name, "shipped", cost=10) for name in FILES]
+    """The rate is an input, and which network runs depends on it: as it is, and with the example's branches."""
+    return [Case("shipped", name, "shipped", key=("mode", mode), cost=10) for name in FILES for mode in ("auto", "trace")]
 
 
 def ship(case: Case, path) -> tuple:

@@ -20,8 +20,8 @@ is what torch.jit refuses to trace, script or run, and what computes something r
 
 
 def text(results: list[dict], run: str, versions: list[str]) -> str:
-    lines = [HEAD, f"From {run}: {len(results)} cases. Versions: " + ", ".join(versions) + ".\n\n", _row("family", *RESULTS[:4], "excluded", "at other sizes"),
-             _row("---", *["---:"] * 6)]
+    lines = [HEAD, f"From {run}: {len(results)} cases. Versions: " + ", ".join(versions) + ".\n\n", _row("family", "cases", *RESULTS[:4], "excluded", "at other sizes"),
+             _row("---", *["---:"] * 7)]
     families = [f for f in FAMILIES if any(r["family"] == f for r in results)]
     for family in families:
         own = [r for r in results if r["family"] == family]
@@ -31,8 +31,8 @@ def text(results: list[dict], run: str, versions: list[str]) -> str:
     lines += [_row(n, f"{result}: {_code(reason)}") for (result, reason), n in
               sorted(reasons.items(), key=lambda i: (i[0][0] != "refused", -i[1], i[0]))]
     for family in families:
-        lines += [f"\n## {FAMILIES[family]}\n\n", _row("", *RESULTS[:4], "excluded", "refused for"),
-                  _row("---", *["---:"] * 5, "---")]
+        lines += [f"\n## {FAMILIES[family]}\n\n", _row("", "cases", *RESULTS[:4], "excluded", "refused for"),
+                  _row("---", *["---:"] * 6, "---")]
         subjects = collections.defaultdict(list)
         for r in results:
             if r["family"] == family:
@@ -45,7 +45,7 @@ def text(results: list[dict], run: str, versions: list[str]) -> str:
 
 def _counts(results: list[dict]) -> list[int]:
     count = collections.Counter(r["result"] for r in results)
-    return [count[k] for k in RESULTS[:4]] + [count["excluded"]]
+    return [len(results)] + [count[k] for k in RESULTS[:4]] + [count["excluded"]]
 
 
 def _code(reason: str) -> str:
