@@ -11,7 +11,12 @@ namespace {
 
 using K = Sym::Kind;
 
-std::string base_of(const std::string& name) { return name.substr(0, name.find('.')); }
+// "aten::split" for aten::split.Tensor, and for aten::unsafe_split, which shares memory as it does.
+std::string base_of(const std::string& name) {
+  std::string base = name.substr(0, name.find('.'));
+  const std::string unsafe = "aten::unsafe_";
+  return base.starts_with(unsafe) ? "aten::" + base.substr(unsafe.size()) : base;
+}
 
 // Views that only regroup the elements, in the same order: undone by reshaping.
 bool regroups(const std::string& base) {
@@ -38,7 +43,8 @@ bool splits(const std::string& base) {
 
 // What a call of these gives depends on their arguments even where it happens to be the whole
 // tensor; of other operators whose result shares memory (to, contiguous, dropout) it is the tensor.
-bool is_view_operator(const std::string& base) {
+bool is_view_operator(const std::string& op) {
+  const std::string base = base_of(op);
   static const std::unordered_set<std::string> names = {
       "aten::transpose",        "aten::swapaxes", "aten::swapdims", "aten::t",
       "aten::numpy_T",          "aten::mT",       "aten::permute",  "aten::movedim",

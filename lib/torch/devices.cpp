@@ -24,13 +24,17 @@ c10::IValue here(const c10::IValue& device) {
   return device.isDevice() && foreign(device.toDevice()) ? c10::Device(c10::kCPU) : device;
 }
 
-const c10::Symbol& here_symbol() {
-  static const c10::Symbol symbol = c10::Symbol::fromQualString("onnx_export::here");
-  static const torch::jit::RegisterOperators registered({torch::jit::Operator(
-      "onnx_export::here(Device? device) -> Device?",
-      [](Stack& stack) { stack.back() = here(stack.back()); },
-      c10::AliasAnalysisKind::PURE_FUNCTION)});
-  return symbol;
+// One for each type: an argument that is no Optional (aten::to.device) does not take a Device?.
+const c10::Symbol& here_symbol(const c10::TypePtr& of) {
+  static const c10::Symbol device = c10::Symbol::fromQualString("onnx_export::here"),
+                           optional = c10::Symbol::fromQualString("onnx_export::here_or_none");
+  static const torch::jit::Operation run = [](Stack& stack) { stack.back() = here(stack.back()); };
+  static const torch::jit::RegisterOperators registered(
+      {torch::jit::Operator("onnx_export::here(Device device) -> Device", run,
+                            c10::AliasAnalysisKind::PURE_FUNCTION),
+       torch::jit::Operator("onnx_export::here_or_none(Device? device) -> Device?", run,
+                            c10::AliasAnalysisKind::PURE_FUNCTION)});
+  return of->kind() == c10::TypeKind::DeviceObjType ? device : optional;
 }
 
 bool names_device(const c10::TypePtr& t) {
@@ -60,8 +64,10 @@ void set_devices(Node* n) {
     if (known) {
       n->replaceInput(i, n->owningGraph()->insertConstant(here(*known)));
     } else {
-      Node* changed = n->owningGraph()->create(here_symbol(), {given});
-      changed->output()->setType(c10::OptionalType::create(c10::DeviceObjType::get()));
+      Node* changed = n->owningGraph()->create(here_symbol(given->type()), {given});
+      changed->output()->setType(given->type()->kind() == c10::TypeKind::DeviceObjType
+                                     ? c10::TypePtr(c10::DeviceObjType::get())
+                                     : c10::OptionalType::create(c10::DeviceObjType::get()));
       changed->setSourceRange(n->sourceRange());
       n->owningGraph()->insertNode(changed);
       n->replaceInput(i, changed->output());

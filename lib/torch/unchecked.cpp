@@ -25,7 +25,8 @@ void require_size(const char* what, const at::Tensor& t, at::IntArrayRef wanted)
 }
 
 // oneDNN's kernel, which runs in these element types, takes all sizes from the input and the
-// weights. With a projection (h and c of different widths) another one runs, which checks.
+// weights. The other one (float64, or a projection: h and c of different widths) checks them, but it
+// reads as many layers of c as there are of h.
 void check_lstm(const Stack& stack) {
   const at::Tensor input = stack[stack.size() - 9].toTensor();
   const auto state = stack[stack.size() - 8].toTensorVector();
@@ -34,6 +35,9 @@ void check_lstm(const Stack& stack) {
   const int64_t layers = stack[stack.size() - 5].toInt();
   const int64_t directions = stack[stack.size() - 2].toBool() ? 2 : 1;
   const bool batch_first = stack[stack.size() - 1].toBool();
+  TORCH_CHECK(state.size() != 2 || state[0].dim() == 0 || state[1].dim() == 0 ||
+                  state[0].size(0) <= state[1].size(0),
+              "Expected hidden[1] to have the layers of hidden[0]");
   const at::ScalarType t = input.scalar_type();
   if (t != at::kFloat && t != at::kBFloat16 && t != at::kHalf) return;
   if (input.dim() != 3 || state.size() != 2 || weights.size() < 2) return;

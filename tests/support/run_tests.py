@@ -33,6 +33,7 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
               str(tests / "semantics")]
     programs = [python, str(tests / "random/run.py"), "--build", str(build), "--jobs", str(jobs), "--count", "100"]
     models = [python, str(tests / "models/run_models.py"), "--tool", tool, "--jobs", str(jobs)]
+    foreign = [python, str(tests / "foreign/run.py"), "--tool", tool, "--jobs", str(jobs)]
     matrix = [python, str(tests / "support/matrix.py"), "--build", str(build), "--jobs", str(jobs)]
     layers = [python, str(ROOT / "scripts/check-layers")]
     return [
@@ -49,6 +50,7 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
         Group("tool", [python, str(tests / "support/tool_tests.py"), "--build", str(build)]),
         Group("examples", [python, str(tests / "support/run_examples.py"), "--tool", tool]),
         Group("models", models + ["--full"], models + ["--quick"]),
+        Group("foreign", foreign, foreign + ["--part", "1/8"]),
     ]
 
 

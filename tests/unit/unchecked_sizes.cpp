@@ -14,6 +14,7 @@
 #include <c10/util/Exception.h>
 
 #include <catch2/catch.hpp>
+#include <vector>
 
 #include "lib/torch/unchecked.h"
 
@@ -26,6 +27,16 @@ at::Tensor lstm(at::IntArrayRef x, at::IntArrayRef h, at::ScalarType t = at::kFl
   const at::Tensor weights[] = {make({12, 4}), make({12, 3}), make({12}), make({12})};
   const at::Tensor state[] = {make(h), make(h)};
   return std::get<0>(at::lstm(make(x), state, weights, true, 1, 0.0, false, false, false));
+}
+
+// h and c with these numbers of layers; with a projection h is narrower than c.
+at::Tensor lstm_of(int64_t h, int64_t c, bool projected, at::ScalarType t) {
+  const auto make = [&](at::IntArrayRef sizes) { return randn(sizes).to(t); };
+  const int64_t width = projected ? 2 : 3;
+  std::vector<at::Tensor> weights = {make({12, 4}), make({12, width}), make({12}), make({12})};
+  if (projected) weights.push_back(make({2, 3}));
+  const at::Tensor state[] = {make({h, 6, width}), make({c, 6, 3})};
+  return std::get<0>(at::lstm(make({5, 6, 4}), state, weights, true, 1, 0.0, false, false, false));
 }
 
 at::Tensor ctc(const at::Tensor& targets, at::IntArrayRef lengths) {
@@ -44,6 +55,10 @@ TEST_CASE("kernels that trust their sizes are checked before they run", "[unchec
     CHECK_THROWS_AS(lstm({5, 6, 9}, {1, 6, 3}), c10::Error);
     CHECK_THROWS_AS(lstm({5, 6, 4}, {2, 6, 3}), c10::Error);
     CHECK(lstm({5, 6, 4}, {1, 6, 3}, at::kDouble).size(1) == 6);
+    CHECK(lstm_of(1, 1, true, at::kFloat).size(1) == 6);
+    CHECK_THROWS_AS(lstm_of(40, 1, true, at::kFloat), c10::Error);
+    CHECK_THROWS_AS(lstm_of(1, 0, true, at::kFloat), c10::Error);
+    CHECK_THROWS_AS(lstm_of(40, 1, false, at::kDouble), c10::Error);
   }
   SECTION("attention") {
     const at::Tensor q = randn({1, 2, 3, 4}), k = randn({1, 2, 5, 4});
