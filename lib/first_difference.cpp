@@ -26,8 +26,8 @@ std::string model_of_steps(program::Program& p, const std::vector<capture::Repla
                            const Options& o) {
   p.outputs.clear();
   for (const capture::Replayed& s : steps)
-    p.outputs.push_back({"step_" + std::to_string(p.outputs.size()),
-                         {const_cast<program::Value*>(s.value)}});
+    p.outputs.push_back(
+        {"step_" + std::to_string(p.outputs.size()), {const_cast<program::Value*>(s.value)}});
   Diagnostics d;
   ir::Model m = lower::lower(p, d);
   if (d.has_errors()) return {};
@@ -65,8 +65,8 @@ std::string first_difference(program::Program& p, const std::vector<TensorPtr>& 
       if (!v.tensor) continue;
       const verify::Comparison c = verify::compare(*v.tensor, *steps[i].tensor);
       if (c.ok) continue;
-      random = !steps[i].node->op.starts_with("prim::") &&
-               capture::op_named(steps[i].node->op).random;
+      random =
+          !steps[i].node->op.starts_with("prim::") && capture::op_named(steps[i].node->op).random;
       return place(*steps[i].node) + ": " + c.message;
     }
   } catch (const std::exception&) {

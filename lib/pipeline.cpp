@@ -258,7 +258,8 @@ void verify_written(const Options& o, const std::filesystem::path& model, verify
                   v.mismatch + (first.empty() ? "" : "\n  first difference: " + first),
                   random ? "the model draws random numbers there"
                   : !c.assumptions.empty()
-                      ? "these inputs may break what the export assumed:\n      " + join(c.assumptions, "\n      ")
+                      ? "these inputs may break what the export assumed:\n      " +
+                            join(c.assumptions, "\n      ")
                       : "this is a bug in onnx-export, please report it with the model");
   }
   out.verification = v.line();

@@ -235,7 +235,7 @@ struct World {
   std::vector<int64_t> sizes;  // of the dynamic axes
   std::optional<size_t> of;    // it has the inputs of this other one, and enters loops elsewhere
   Iterations entry;
-  Variation variation = {};    // of every input that was drawn
+  Variation variation = {};  // of every input that was drawn
 };
 
 struct Attempt {
@@ -270,8 +270,7 @@ Attempt run(Job& job, const std::vector<World>& worlds) {
     const uint64_t seed = inputs.seed + (like == 0 ? 0 : 1000 + like);
     const Draw draw{a.captured.worlds.back(), seed,
                     std::vector<Variation>(inputs.leaves.size(), worlds[like].variation)};
-    leaves.push_back(
-        torch_io::leaf_values(inputs, torch_io::drawn_arguments(inputs, draw)));
+    leaves.push_back(torch_io::leaf_values(inputs, torch_io::drawn_arguments(inputs, draw)));
     entries.push_back(w.entry);
   }
   Executor ex(a.captured.program, std::move(entries), o.mode, a.diagnostics);
@@ -320,8 +319,7 @@ class Extension {
         const auto place = static_cast<int64_t>(i);
         const int64_t size = 2 * axes_[i].example + base + place;
         large.sizes.push_back(std::clamp(size, axes_[i].low, axes_[i].high));
-        even.sizes.push_back(
-            std::clamp((size / 48 + 1 + place) * 48, axes_[i].low, axes_[i].high));
+        even.sizes.push_back(std::clamp((size / 48 + 1 + place) * 48, axes_[i].low, axes_[i].high));
       }
       offer(a, worlds, std::move(large));
       offer(a, worlds, std::move(even));

@@ -64,9 +64,7 @@ std::optional<int64_t> Executor::known_iterations(const Loop& loop, Frame& f, in
 // Whether an iteration leaves anything in the program: else the loop folds away when it is
 // unrolled.
 bool Executor::records(const Loop& loop, Frame& f) {
-  const auto dropped = dropped_;
-  const auto assumptions = assumptions_;
-  const auto missed = missed_;
+  const auto before = noted();
   program::Block block;
   bool runs = true;
   try {
@@ -84,27 +82,21 @@ bool Executor::records(const Loop& loop, Frame& f) {
   } catch (const Unreachable&) {
     runs = false;
   }
-  dropped_ = dropped;
-  assumptions_ = assumptions;
-  missed_ = missed;
+  take_back(before);
   return runs && !block.nodes.empty();
 }
 
 // Keeps a loop that could be unrolled. Where its body needs the number of the iteration as a
 // constant, or its state has no one form, it is not kept.
 bool Executor::kept_instead(const Loop& loop, Frame& f) {
-  const auto dropped = dropped_;
-  const auto assumptions = assumptions_;
-  const auto missed = missed_;
+  const auto before = noted();
   const bool chosen = std::exchange(kept_by_choice_, true);
   try {
     kept_loop(loop, f);
     return true;
   } catch (const Failure&) {
   }
-  dropped_ = dropped;
-  assumptions_ = assumptions;
-  missed_ = missed;
+  take_back(before);
   kept_by_choice_ = chosen;
   return false;
 }
@@ -354,17 +346,13 @@ void Executor::kept_loop(Loop loop, Frame& f) {
   uint64_t from_start = ~uint64_t{0};  // worlds that enter at the first iteration
   for (size_t w = 0; w < worlds_; ++w)
     if (later[w]) from_start &= ~(uint64_t{1} << w);
-  const auto dropped = dropped_;
-  const auto assumptions = assumptions_;
-  const auto missed = missed_;
+  const auto before = noted();
 
   // Iterate until no slot has to be wider: then the recorded body holds for every iteration. Until
   // then a world that enters later may meet a state that never was: it is not really there.
   for (bool changed = true; changed;) {
     changed = false;
-    dropped_ = dropped;
-    assumptions_ = assumptions;
-    missed_ = missed;
+    take_back(before);
     block = std::make_unique<program::Block>();
     returns.clear();
     try {

@@ -2,6 +2,7 @@
 //
 // One class, several files, each one idea:
 //   interpreter.cpp   functions, blocks, nodes that are no operators
+//   inlined.cpp       what the default executor does to a graph before it runs it
 //   calls.cpp         operators: run in every world, type, record or fold
 //   axes.cpp          which axes of a result are static
 //   views.cpp         reading and writing through views; which results share memory
@@ -354,6 +355,18 @@ class Executor {
   // The number of iterations where it is a constant that is no larger than `most`.
   std::optional<int64_t> known_iterations(const Loop& loop, Frame& f, int64_t most);
   bool records(const Loop& loop, Frame& f);
+  // What was assumed so far; taken back with what assumed it.
+  struct Noted {
+    std::map<std::pair<const JitNode*, size_t>, std::string> dropped;
+    std::vector<std::string> assumptions;
+    std::vector<Missed> missed;
+  };
+  Noted noted() const { return {dropped_, assumptions_, missed_}; }
+  void take_back(const Noted& n) {
+    dropped_ = n.dropped;
+    assumptions_ = n.assumptions;
+    missed_ = n.missed;
+  }
   bool kept_instead(const Loop& loop, Frame& f);
 
   // --- iterations.cpp

@@ -201,33 +201,6 @@ Sym Executor::run_graph(torch::jit::Function& f, std::vector<Sym> args, Frame& f
   return run_block(block, {}, frame).at(0);
 }
 
-// LibTorch's default executor inlines calls first: an argument or result that is a constant in the
-// code is then a constant where it is used.
-void Executor::run_callee(JitNode* n, Frame& f, torch::jit::Function& callee, std::vector<Sym> args,
-                          const std::string& path) {
-  Frame frame;
-  frame.path = path;
-  const size_t first = n->inputs().size() - args.size();
-  const JitBlock* block = nullptr;
-  if (auto* g = torch::jit::tryToGraphFunction(callee)) {
-    g->ensure_defined();
-    block = g->graph()->block();
-    for (size_t i = 0; i < args.size(); ++i)
-      if (JitNode* constant = constant_behind(n->input(first + i), f))
-        frame.constants[block->inputs()[i]] = constant;
-  }
-  Sym result = run_graph(callee, std::move(args), frame);
-  if (JitNode* constant = constant_behind(block->outputs()[0], frame))
-    f.constants[n->output()] = constant;
-  set(n, f, {std::move(result)});
-}
-
-Executor::JitNode* Executor::constant_behind(const JitValue* v, const Frame& f) {
-  if (v->node()->kind() == prim::Constant) return const_cast<JitNode*>(v->node());
-  const auto it = f.constants.find(v);
-  return it == f.constants.end() ? nullptr : it->second;
-}
-
 std::vector<Sym> Executor::run_block(JitBlock* b, const std::vector<Sym>& params, Frame& f) {
   for (size_t i = 0; i < params.size(); ++i) f.values[b->inputs()[i]] = params[i];
   return run_nodes(b, *b->nodes().begin(), f);
@@ -420,21 +393,6 @@ Sym Executor::is_instance(JitNode* n, const Sym& v) {
   for (const auto& t : n->tys(c10::attr::types))
     if (has_type(v, t)) return Sym::of(true);
   return Sym::of(false);
-}
-
-// A trace writes Python's numbers as 0-d tensors, which promote differently. LibTorch's default
-// executor makes them numbers again where they stand directly as the second operand of these four
-// (its pass CanonicalizeOps); anything in between (`to`, `detach`) leaves a tensor.
-const OpInfo& Executor::with_number_operand(const OpInfo& op, const JitNode* n, const Frame& f,
-                                            std::vector<Sym>& args) {
-  static const std::unordered_set<std::string> four = {"aten::add.Tensor", "aten::sub.Tensor",
-                                                       "aten::mul.Tensor", "aten::div.Tensor"};
-  if (!four.contains(op.name)) return op;
-  JitNode* constant = constant_behind(n->input(1), f);
-  const auto value = constant ? torch::jit::toIValue(constant->output()) : std::nullopt;
-  if (!value || !value->isTensor() || value->toTensor().dim() != 0) return op;
-  args[1] = wrap_constant(c10::IValue(value->toTensor().item()), "");
-  return op_named(op.base + ".Scalar");
 }
 
 void Executor::run_node(JitNode* n, Frame& f) {

@@ -2,7 +2,6 @@
 #include "lib/capture/replay.h"
 
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/scalar_tensor.h>
 
 #include <unordered_map>
 
@@ -18,12 +17,6 @@ using program::Args;
 using program::Block;
 using program::Node;
 using program::Value;
-
-at::Tensor number_tensor(const c10::IValue& v) {
-  if (v.isBool()) return at::scalar_tensor(v.toBool(), at::kBool);
-  if (v.isInt()) return at::scalar_tensor(v.toInt(), at::kLong);
-  return at::scalar_tensor(v.toDouble(), at::kDouble);
-}
 
 // A 0-d tensor that stands for a number of the program.
 c10::IValue as_number(const at::Tensor& t, program::Type::Kind kind) {
@@ -130,8 +123,9 @@ std::vector<Replayed> replay(const program::Program& p, const std::vector<Tensor
         const c10::IValue& now = r.at(v);
         const bool number = now.isInt() || now.isDouble() || now.isBool();
         if (number || (now.isTensor() && now.toTensor().defined()))
-          out.push_back({n.get(), v,
-                         torch_io::to_host(number ? number_tensor(now) : now.toTensor())});
+          out.push_back(
+              {n.get(), v,
+               torch_io::to_host(number ? torch_io::number_tensor(now) : now.toTensor())});
       }
     }
   } catch (const Failure&) {

@@ -2,6 +2,7 @@
 #include "lib/torch/convert.h"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/scalar_tensor.h>
 
 #include <cstring>
 #include <stdexcept>
@@ -44,6 +45,12 @@ c10::ScalarType to_scalar_type(DType t) {
   for (const auto& [ours, theirs] : kTypes)
     if (ours == t) return theirs;
   return c10::ScalarType::Undefined;
+}
+
+at::Tensor number_tensor(const c10::IValue& v) {
+  if (v.isBool()) return at::scalar_tensor(v.toBool(), at::kBool);
+  if (v.isInt()) return at::scalar_tensor(v.toInt(), at::kLong);
+  return at::scalar_tensor(v.toDouble(), at::kDouble);
 }
 
 TensorPtr to_host(const at::Tensor& t) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
 #include <c10/core/ScalarType.h>
 
 #include "lib/support/dtype.h"
@@ -17,6 +18,8 @@ c10::ScalarType to_scalar_type(DType t);
 // The same numbers on the host, contiguous; shares LibTorch's storage where it can. Throws
 // std::runtime_error for types ONNX does not have.
 TensorPtr to_host(const at::Tensor& t);
+// An int, float or bool of TorchScript as a 0-d tensor of its type.
+at::Tensor number_tensor(const c10::IValue& v);
 // A copy as a LibTorch tensor.
 at::Tensor from_host(const Tensor& t);
 

@@ -5,7 +5,6 @@
 #include <ATen/core/Dict.h>
 #include <ATen/core/List.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/stack.h>
 #include <ATen/record_function.h>
 #include <c10/core/GradMode.h>
@@ -24,12 +23,6 @@ namespace oe::torch_io {
 namespace {
 
 bool is_number(const c10::IValue& v) { return v.isInt() || v.isDouble() || v.isBool(); }
-
-at::Tensor number_tensor(const c10::IValue& v) {
-  if (v.isBool()) return at::scalar_tensor(v.toBool(), at::kBool);
-  if (v.isInt()) return at::scalar_tensor(v.toInt(), at::kLong);
-  return at::scalar_tensor(v.toDouble(), at::kDouble);
-}
 
 // Tensors, numbers and sequences in the order capture gives them to the program.
 class Flattener {

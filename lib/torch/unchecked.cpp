@@ -25,8 +25,8 @@ void require_size(const char* what, const at::Tensor& t, at::IntArrayRef wanted)
 }
 
 // oneDNN's kernel, which runs in these element types, takes all sizes from the input and the
-// weights. The other one (float64, or a projection: h and c of different widths) checks them, but it
-// reads as many layers of c as there are of h.
+// weights. The other one (float64, or a projection: h and c of different widths) checks them, but
+// it reads as many layers of c as there are of h.
 void check_lstm(const Stack& stack) {
   const at::Tensor input = stack[stack.size() - 9].toTensor();
   const auto state = stack[stack.size() - 8].toTensorVector();

@@ -302,8 +302,9 @@ class Driver {
       return false;
     try {
       const std::vector<OrtValue> exact = r_.exact();
-      const bool same = output < exact.size() && exact[output].kind == OrtValue::Kind::Tensor &&
-                        as_exact_as(*actual.tensor, *expected.tensor, *exact[output].tensor, r_.coarsest);
+      const bool same =
+          output < exact.size() && exact[output].kind == OrtValue::Kind::Tensor &&
+          as_exact_as(*actual.tensor, *expected.tensor, *exact[output].tensor, r_.coarsest);
       v_.judged += same;
       return same;
     } catch (const std::runtime_error&) {

@@ -39,7 +39,7 @@ struct Request {
   std::vector<std::pair<std::string, double>> atol, rtol;  // output ("": all), value
   int runs = 3;                                            // seeds a size
   int threads = 0;
-  uint64_t seed = 0;  // of the first run; 0 the example itself
+  uint64_t seed = 0;                  // of the first run; 0 the example itself
   DType coarsest = DType::Undefined;  // the least exact type of float in the model
   // Whether the export assumed something that inputs of unusual values may break: a difference
   // there is a gap.
