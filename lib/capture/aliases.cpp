@@ -72,8 +72,11 @@ bool same_place(Executor& ex, const TensorHandle& a, const TensorHandle& b) {
   for (; x->parent && y->parent; x = x->parent.get(), y = y->parent.get()) {
     const ViewStep &p = *x->step, &q = *y->step;
     if (p.op != q.op || p.output != q.output || p.args.size() != q.args.size()) return false;
-    for (size_t i = 0; i < p.args.size(); ++i)
-      if (!identical(ex, ex.freeze(p.args[i]), ex.freeze(q.args[i]))) return false;
+    for (size_t i = 0; i < p.args.size(); ++i) {
+      Frozen f = ex.freeze(p.args[i]), g = ex.freeze(q.args[i]);
+      f.content_only = g.content_only = f.sym.is(K::List);  // sizes: what they are, not which list
+      if (!identical(ex, f, g)) return false;
+    }
   }
   return !x->parent && !y->parent && x->storage == y->storage;
 }
@@ -222,31 +225,40 @@ std::shared_ptr<TensorHandle> Joiner::exported_place(size_t k, const TensorHandl
   return place;
 }
 
+// The condition that branch k was taken and that these hold in it, with the value that it has then;
+// nothing where it never is.
+std::optional<std::pair<Sym, bool>> Joiner::guard_of(size_t k, const Conditions& inner) {
+  if (inner.empty()) return std::pair(cond, k == 0);
+  Sym both;
+  inside(k, [&] {
+    for (const auto& [guard, when] : inner) {
+      Sym holds = when ? guard : ex.apply1("aten::__not__", {guard});
+      both = both.is(K::Bool) ? ex.apply1("aten::__and__.bool", {both, holds}) : holds;
+    }
+  });
+  if (both.taint == Taint::Constant) {
+    if (!both.c.at(0).toBool()) return std::nullopt;
+    return std::pair(cond, k == 0);
+  }
+  // Even one that is known outside: it has to be False where the other branch was taken.
+  const int known = std::exchange(first_value, 0);
+  const auto guard = exported(k, both);
+  first_value = known;
+  return std::pair(*guard, true);
+}
+
 // `m`, made of what branch k left as `h`, is that tensor when the branch was taken; `inner`: and
 // when these hold in it.
-void Joiner::relate(const Sym& m, size_t k, const TensorHandle& h,
-                    const std::vector<std::pair<Sym, bool>>& inner) {
+void Joiner::relate(const Sym& m, size_t k, const TensorHandle& h, const Conditions& inner) {
   StorageCell& mine = *m.tensor->storage;
+  const auto tie = [&](const TensorHandle& other, const Conditions& conditions) {
+    if (const auto guard = guard_of(k, conditions))
+      ex.may_be(m, guard->first, guard->second, other);
+  };
   if (h.storage->serial < scope_start) {
     auto place = exported_place(k, h, nullptr);
     if (!place) return Executor::share(mine, *h.storage);
-    if (inner.empty()) return ex.may_be(m, cond, k == 0, *place);
-    Sym both;
-    inside(k, [&] {
-      for (const auto& [guard, when] : inner) {
-        Sym holds = when ? guard : ex.apply1("aten::__not__", {guard});
-        both = both.is(K::Bool) ? ex.apply1("aten::__and__.bool", {both, holds}) : holds;
-      }
-    });
-    if (both.taint == Taint::Constant) {
-      if (both.c.at(0).toBool()) ex.may_be(m, cond, k == 0, *place);
-      return;
-    }
-    // Even one that is known outside: it has to be False where the other branch was taken.
-    const int known = std::exchange(first_value, 0);
-    const auto guard = exported(k, both);
-    first_value = known;
-    return ex.may_be(m, *guard, true, *place);
+    return tie(*place, inner);
   }
   for (const auto& e : h.storage->entangled)
     if (auto other = e.lock(); other && other->serial < scope_start) Executor::share(mine, *other);
@@ -256,27 +268,32 @@ void Joiner::relate(const Sym& m, size_t k, const TensorHandle& h,
       Executor::share(mine, *a->handle->storage);
       continue;
     }
-    auto deeper = inner;
+    Conditions deeper = inner;
     deeper.emplace_back(a->guard, a->when);
     relate(m, k, *place, deeper);
   }
-  if (!inner.empty()) return;
-  for (const auto& [other, place] : seen[k]) {
-    if (place->storage != h.storage) continue;
-    if (same_place(ex, *place, h))
-      ex.may_be(m, cond, k == 0, *other.tensor);
-    else
-      Executor::share(mine, *other.tensor->storage);
+  // Memory made in the branch: what else was made of it, always or by a condition.
+  for (const Seen& s : seen[k]) {
+    if (s.place->storage != h.storage || s.value.tensor->storage.get() == &mine) continue;
+    if (!same_place(ex, *s.place, h)) {
+      Executor::share(mine, *s.value.tensor->storage);
+      continue;
+    }
+    Conditions all = inner;
+    all.insert(all.end(), s.conditions.begin(), s.conditions.end());
+    tie(*s.value.tensor, all);
   }
-  seen[k].emplace_back(m, bare_place(h));
+  seen[k].push_back({m, bare_place(h), inner});
   relate_held(mine, k, *h.storage);
 }
 
 // Two values made of what branch k left share memory where that did.
 void Joiner::relate_held(StorageCell& mine, size_t k, StorageCell& inner) {
-  const auto around = near(inner);
+  const auto tied = [&](const std::shared_ptr<Cell>& c) {
+    return std::ranges::any_of(inner.entangled, [&](const auto& e) { return e.lock() == c; });
+  };
   for (const auto& [other, theirs] : held[k])
-    if (theirs.get() != &inner && std::find(around.begin(), around.end(), theirs) != around.end())
+    if (other.get() != &mine && theirs.get() != &inner && tied(theirs))
       Executor::share(mine, *other);
   held[k].emplace_back(self(mine), self(inner));
 }
@@ -289,6 +306,7 @@ void Executor::relate_slot(Slot& s, const Sym& m, const Sym& guard) {
   const auto& before = s.init.sym.tensor;
   if (s.wanders || !s.outer.empty()) {
     if (before) share(*m.tensor->storage, *before->storage);
+    if (s.place) share(*m.tensor->storage, *s.place->storage);
     for (const auto& o : s.outer) share(*m.tensor->storage, *o);
     return;
   }
@@ -380,10 +398,12 @@ bool Executor::note_ends(const std::vector<std::pair<Slot*, const Frozen*>>& slo
     if (h.storage->serial < start && known_outside(h, first_value)) {
       if (!s->place || !same_place(*this, *s->place, h)) {
         // Another place than in the pass before: none that holds for every iteration.
-        if (s->place)
+        if (s->place) {
           set(s->wanders);
-        else
+          note(s, s->place->storage);
+        } else {
           changed = true;
+        }
         s->place = bare_place(h);
       }
       continue;

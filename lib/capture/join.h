@@ -84,8 +84,13 @@ struct Joiner {
     Sym value;
   };
   std::vector<Merged> merged = {};  // tensors, by what they are in the branches
-  std::vector<std::pair<Sym, std::shared_ptr<TensorHandle>>> seen[2] =
-      {};  // per branch: made inside it
+  using Conditions = std::vector<std::pair<Sym, bool>>;  // each with the value it has to have
+  struct Seen {
+    Sym value;                            // is made of
+    std::shared_ptr<TensorHandle> place;  // this, made inside the branch
+    Conditions conditions;                // when these hold in it
+  };
+  std::vector<Seen> seen[2] = {};  // per branch
   // The same for all memory, and for lists, dicts and objects: what is made of what.
   std::vector<std::pair<std::shared_ptr<Cell>, std::shared_ptr<Cell>>> held[2] = {};
   struct MergedCells {
@@ -111,8 +116,8 @@ struct Joiner {
   std::optional<Sym> exported(size_t k, const Sym& number);
   std::shared_ptr<TensorHandle> exported_place(size_t k, const TensorHandle& h,
                                                const TensorHandle* root);
-  void relate(const Sym& m, size_t k, const TensorHandle& h,
-              const std::vector<std::pair<Sym, bool>>& inner = {});
+  std::optional<std::pair<Sym, bool>> guard_of(size_t k, const Conditions& inner);
+  void relate(const Sym& m, size_t k, const TensorHandle& h, const Conditions& inner = {});
   void relate_held(StorageCell& mine, size_t k, StorageCell& inner);
 };
 
