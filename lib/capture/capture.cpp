@@ -434,12 +434,11 @@ Captured capture(const torch_io::Loaded& m, const torch_io::ExampleInputs& input
   const std::vector<DynamicAxis> axes = dynamic_axes(inputs);
   Job job{m, inputs, o, axes, o.unroll};
   Diagnostics kept;
-  std::optional<Captured> with_loops;
   try {
-    with_loops = capture(job, kept);
-    if (!job.kept_by_choice || with_loops->assumptions.empty()) {
+    Captured with_loops = capture(job, kept);
+    if (!job.kept_by_choice || with_loops.assumptions.empty()) {
       for (const Diagnostic& x : kept.all()) d.report(x);
-      return std::move(*with_loops);
+      return with_loops;
     }
   } catch (const Failure& f) {
     if (!job.kept_by_choice || f.exit_code != ExitCode::Unsupported) throw;
