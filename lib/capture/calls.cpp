@@ -85,6 +85,11 @@ const char* foreign_kind(const at::Tensor& t) {
   return nullptr;
 }
 
+// Autograd's answers about a tensor: false and true of whatever is computed without it.
+bool asks_autograd(const std::string& base) {
+  return base == "prim::requires_grad" || base == "aten::is_leaf";
+}
+
 constexpr int64_t kFoldLimit = 1 << 20;  // bytes a folded result may have beyond its inputs'
 
 }  // namespace
@@ -289,6 +294,8 @@ std::vector<Sym> Executor::apply(const OpInfo& op, const std::vector<Sym>& args,
   const bool random = is_random(op, args);
   const Taint taint = random ? Taint::Data : content_taint(op, args);
   bool fold = taint == Taint::Constant;
+  if (asks_autograd(op.base) && to_ivalue(args[0], first_active()).toTensor().is_inference())
+    throw AsksAutograd{};
 
   std::vector<PerWorld> results(returns.size());
   auto run = [&](size_t w) -> std::optional<torch::jit::Stack> {

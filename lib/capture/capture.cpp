@@ -2,6 +2,7 @@
 #include "lib/capture/capture.h"
 
 #include <ATen/core/grad_mode.h>
+#include <c10/core/GradMode.h>
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
@@ -426,11 +427,9 @@ Captured capture(Job& job, Diagnostics& d) {
   }
 }
 
-}  // namespace
-
-Captured capture(const torch_io::Loaded& m, const torch_io::ExampleInputs& inputs, const Options& o,
-                 Diagnostics& d) {
-  c10::InferenceMode inference;
+Captured capture_all(const torch_io::Loaded& m, const torch_io::ExampleInputs& inputs,
+                     const Options& o, Diagnostics& d) {
+  const c10::AutoGradMode gradients(true);  // as torch.is_grad_enabled() says by default
   const std::vector<DynamicAxis> axes = dynamic_axes(inputs);
   Job job{m, inputs, o, axes, o.unroll};
   Diagnostics kept;
@@ -446,6 +445,18 @@ Captured capture(const torch_io::Loaded& m, const torch_io::ExampleInputs& input
   // What follows a long loop may need to know what it left: the length of a list, a number.
   Job unrolled{m, inputs, o, axes, std::numeric_limits<int64_t>::max()};
   return capture(unrolled, d);
+}
+
+}  // namespace
+
+Captured capture(const torch_io::Loaded& m, const torch_io::ExampleInputs& inputs, const Options& o,
+                 Diagnostics& d) {
+  try {
+    const c10::InferenceMode inference;  // nothing is kept for a backward pass
+    return capture_all(m, inputs, o, d);
+  } catch (const AsksAutograd&) {
+    return capture_all(m, inputs, o, d);
+  }
 }
 
 }  // namespace oe::capture

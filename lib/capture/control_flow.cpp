@@ -1,4 +1,6 @@
 // If and Loop: taken as they are when the condition is constant, else kept in the program.
+#include <c10/core/GradMode.h>
+
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -170,6 +172,7 @@ bool ends_in_raise(const torch::jit::Block* b) {
 
 void Executor::in_scope(program::Block* block, const std::function<void()>& f) {
   const size_t depth = stack_.size();
+  const c10::AutoGradMode gradients(c10::GradMode::is_enabled());  // a no_grad region may be left
   open_scope();
   if (block) recorder_.enter(block);
   auto leave = [&] {

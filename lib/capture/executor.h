@@ -48,6 +48,9 @@ struct Unreachable {
   std::string message;
 };
 
+// The model asks whether a computed tensor requires a gradient: only autograd knows.
+struct AsksAutograd {};
+
 // Two values that no one program value can stand for. Reported to the user unless what follows can
 // be executed inside both branches.
 struct JoinFailure : Failure {

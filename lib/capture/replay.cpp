@@ -2,6 +2,7 @@
 #include "lib/capture/replay.h"
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/GradMode.h>
 
 #include <unordered_map>
 
@@ -113,6 +114,7 @@ class Replay {
 }  // namespace
 
 std::vector<Replayed> replay(const program::Program& p, const std::vector<TensorPtr>& inputs) {
+  const c10::AutoGradMode no_grad(false);
   std::vector<Replayed> out;
   Replay r;
   try {

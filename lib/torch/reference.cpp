@@ -140,6 +140,7 @@ struct Reference::Snapshot {
   }
 
   void restore() {
+    const c10::AutoGradMode no_grad(false);
     for (Slot& s : slots) {
       const bool container = s.value.isList() || s.value.isGenericDict() || s.value.isTuple();
       s.object->setSlot(s.index, container ? s.value.deepcopy() : s.value);
@@ -159,11 +160,24 @@ Reference::Reference(const Loaded& m, std::vector<LeftOut> left_out)
 }
 Reference::~Reference() = default;
 
-std::vector<HostValue> Reference::call(std::vector<c10::IValue> arguments, const Form& form) {
-  const c10::AutoGradMode no_grad(false);
+std::vector<HostValue> Reference::call(const std::vector<c10::IValue>& arguments,
+                                       const Form& form) {
+  try {
+    return call(arguments, form, true);
+  } catch (const std::exception&) {
+    // Autograd refuses to write into a parameter: such a model runs under no_grad only.
+    return call(arguments, form, false);
+  }
+}
+
+std::vector<HostValue> Reference::call(const std::vector<c10::IValue>& arguments, const Form& form,
+                                       bool gradients) {
+  const c10::AutoGradMode mode(gradients);
   snapshot_->restore();
   try {
-    const c10::IValue result = module_.module.get_method(module_.method)(std::move(arguments));
+    std::vector<c10::IValue> own;
+    for (const c10::IValue& a : arguments) own.push_back(a.deepcopy());
+    const c10::IValue result = module_.module.get_method(module_.method)(std::move(own));
     // A copy: a result may be a buffer itself, which is about to be restored.
     std::vector<HostValue> outputs = flatten(result.deepcopy(), form, module_.module);
     snapshot_->restore();
@@ -210,9 +224,7 @@ std::pair<std::vector<HostValue>, std::vector<HostValue>> Reference::first_and_t
   for (std::vector<HostValue>& outputs : calls) {
     at::Generator generator = at::detail::getDefaultCPUGenerator();
     generator.set_current_seed(e.seed);  // random numbers are the same in each
-    std::vector<c10::IValue> arguments;
-    for (const c10::IValue& a : e.arguments) arguments.push_back(a.deepcopy());
-    outputs = call(std::move(arguments), {});
+    outputs = call(e.arguments, {});
   }
   return {std::move(calls[0]), std::move(calls[2])};
 }
@@ -267,7 +279,7 @@ HostRun Reference::run(const ExampleInputs& e, const Draw& draw, const Form& for
     r.inputs = host_leaves(inputs, arguments, form);
     last_inputs_ = inputs;
     last_draw_ = draw;
-    r.outputs = call(std::move(arguments), form);
+    r.outputs = call(arguments, form);
     return r;
   };
   const bool varies = std::any_of(e.leaves.begin(), e.leaves.end(), [](const InputLeaf& l) {
@@ -313,7 +325,6 @@ c10::IValue in_double(const c10::IValue& v) {
 }  // namespace
 
 std::vector<HostValue> Reference::last_in_double(const Form& form) {
-  const c10::AutoGradMode no_grad(false);
   snapshot_->restore();
   try {
     torch::jit::Module copy = module_.module.deepcopy();

@@ -55,7 +55,11 @@ class Reference {
 
  private:
   struct Snapshot;
-  std::vector<HostValue> call(std::vector<c10::IValue> arguments, const Form& form);
+  // As module(x) is called by who loaded a file and does nothing else: gradients are on, which
+  // models ask (nn.MultiheadAttention chooses its operators by it).
+  std::vector<HostValue> call(const std::vector<c10::IValue>& arguments, const Form& form);
+  std::vector<HostValue> call(const std::vector<c10::IValue>& arguments, const Form& form,
+                              bool gradients);
   std::string trial_of(const ExampleInputs& e, const Draw& draw) const;
   const Loaded& module_;
   std::vector<LeftOut> left_out_;

@@ -2,7 +2,6 @@
 #include "lib/torch/runtime.h"
 
 #include <ATen/Parallel.h>
-#include <c10/core/GradMode.h>
 #include <c10/util/Exception.h>
 #include <torch/csrc/jit/runtime/print_handler.h>
 
@@ -30,7 +29,6 @@ void configure(const Options& o) {
     if (shown) std::cerr << text;
   });
   if (o.threads > 0) at::set_num_threads(o.threads);
-  c10::GradMode::set_enabled(false);
 }
 
 std::string message_of(const std::exception& e) {
