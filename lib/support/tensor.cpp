@@ -2,11 +2,10 @@
 #include "lib/support/tensor.h"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
-#include <limits>
 #include <mutex>
 #include <stdexcept>
+
+#include "lib/support/half.h"
 
 namespace oe {
 namespace {
@@ -15,23 +14,6 @@ int64_t count(const std::vector<int64_t>& dims) {
   int64_t n = 1;
   for (int64_t d : dims) n *= d;
   return n;
-}
-
-double half_to_double(uint16_t h) {
-  const int exponent = (h >> 10) & 31, mantissa = h & 1023;
-  double v;
-  if (exponent == 31)
-    v = mantissa ? std::numeric_limits<double>::quiet_NaN()
-                 : std::numeric_limits<double>::infinity();
-  else if (exponent == 0)
-    v = std::ldexp(mantissa, -24);
-  else
-    v = std::ldexp(1024 + mantissa, exponent - 25);
-  return h & 0x8000 ? -v : v;
-}
-
-double bfloat16_to_double(uint16_t b) {
-  return std::bit_cast<float>(static_cast<uint32_t>(b) << 16);
 }
 
 template <class To, class From>
@@ -70,8 +52,8 @@ std::vector<To> as(const Tensor& t) {
     case DType::BFloat16: {
       std::vector<To> out;
       for (uint16_t v : t.values<uint16_t>())
-        out.push_back(static_cast<To>(t.dtype() == DType::Float16 ? half_to_double(v)
-                                                                  : bfloat16_to_double(v)));
+        out.push_back(static_cast<To>(t.dtype() == DType::Float16 ? half_value(v)
+                                                                  : bfloat16_value(v)));
       return out;
     }
     default:

@@ -2,10 +2,10 @@
 #include "lib/verify/compare.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdio>
-#include <limits>
+
+#include "lib/support/half.h"
 
 namespace oe::verify {
 namespace {
@@ -30,16 +30,6 @@ std::string number(double v) {
   char text[40];
   std::snprintf(text, sizeof text, "%.9g", v);
   return text;
-}
-
-double from_half(uint16_t h) {
-  const int exponent = h >> 10 & 31;
-  const double fraction = h & 1023;
-  const double v = exponent == 31  ? (fraction != 0 ? std::numeric_limits<double>::quiet_NaN()
-                                                    : std::numeric_limits<double>::infinity())
-                   : exponent == 0 ? std::ldexp(fraction, -24)
-                                   : std::ldexp(1024 + fraction, exponent - 25);
-  return h >> 15 ? -v : v;
 }
 
 // Counts what is wrong and remembers the first.
@@ -197,12 +187,10 @@ Comparison compare(const Tensor& actual, const Tensor& expected, Tolerance t) {
       floats<double>(tally, actual, expected, t, 2, same);
       break;
     case DType::Float16:
-      floats<uint16_t>(tally, actual, expected, t, 1, from_half);
+      floats<uint16_t>(tally, actual, expected, t, 1, half_value);
       break;
     case DType::BFloat16:
-      floats<uint16_t>(tally, actual, expected, t, 1, [](uint16_t v) {
-        return static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(v) << 16));
-      });
+      floats<uint16_t>(tally, actual, expected, t, 1, bfloat16_value);
       break;
     case DType::Int8:
       exact<int8_t>(tally, actual, expected);

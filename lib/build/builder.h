@@ -1,0 +1,79 @@
+// Adds nodes to a graph: the one way in which lowerings and rungs make ONNX.
+//
+// A builder writes for one opset: lowerings for the newest, a rung for the one below it.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+#include <utility>
+
+#include "lib/build/value.h"
+
+namespace oe::build {
+
+using Nodes = std::vector<std::unique_ptr<ir::Node>>;
+
+// Initializers that all builders of a model share, by type, dims and bytes.
+using Constants = std::unordered_map<std::string, ir::Value*>;
+
+class Builder {
+ public:
+  Builder(ir::Model& model, int64_t opset, Constants& constants, Nodes& out)
+      : model_(model), opset_(opset), constants_(constants), out_(&out) {}
+  Builder(const Builder&) = delete;
+  Builder& operator=(const Builder&) = delete;
+
+  ir::Model& model() { return model_; }
+  int64_t opset() const { return opset_; }
+  T at(ir::Value* v) { return {*this, v}; }
+  Values at(const std::vector<ir::Value*>& v);
+
+  // --- nodes. The element type of a result follows the operator's schema and its shape the
+  // operands where the operator simply keeps or broadcasts them; `type` states it otherwise.
+  T op(std::string_view op, const Values& inputs, ir::Attributes attributes = {},
+       ir::Type type = {});
+  Values ops(std::string_view op, const Values& inputs, ir::Attributes attributes, size_t outputs);
+  // A nested graph: `fill` gets its inputs, which have the given types, and returns its outputs.
+  // Nodes made meanwhile go into it.
+  std::shared_ptr<ir::Graph> graph(std::string_view name, const std::vector<ir::Type>& inputs,
+                                   const std::function<Values(const Values&)>& fill);
+  // Loop over i = 0..trips-1. `body` gets the 0-d counter and the carried values and returns the
+  // next carried values followed by the scan outputs. Returns the same, those stacked on axis 0.
+  Values loop(T trips, const Values& carried, const std::function<Values(T, const Values&)>& body);
+
+  // --- constants
+  T i64(int64_t v);              // 0-d
+  T i64s(const Ints& v);         // 1-d
+  T boolean(bool v);             // 0-d
+  T number(double v, DType t);   // 0-d of any type but string and complex; integers exact to 2^53
+  T integer(int64_t v, DType t);
+  T numbers(const std::vector<double>& v, std::vector<int64_t> dims, DType t);
+  T filled(DType t, const Ints& shape, double v);
+  T filled(DType t, const Dims& shape, double v);
+  T tensor(TensorPtr t, std::string_view name = "const");
+
+  // --- integers that may be computed
+  T value(const Int& i);      // 0-d int64
+  T vector(const Dims& d);    // 1-d int64: a constant, or Concat of pieces
+  T iota(const Int& n);       // 1-d int64 [0, n)
+
+ protected:
+  // Where nodes go, what their names begin with and where they come from.
+  Nodes& out() { return *out_; }
+  Nodes* exchange_out(Nodes* out) { return std::exchange(out_, out); }
+  std::string prefix_ = "/";
+  OriginPtr origin_;
+
+ private:
+  ir::Model& model_;
+  int64_t opset_;
+  Constants& constants_;
+  Nodes* out_;
+};
+
+// Content of an initializer or of a Constant node; null when the value is computed.
+TensorPtr data(const ir::Value* v);
+std::optional<Ints> ints(const ir::Value* v);      // of integers and bools
+std::optional<double> scalar(const ir::Value* v);  // of one element
+
+}  // namespace oe::build

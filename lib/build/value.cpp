@@ -1,0 +1,193 @@
+// Arithmetic, comparisons and casts; what a value knows about itself.
+#include "lib/build/value.h"
+
+#include <algorithm>
+
+#include "lib/build/builder.h"
+#include "lib/onnx/schema.h"
+
+namespace oe::build {
+namespace {
+
+constexpr int64_t kTo32 = int64_t{1} << 32;
+
+// Constants of rank 0 and 1 in int64 are computed at once.
+template <class F>
+T folded(std::string_view op, T a, T b, const F& f) {
+  const auto small = [](T v) -> std::optional<Ints> {
+    if (v.dtype() != DType::Int64 || !v.ranked() || v->type.shape->size() > 1) return std::nullopt;
+    return ints(v);
+  };
+  const auto x = small(a), y = x ? small(b) : std::nullopt;
+  if (!y || (x->size() != y->size() && x->size() != 1 && y->size() != 1))
+    return a.builder().op(op, {a, b});
+  Ints out(x->size() == 1 ? y->size() : x->size());
+  for (size_t i = 0; i < out.size(); ++i)
+    out[i] = f((*x)[x->size() == 1 ? 0 : i], (*y)[y->size() == 1 ? 0 : i]);
+  return a.rank() == 0 && b.rank() == 0 ? a.builder().i64(out[0]) : a.builder().i64s(out);
+}
+
+uint64_t wrapping(int64_t v) { return static_cast<uint64_t>(v); }
+
+// A double with the exact sign of a - b for int64: high and low halves are compared apart, each
+// difference is exact, and rounding their sum keeps its sign.
+T sign_of_difference(T a, T b) {
+  Builder& g = a.builder();
+  T base = g.i64(kTo32), ah = a / base, bh = b / base;
+  T low = cast((a - ah * base) - (b - bh * base), DType::Double);
+  return cast(ah - bh, DType::Double) * 4294967296.0 + low;
+}
+
+// A shape as 1-d int64; a value that has it is only made where the sizes are no numbers.
+template <class F>
+T sizes_of(Builder& g, const std::vector<Dim>& dims, const F& value) {
+  Ints numbers;
+  for (const Dim& d : dims)
+    if (d.is_number()) numbers.push_back(d.number);
+  return numbers.size() == dims.size() ? g.i64s(numbers) : shape(value());
+}
+
+}  // namespace
+
+int64_t T::rank() const {
+  if (auto r = value_->rank()) return *r;
+  const int64_t opset = builder_->opset();
+  if (opset == onnx::newest_opset())
+    throw Unsupported("needs an input whose rank is known at export");
+  throw Unsupported("needs opset " + std::to_string(opset + 1) + " or later where the rank of '" +
+                    value_->name + "' is not known");
+}
+
+int64_t T::axis(int64_t dim) const {
+  const int64_t n = std::max<int64_t>(rank(), 1);
+  if (dim < -n || dim >= n)
+    throw std::logic_error("axis " + std::to_string(dim) + " of a tensor of rank " +
+                           std::to_string(n));
+  return dim < 0 ? dim + n : dim;
+}
+
+std::optional<int64_t> T::dim(int64_t a) const {
+  if (!ranked()) return std::nullopt;
+  a = axis(a);
+  if (value_->type.shape->empty()) return 1;
+  const Dim& d = (*value_->type.shape)[static_cast<size_t>(a)];
+  return d.is_number() ? std::optional(d.number) : std::nullopt;
+}
+
+T operator+(T a, T b) {
+  return folded("Add", a, b, [](int64_t x, int64_t y) {
+    return static_cast<int64_t>(wrapping(x) + wrapping(y));
+  });
+}
+T operator-(T a, T b) {
+  return folded("Sub", a, b, [](int64_t x, int64_t y) {
+    return static_cast<int64_t>(wrapping(x) - wrapping(y));
+  });
+}
+T operator*(T a, T b) {
+  return folded("Mul", a, b, [](int64_t x, int64_t y) {
+    return static_cast<int64_t>(wrapping(x) * wrapping(y));
+  });
+}
+T operator/(T a, T b) {
+  const auto divisor = b.dtype() == DType::Int64 ? ints(b) : std::nullopt;
+  const bool safe = divisor && std::none_of(divisor->begin(), divisor->end(),
+                                            [](int64_t i) { return i == 0 || i == -1; });
+  if (!safe) return a.builder().op("Div", {a, b});
+  return folded("Div", a, b, [](int64_t x, int64_t y) { return x / y; });
+}
+T operator-(T a) { return unary("Neg", a); }
+
+T operator<(T a, T b) {
+  Builder& g = a.builder();
+  const DType t = a.dtype();
+  if (g.opset() >= 9 || !is_integer(t)) return g.op("Less", {a, b});
+  if (byte_size(t) < 8) return g.op("Less", {cast(a, DType::Double), cast(b, DType::Double)});
+  if (t == DType::UInt64) throw Unsupported("needs opset 9 or later for element type uint64", 9);
+  return g.op("Less", {sign_of_difference(a, b), g.number(0, DType::Double)});
+}
+T operator>(T a, T b) {
+  Builder& g = a.builder();
+  return g.opset() >= 9 || !is_integer(a.dtype()) ? g.op("Greater", {a, b}) : b < a;
+}
+T operator<=(T a, T b) {
+  Builder& g = a.builder();
+  if (g.opset() >= 12) return g.op("LessOrEqual", {a, b});
+  return (a < b) | equal(a, b);
+}
+T operator>=(T a, T b) {
+  Builder& g = a.builder();
+  return g.opset() >= 12 ? g.op("GreaterOrEqual", {a, b}) : b <= a;
+}
+T operator&(T a, T b) { return a.builder().op("And", {a, b}); }
+T operator|(T a, T b) { return a.builder().op("Or", {a, b}); }
+T operator^(T a, T b) { return a.builder().op("Xor", {a, b}); }
+T operator~(T a) { return unary("Not", a); }
+
+T equal(T a, T b) {
+  Builder& g = a.builder();
+  const DType t = a.dtype();
+  if (g.opset() >= 11 || t == DType::Bool || t == DType::Int32 || t == DType::Int64)
+    return g.op("Equal", {a, b});
+  if (is_integer(t)) return g.op("Equal", {cast(a, DType::Int64), cast(b, DType::Int64)});
+  return ~(((a < b) | (a > b)) | (is_nan(a) | is_nan(b)));
+}
+
+T maximum(T a, T b) {
+  if (a.dtype() == DType::Bool) return a | b;
+  Builder& g = a.builder();
+  if (is_integer(a.dtype()) && g.opset() < 12) return where(a < b, b, a);
+  return g.op("Max", {a, b});
+}
+T minimum(T a, T b) {
+  if (a.dtype() == DType::Bool) return a & b;
+  Builder& g = a.builder();
+  if (is_integer(a.dtype()) && g.opset() < 12) return where(b < a, b, a);
+  return g.op("Min", {a, b});
+}
+
+T where(T condition, T a, T b) {
+  Builder& g = condition.builder();
+  if (g.opset() >= 9) return g.op("Where", {condition, a, b});
+  // Select by index from both operands laid end to end: exact also for infinities and NaN, where
+  // multiplying by the mask is not.
+  if (a->rank() == 0 && b->rank() == 0)
+    return gather(concat({reshape(b, Ints{1}), reshape(a, Ints{1})}, 0),
+                  cast(condition, DType::Int64), 0);
+  const Shape common = broadcast_shape({condition, a, b});
+  if (!common)
+    throw Unsupported("needs opset 9 or later where the rank of an operand is not known", 9);
+  T result = sizes_of(g, *common, [&] { return condition | (to_bool(a) | to_bool(b)); });
+  const auto flattened = [&](T v) { return reshape(expand(v, result), Ints{-1}); };
+  T choice = flattened(cast(condition, DType::Int64));
+  T n = size(choice, 0);
+  // Position i reads a[i], or b[i] which lies n further on.
+  T index = arange(n) + (g.i64(1) - choice) * n;
+  return reshape(gather(concat({flattened(a), flattened(b)}, 0), index, 0), result,
+                 static_cast<int64_t>(common->size()));
+}
+
+T number(double v, T like) { return like.builder().number(v, like.dtype()); }
+T unary(std::string_view op, T x) { return x.builder().op(op, {x}); }
+
+T is_nan(T x) {
+  if (x.builder().opset() >= 9) return unary("IsNaN", x);
+  // Every number, infinities included, is below one or above zero.
+  return ~((x < 1) | (x > 0));
+}
+
+T cast(T x, DType t) {
+  if (x.dtype() == t) return x;
+  if (is_complex(t) || is_complex(x.dtype()))
+    throw Unsupported("complex numbers have no operators in ONNX");
+  return x.builder().op("Cast", {x}, {{"to", static_cast<int64_t>(t)}});
+}
+
+T matmul(T a, T b) { return a.builder().op("MatMul", {a, b}); }
+
+T weigh_axis(T x, int64_t rank, int64_t axis, T m) {
+  if (axis == rank - 2) return matmul(transpose(m, {1, 0}), x);
+  return swap(matmul(swap(x, rank, axis, rank - 1), m), rank, axis, rank - 1);
+}
+
+}  // namespace oe::build
