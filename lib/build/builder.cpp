@@ -16,17 +16,18 @@ bool contains(std::span<const std::string_view> list, std::string_view op) {
 
 // Operators whose result has the shape of their first input, and those that broadcast.
 constexpr std::array<std::string_view, 40> kKeepShape = {
-    "Abs",     "Atan",       "BitwiseNot", "Cast",      "Ceil",    "Clip",    "Cos",
-    "CumSum",  "Elu",        "Erf",        "Exp",       "Floor",   "Gelu",    "HardSigmoid",
-    "Hardmax", "HardSwish",  "Identity",   "IsInf",     "IsNaN",   "LeakyRelu", "Log",
-    "LogSoftmax", "Mish",    "Neg",        "Not",       "Reciprocal", "Relu", "Round",
-    "Selu",    "Sigmoid",    "Sign",       "Sin",       "Softmax", "Softplus", "Softsign",
-    "Sqrt",    "Swish",      "Tan",        "Tanh",      "ThresholdedRelu"};
+    "Abs",        "Atan",      "BitwiseNot", "Cast",  "Ceil",           "Clip",      "Cos",
+    "CumSum",     "Elu",       "Erf",        "Exp",   "Floor",          "Gelu",      "HardSigmoid",
+    "Hardmax",    "HardSwish", "Identity",   "IsInf", "IsNaN",          "LeakyRelu", "Log",
+    "LogSoftmax", "Mish",      "Neg",        "Not",   "Reciprocal",     "Relu",      "Round",
+    "Selu",       "Sigmoid",   "Sign",       "Sin",   "Softmax",        "Softplus",  "Softsign",
+    "Sqrt",       "Swish",     "Tan",        "Tanh",  "ThresholdedRelu"};
 constexpr std::array<std::string_view, 24> kBroadcast = {
-    "Add",     "And",         "BitShift", "BitwiseAnd",  "BitwiseOr", "BitwiseXor",
-    "Div",     "Equal",       "Greater",  "GreaterOrEqual", "Less",   "LessOrEqual",
-    "Max",     "Mean",        "Min",      "Mod",         "Mul",       "Or",
-    "PRelu",   "Pow",         "Sub",      "Sum",         "Where",     "Xor"};
+    "Add",        "And",         "BitShift", "BitwiseAnd", "BitwiseOr",
+    "BitwiseXor", "Div",         "Equal",    "Greater",    "GreaterOrEqual",
+    "Less",       "LessOrEqual", "Max",      "Mean",       "Min",
+    "Mod",        "Mul",         "Or",       "PRelu",      "Pow",
+    "Sub",        "Sum",         "Where",    "Xor"};
 
 // The types of sequence operators, which element types alone do not tell.
 ir::Type sequence_type(const ir::Node& n) {
@@ -112,18 +113,24 @@ Values Builder::at(const std::vector<ir::Value*>& v) {
 
 // --- nodes
 
+ir::Node* Builder::append(std::string_view op, const Values& inputs,
+                          std::vector<ir::Value*> outputs, ir::Attributes attributes) {
+  out_->push_back(ir::make_node(model_, prefix_ + std::string(op), op,
+                                {inputs.begin(), inputs.end()}, std::move(outputs),
+                                std::move(attributes), origin_));
+  return out_->back().get();
+}
+
 Values Builder::ops(std::string_view op, const Values& inputs, ir::Attributes attributes,
                     size_t outputs) {
-  std::vector<ir::Value*> in(inputs.begin(), inputs.end());
-  // Trailing optional inputs that are left out are not written.
-  while (!in.empty() && !in.back()) in.pop_back();
-  out_->push_back(ir::make_node(model_, prefix_ + std::string(op), op, std::move(in), {},
-                                std::move(attributes), origin_));
-  ir::Node* n = out_->back().get();
   const onnx::Schema* schema = onnx::find_schema("", op, opset_);
   if (!schema)
     throw std::logic_error("ONNX has no operator '" + std::string(op) + "' at opset " +
                            std::to_string(opset_));
+  ir::Node* n = append(op, inputs, {}, std::move(attributes));
+  // Trailing optional inputs that are left out are not written.
+  while (static_cast<int>(n->inputs.size()) > schema->min_inputs && !n->inputs.back())
+    n->inputs.pop_back();
   for (size_t i = 0; i < outputs; ++i) {
     ir::Value* v = model_.new_value(n->name + "_output_" + std::to_string(i));
     v->producer = n;
@@ -139,8 +146,7 @@ Values Builder::ops(std::string_view op, const Values& inputs, ir::Attributes at
   return at(n->outputs);
 }
 
-T Builder::op(std::string_view op, const Values& inputs, ir::Attributes attributes,
-              ir::Type type) {
+T Builder::op(std::string_view op, const Values& inputs, ir::Attributes attributes, ir::Type type) {
   T v = ops(op, inputs, std::move(attributes), 1)[0];
   if (type.kind != ir::Type::Kind::Unknown) v->type = std::move(type);
   return v;
@@ -156,11 +162,11 @@ std::shared_ptr<ir::Graph> Builder::graph(std::string_view name,
   Nodes* outer = exchange_out(&made->nodes);
   for (T v : fill(at(made->inputs))) {
     // An output is made by one of the graph's own nodes, and is no other output.
-    const bool own = v->producer && !v->data &&
-                     std::any_of(made->nodes.begin(), made->nodes.end(),
-                                 [&](const auto& n) { return n.get() == v->producer; }) &&
-                     std::find(made->outputs.begin(), made->outputs.end(), v.get()) ==
-                         made->outputs.end();
+    const bool own =
+        v->producer && !v->data &&
+        std::any_of(made->nodes.begin(), made->nodes.end(),
+                    [&](const auto& n) { return n.get() == v->producer; }) &&
+        std::find(made->outputs.begin(), made->outputs.end(), v.get()) == made->outputs.end();
     made->outputs.push_back(own ? v : op("Identity", {v}));
   }
   exchange_out(outer);

@@ -42,10 +42,10 @@ class Builder {
   Values loop(T trips, const Values& carried, const std::function<Values(T, const Values&)>& body);
 
   // --- constants
-  T i64(int64_t v);              // 0-d
-  T i64s(const Ints& v);         // 1-d
-  T boolean(bool v);             // 0-d
-  T number(double v, DType t);   // 0-d of any type but string and complex; integers exact to 2^53
+  T i64(int64_t v);             // 0-d
+  T i64s(const Ints& v);        // 1-d
+  T boolean(bool v);            // 0-d
+  T number(double v, DType t);  // 0-d of any type but string and complex; integers exact to 2^53
   T integer(int64_t v, DType t);
   T numbers(const std::vector<double>& v, std::vector<int64_t> dims, DType t);
   T filled(DType t, const Ints& shape, double v);
@@ -53,11 +53,14 @@ class Builder {
   T tensor(TensorPtr t, std::string_view name = "const");
 
   // --- integers that may be computed
-  T value(const Int& i);      // 0-d int64
-  T vector(const Dims& d);    // 1-d int64: a constant, or Concat of pieces
-  T iota(const Int& n);       // 1-d int64 [0, n)
+  T value(const Int& i);    // 0-d int64
+  T vector(const Dims& d);  // 1-d int64: a constant, or Concat of pieces
+  T iota(const Int& n);     // 1-d int64 [0, n)
 
  protected:
+  // A node with the outputs it is given, which are typed already.
+  ir::Node* append(std::string_view op, const Values& inputs, std::vector<ir::Value*> outputs,
+                   ir::Attributes attributes);
   // Where nodes go, what their names begin with and where they come from.
   Nodes& out() { return *out_; }
   Nodes* exchange_out(Nodes* out) { return std::exchange(out_, out); }

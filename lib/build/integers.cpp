@@ -8,9 +8,7 @@ namespace oe::build {
 namespace {
 
 // The builder of two operands, one of which is computed.
-Builder& builder_of(const Int& a, const Int& b) {
-  return (a.known ? b : a).computed.builder();
-}
+Builder& builder_of(const Int& a, const Int& b) { return (a.known ? b : a).computed.builder(); }
 
 template <class F>
 Int combined(const Int& a, const Int& b, const F& f) {

@@ -15,7 +15,9 @@ ir::Type vector_type(int64_t length) {
 }
 
 // The dims of x, all unknown when even the rank is.
-std::vector<Dim> dims_of(T x, int64_t rank) { return x.ranked() ? *x->type.shape : unknown_dims(rank); }
+std::vector<Dim> dims_of(T x, int64_t rank) {
+  return x.ranked() ? *x->type.shape : unknown_dims(rank);
+}
 
 std::vector<Dim> known_dims(const Dims& d) {
   std::vector<Dim> out;
@@ -83,7 +85,11 @@ T with_rank(T x, int64_t rank) {
   return x;
 }
 T with_dims(T x, std::vector<Dim> dims) {
-  if (!x.ranked()) x->type.shape = std::move(dims);
+  with_rank(x, static_cast<int64_t>(dims.size()));
+  for (size_t i = 0; i < dims.size(); ++i) {
+    Dim& d = x->type.shape->at(i);
+    if (d.kind == Dim::Kind::Unknown) d = std::move(dims[i]);
+  }
   return x;
 }
 
@@ -152,7 +158,7 @@ T reshape_to(T x, const Dims& rest, int64_t keep) {
   if (!zero && (computed == 0 || (computed == 1 && kept_static)))
     return g.op("Reshape", {x, g.i64s(fixed)}, {}, std::move(type));
   Dims all;
-  for (int64_t i = 0; i < keep; ++i) all.push_back(dim(x, i));
+  for (int64_t i = 0; i < keep; ++i) all.push_back(size_of(x, i));
   all.insert(all.end(), rest.begin(), rest.end());
   if (zero) return empty_tensor(g, all, x.dtype());
   return g.op("Reshape", {x, g.vector(all)}, {{"allowzero", int64_t{1}}}, std::move(type));
@@ -161,7 +167,7 @@ T reshape_to(T x, const Dims& rest, int64_t keep) {
 T flat(T x) { return x->rank() == 1 ? x : reshape(x, Ints{-1}); }
 T restore(T flat, T like) {
   const int64_t rank = like.rank();
-  return rank == 1 ? flat : reshape_to(flat, dims(like, rank));
+  return rank == 1 ? flat : reshape_to(flat, sizes_of(like, rank));
 }
 T at_least_1d(T x) { return x.rank() > 0 ? x : reshape(x, Ints{1}); }
 T to_0d(T x) { return x->rank() == 0 ? x : reshape(x, Ints{}); }
@@ -200,8 +206,7 @@ T squeeze(T x, const Ints& axes) {
   ir::Type type = ir::Type::tensor(x.dtype(), x->type.shape);
   if (x.ranked()) {
     const Ints gone = wrapped(axes, static_cast<int64_t>(x->type.shape->size()));
-    for (auto a = gone.rbegin(); a != gone.rend(); ++a)
-      type.shape->erase(type.shape->begin() + *a);
+    for (auto a = gone.rbegin(); a != gone.rend(); ++a) type.shape->erase(type.shape->begin() + *a);
   }
   return with_axes("Squeeze", x, axes, 13, {}, std::move(type));
 }
@@ -357,14 +362,14 @@ T size(T x, int64_t axis) {
   return gather(all, g.i64(axis), 0);
 }
 
-Int dim(T x, int64_t axis) {
+Int size_of(T x, int64_t axis) {
   if (auto n = x.dim(axis)) return known(*n);
   return computed(size(x, axis));
 }
 
-Dims dims(T x, int64_t rank) {
+Dims sizes_of(T x, int64_t rank) {
   Dims d;
-  for (int64_t i = 0; i < rank; ++i) d.push_back(dim(x, i));
+  for (int64_t i = 0; i < rank; ++i) d.push_back(size_of(x, i));
   return d;
 }
 

@@ -38,6 +38,12 @@ T sign_of_difference(T a, T b) {
   return cast(ah - bh, DType::Double) * 4294967296.0 + low;
 }
 
+Builder& builder_of(const Values& inputs) {
+  for (const T& v : inputs)
+    if (v) return v.builder();
+  throw std::logic_error("a node without inputs is made by a builder");
+}
+
 // A shape as 1-d int64; a value that has it is only made where the sizes are no numbers.
 template <class F>
 T sizes_of(Builder& g, const std::vector<Dim>& dims, const F& value) {
@@ -168,6 +174,14 @@ T where(T condition, T a, T b) {
 }
 
 T number(double v, T like) { return like.builder().number(v, like.dtype()); }
+T integer(int64_t v, T like) { return like.builder().integer(v, like.dtype()); }
+
+T node(std::string_view op, const Values& inputs, ir::Attributes attributes, ir::Type type) {
+  return builder_of(inputs).op(op, inputs, std::move(attributes), std::move(type));
+}
+Values nodes(std::string_view op, const Values& inputs, ir::Attributes attributes, size_t outputs) {
+  return builder_of(inputs).ops(op, inputs, std::move(attributes), outputs);
+}
 T unary(std::string_view op, T x) { return x.builder().op(op, {x}); }
 
 T is_nan(T x) {

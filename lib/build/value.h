@@ -91,76 +91,89 @@ T minimum(T a, T b);
 
 // A 0-d constant of the element type of `like`.
 T number(double v, T like);
+T integer(int64_t v, T like);
 template <class N>
 concept Literal = std::is_arithmetic_v<N> && !std::is_same_v<N, bool>;
 template <Literal N>
+T literal(N v, T like) {
+  if constexpr (std::is_integral_v<N>)
+    return integer(v, like);
+  else
+    return number(v, like);
+}
+template <Literal N>
 T operator+(T a, N b) {
-  return b == 0 && is_integer(a.dtype()) ? a : a + number(static_cast<double>(b), a);
+  return b == 0 && is_integer(a.dtype()) ? a : a + literal(b, a);
 }
 template <Literal N>
 T operator-(T a, N b) {
-  return b == 0 ? a : a - number(static_cast<double>(b), a);
+  return b == 0 ? a : a - literal(b, a);
 }
 template <Literal N>
 T operator*(T a, N b) {
-  return b == 1 ? a : a * number(static_cast<double>(b), a);
+  return b == 1 ? a : a * literal(b, a);
 }
 template <Literal N>
 T operator/(T a, N b) {
-  return b == 1 ? a : a / number(static_cast<double>(b), a);
+  return b == 1 ? a : a / literal(b, a);
 }
 template <Literal N>
 T operator+(N a, T b) {
-  return a == 0 && is_integer(b.dtype()) ? b : number(static_cast<double>(a), b) + b;
+  return literal(a, b) + b;
 }
 template <Literal N>
 T operator-(N a, T b) {
-  return number(static_cast<double>(a), b) - b;
+  return literal(a, b) - b;
 }
 template <Literal N>
 T operator*(N a, T b) {
-  return a == 1 ? b : number(static_cast<double>(a), b) * b;
+  return literal(a, b) * b;
 }
 template <Literal N>
 T operator/(N a, T b) {
-  return number(static_cast<double>(a), b) / b;
+  return literal(a, b) / b;
 }
 template <Literal N>
 T operator<(T a, N b) {
-  return a < number(static_cast<double>(b), a);
+  return a < literal(b, a);
 }
 template <Literal N>
 T operator>(T a, N b) {
-  return a > number(static_cast<double>(b), a);
+  return a > literal(b, a);
 }
 template <Literal N>
 T operator<=(T a, N b) {
-  return a <= number(static_cast<double>(b), a);
+  return a <= literal(b, a);
 }
 template <Literal N>
 T operator>=(T a, N b) {
-  return a >= number(static_cast<double>(b), a);
+  return a >= literal(b, a);
 }
 template <Literal N>
 T equal(T a, N b) {
-  return equal(a, number(static_cast<double>(b), a));
-}
-template <Literal N>
-T where(T condition, T a, N b) {
-  return where(condition, a, number(static_cast<double>(b), a));
-}
-template <Literal N>
-T where(T condition, N a, T b) {
-  return where(condition, number(static_cast<double>(a), b), b);
+  return equal(a, literal(b, a));
 }
 template <Literal N>
 T maximum(T a, N b) {
-  return maximum(a, number(static_cast<double>(b), a));
+  return maximum(a, literal(b, a));
 }
 template <Literal N>
 T minimum(T a, N b) {
-  return minimum(a, number(static_cast<double>(b), a));
+  return minimum(a, literal(b, a));
 }
+template <Literal N>
+T where(T condition, T a, N b) {
+  return where(condition, a, literal(b, a));
+}
+template <Literal N>
+T where(T condition, N a, T b) {
+  return where(condition, literal(a, b), b);
+}
+
+// --- nodes of any operator, added by the builder of the first input that is there
+T node(std::string_view op, const Values& inputs, ir::Attributes attributes = {},
+       ir::Type type = {});
+Values nodes(std::string_view op, const Values& inputs, ir::Attributes attributes, size_t outputs);
 
 // --- functions of one operand, by their ONNX names
 T unary(std::string_view op, T x);
@@ -182,15 +195,15 @@ inline T to_bool(T x) { return cast(x, DType::Bool); }  // NaN is true
 // --- shape
 T with_rank(T x, int64_t rank);  // states what is certain; adds nothing
 T with_dims(T x, std::vector<Dim> dims);
-T reshape(T x, const Ints& shape);   // 0 copies the axis, -1 is computed
-T reshape(T x, const Dims& shape);   // 0 is an empty axis; at most one -1
+T reshape(T x, const Ints& shape);  // 0 copies the axis, -1 is computed
+T reshape(T x, const Dims& shape);  // 0 is an empty axis; at most one -1
 T reshape(T x, T shape, std::optional<int64_t> rank = {});
 // The first `keep` axes of x, then `rest`; right for empty tensors too.
 T reshape_to(T x, const Dims& rest, int64_t keep = 0);
-T flat(T x);              // 1-d; 0-d gives one element
+T flat(T x);                // 1-d; 0-d gives one element
 T restore(T flat, T like);  // flat elements in the shape of `like`
 T at_least_1d(T x);
-T to_0d(T x);  // one element
+T to_0d(T x);   // one element
 T vector(T x);  // 0-d int64 -> 1-d of one element
 T transpose(T x, const Ints& perm);
 T swap(T x, int64_t rank, int64_t a, int64_t b);
@@ -211,10 +224,10 @@ Values split(T x, int64_t axis, const Ints& sizes);
 // --- sizes and broadcasting
 T shape(T x);               // 1-d int64
 T size(T x, int64_t axis);  // 0-d int64, a constant where the size is a number
-Int dim(T x, int64_t axis);
-Dims dims(T x, int64_t rank);
-T sizes(T x, int64_t from, int64_t to);  // of the axes [from, to), 1-d int64
-bool same_static(T a, T b);              // both shapes are numbers, and equal
+Int size_of(T x, int64_t axis);
+Dims sizes_of(T x, int64_t rank);
+T sizes(T x, int64_t from, int64_t to);                   // of the axes [from, to), 1-d int64
+bool same_static(T a, T b);                               // both shapes are numbers, and equal
 bool same_dim(T a, int64_t a_axis, T b, int64_t b_axis);  // one number or one symbol
 T expand(T x, T shape, std::optional<int64_t> rank = {});
 T expand(T x, const Dims& shape);
@@ -238,18 +251,18 @@ Int operator*(const Int& a, const Int& b);
 inline Int operator+(const Int& a, int64_t b) { return a + known(b); }
 inline Int operator-(const Int& a, int64_t b) { return a - known(b); }
 inline Int operator*(const Int& a, int64_t b) { return a * known(b); }
-Int floor_div(const Int& a, int64_t b);         // a >= 0, b > 0
-Int ceil_div(const Int& a, const Int& b);       // a >= 0, b > 0
-Int modulo(const Int& a, const Int& b);         // Python's a % b for b > 0
+Int floor_div(const Int& a, int64_t b);    // a >= 0, b > 0
+Int ceil_div(const Int& a, const Int& b);  // a >= 0, b > 0
+Int modulo(const Int& a, const Int& b);    // Python's a % b for b > 0
 Int min(const Int& a, const Int& b);
 Int max(const Int& a, const Int& b);
-Int wrap(const Int& i, const Int& size);        // a negative index counts from the end
+Int wrap(const Int& i, const Int& size);         // a negative index counts from the end
 Int broadcast_size(const Int& a, const Int& b);  // of two axes broadcast against each other
 Int product(const Dims& d);
 
 // --- plain integers
-Ints range(int64_t from, int64_t to);                        // [from, to)
-Ints per_axis(const Ints& v, size_t n, int64_t fallback);    // [n] for all axes, or one each
+Ints range(int64_t from, int64_t to);                      // [from, to)
+Ints per_axis(const Ints& v, size_t n, int64_t fallback);  // [n] for all axes, or one each
 inline bool narrow_float(DType t) { return t == DType::Float16 || t == DType::BFloat16; }
 inline bool unsigned_type(DType t) {
   return t == DType::UInt8 || t == DType::UInt16 || t == DType::UInt32 || t == DType::UInt64;

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <functional>
 
-#include "lib/lower/state.h"
+#include "lib/lower/schema_text.h"
 
 namespace oe::lower {
 namespace {
@@ -38,8 +38,6 @@ Scalar::Kind scalar_kind(DType t) {
 }
 
 }  // namespace
-
-std::string_view schema_name(std::string_view schema) { return schema.substr(0, schema.find('(')); }
 
 std::vector<std::string_view> schema_arguments(std::string_view schema) {
   std::vector<std::string_view> out;
@@ -110,8 +108,8 @@ bool Arguments::none(size_t index) const {
 }
 
 std::string Arguments::name(size_t index) const {
-  if (g_.s_.row) {
-    const auto arguments = schema_arguments(g_.s_.row->schema);
+  if (g_.row_) {
+    const auto arguments = schema_arguments(g_.row_->signature);
     if (index < arguments.size()) return std::string(argument_name(arguments[index]));
   }
   return std::to_string(index);
@@ -138,17 +136,17 @@ Int Arguments::integer(const Arg& a, size_t index) const {
   out.known = known_integer(a, index);
   if (out.known) return out;
   const Arg& one = std::holds_alternative<Args>(a.v) ? std::get<Args>(a.v)[0] : a;
-  Value v = g_.cast(g_.s_.lookup(one.value()), DType::Int64);
-  if (v->type.shape && !v->type.shape->empty()) v = g_.node("Reshape", {v, g_.i64s({})});
+  T v = cast(g_.lookup(one.value()), DType::Int64);
+  if (v.ranked() && v.rank() > 0) v = reshape(v, Ints{});
   v->type.shape = std::vector<Dim>{};
   out.computed = v;
   return out;
 }
 
 template <>
-Value Arguments::read<Value>(size_t index) const {
+T Arguments::read<T>(size_t index) const {
   const Arg& a = at(index);
-  if (auto* v = a.value()) return g_.s_.lookup(v);
+  if (auto* v = a.value()) return g_.lookup(v);
   if (auto* i = std::get_if<int64_t>(&a.v)) return g_.i64(*i);
   if (auto* d = std::get_if<double>(&a.v)) return g_.number(*d, DType::Double);
   if (auto* b = std::get_if<bool>(&a.v)) return g_.boolean(*b);
@@ -162,16 +160,16 @@ Values Arguments::read<Values>(size_t index) const {
     if (v->type.kind == program::Type::Kind::List)
       throw Unsupported("argument '" + name(index) + "': the length of the list, which " +
                         producer_name(v) + " makes, is not known at export");
-    return {g_.s_.lookup(v)};
+    return {g_.lookup(v)};
   }
   auto* list = std::get_if<Args>(&a.v);
-  if (!list) return {read<Value>(index)};
+  if (!list) return {read<T>(index)};
   Values out;
   // Lists in lists (of torch.tensor) come row by row; None is a null value.
   const std::function<void(const Args&)> flatten = [&](const Args& entries) {
     for (const Arg& e : entries) {
       if (auto* v = e.value())
-        out.push_back(g_.s_.lookup(v));
+        out.push_back(g_.lookup(v));
       else if (auto* i = std::get_if<int64_t>(&e.v))
         out.push_back(g_.i64(*i));
       else if (auto* d = std::get_if<double>(&e.v))
@@ -191,7 +189,7 @@ Values Arguments::read<Values>(size_t index) const {
 template <>
 List Arguments::read<List>(size_t index) const {
   auto* v = at(index).value();
-  if (v && v->type.kind == program::Type::Kind::List) return {{}, g_.s_.lookup(v)};
+  if (v && v->type.kind == program::Type::Kind::List) return {{}, g_.lookup(v)};
   return {read<Values>(index), nullptr};
 }
 
@@ -219,6 +217,33 @@ template <>
 std::string Arguments::read<std::string>(size_t index) const {
   if (auto* s = std::get_if<std::string>(&at(index).v)) return *s;
   throw std::logic_error("argument '" + name(index) + "' is no string");
+}
+
+// The first tensor, or the first of a list.
+T Arguments::first_tensor() const {
+  const auto none = [](T v) { return !v; };
+  Values items = count() > 0 ? read<Values>(0) : Values{};
+  std::erase_if(items, none);
+  if (items.empty()) throw Unsupported("an axis of no tensor");
+  return items[0];
+}
+
+template <>
+Axis Arguments::read<Axis>(size_t index) const {
+  return {first_tensor().axis(read<int64_t>(index))};
+}
+
+template <>
+Axes Arguments::read<Axes>(size_t index) const {
+  const T x = first_tensor();
+  Axes out;
+  for (int64_t a : read<Ints>(index)) out.push_back(x.axis(a));
+  return out;
+}
+
+template <>
+Reduction Arguments::read<Reduction>(size_t index) const {
+  return static_cast<Reduction>(read<int64_t>(index));
 }
 
 template <>
@@ -251,14 +276,14 @@ Dims Arguments::read<Dims>(size_t index) const {
   if (!(*v->type.shape)[0].is_number())
     throw Unsupported("argument '" + name(index) + "': the number of its entries is not known");
   if (v->constant) {
-    for (int64_t i : v->constant->as_int64()) out.push_back({i, nullptr});
+    for (int64_t i : v->constant->as_int64()) out.push_back(build::known(i));
     return out;
   }
-  Value all = g_.cast(g_.s_.lookup(v), DType::Int64);
+  T all = cast(g_.lookup(v), DType::Int64);
   for (int64_t i = 0; i < (*v->type.shape)[0].number; ++i) {
-    Value one = g_.node("Gather", {all, g_.i64(i)}, {{"axis", int64_t{0}}});
+    T one = gather(all, g_.i64(i), 0);
     one->type.shape = std::vector<Dim>{};
-    out.push_back({std::nullopt, one});
+    out.push_back(computed(one));
   }
   return out;
 }
@@ -329,7 +354,7 @@ Scalar Arguments::read<Scalar>(size_t index) const {
       const DType wide = s.kind == Scalar::Kind::Float  ? DType::Double
                          : s.kind == Scalar::Kind::Bool ? DType::Bool
                                                         : DType::Int64;
-      s.computed = g_.cast(g_.s_.lookup(v), wide);
+      s.computed = cast(g_.lookup(v), wide);
     }
   } else {
     throw std::logic_error("argument '" + name(index) + "' is no number");

@@ -38,20 +38,17 @@ bool Driver::returns(const program::Node& n, const program::Block& b, size_t fir
                          : "a list of values cannot leave a block");
       return false;
     }
-    Value v = nullptr;
+    T v = nullptr;
     if (TensorPtr number = constant_value(a)) {
-      v = emit_.node("Constant", {}, {{"value", number}});
-      v->type.shape = std::vector<Dim>{};
+      v = with_rank(call_.op("Constant", {}, {{"value", number}}), 0);
     } else {
-      v = state_.lookup(a.value());
+      v = call_.lookup(a.value());
       if (!v->producer || !inside.contains(v->producer) || used.contains(v)) {
-        const ir::Type type = v->type;
-        v = emit_.node("Identity", {v});
-        v->type = type;
+        v = call_.op("Identity", {v}, {}, v->type);
       }
     }
     if (t.kind != program::Type::Kind::List && t.kind != program::Type::Kind::Optional)
-      v = emit_.cast(v, to_onnx_type(t).dtype);
+      v = cast(v, to_onnx_type(t).dtype);
     used.insert(v);
     g.outputs.push_back(v);
   }
@@ -60,23 +57,23 @@ bool Driver::returns(const program::Node& n, const program::Block& b, size_t fir
 
 void Driver::control_outputs(const program::Node& n, ir::Node* made) {
   for (const program::Value* v : n.outputs) {
-    Value out = model_.new_value(made->name + "_output_" + std::to_string(made->outputs.size()),
-                                 to_onnx_type(v->type));
+    ir::Value* out = model_.new_value(
+        made->name + "_output_" + std::to_string(made->outputs.size()), to_onnx_type(v->type));
     out->producer = made;
     made->outputs.push_back(out);
-    state_.values[v] = out;
+    call_.values_[v] = out;
   }
 }
 
 std::shared_ptr<ir::Graph> Driver::branch(const program::Node& n, size_t index) {
   auto g = std::make_shared<ir::Graph>();
   g->name = index == 0 ? "then_branch" : "else_branch";
-  state_.graphs.push_back(g.get());
+  Nodes* outer = call_.exchange_out(&g->nodes);
   nodes(*n.blocks[index]);
   std::vector<const program::Type*> types;
   for (const program::Value* v : n.outputs) types.push_back(&v->type);
   const bool ok = returns(n, *n.blocks[index], 0, types, *g);
-  state_.graphs.pop_back();
+  call_.exchange_out(outer);
   return ok ? g : nullptr;
 }
 
@@ -84,9 +81,9 @@ void Driver::conditional(const program::Node& n) {
   // Both branches are walked even when they cannot be used: every problem is reported.
   auto then_branch = branch(n, 0), else_branch = branch(n, 1);
   if (poisoned(n.args[0]) || !then_branch || !else_branch) return poison(n);
-  Value condition = argument(n.args[0], DType::Bool);
-  ir::Node* made = state_.append("If", {condition}, {},
-                                 {{"then_branch", then_branch}, {"else_branch", else_branch}});
+  T condition = argument(n.args[0], DType::Bool);
+  ir::Node* made = call_.append("If", {condition}, {},
+                                {{"then_branch", then_branch}, {"else_branch", else_branch}});
   control_outputs(n, made);
 }
 
@@ -112,7 +109,7 @@ void Driver::loop(const program::Node& n) {
         report(n, "OE5103", "a loop cannot carry None or a list of values");
         ok = false;
       } else if (t.kind == program::Type::Kind::List || t.kind == program::Type::Kind::Optional) {
-        operands.push_back(state_.lookup(n.args[i].value()));
+        operands.push_back(call_.lookup(n.args[i].value()));
       } else {
         operands.push_back(argument(n.args[i], to_onnx_type(t).dtype));
       }
@@ -121,27 +118,27 @@ void Driver::loop(const program::Node& n) {
 
   auto g = std::make_shared<ir::Graph>();
   g->name = "body";
-  const std::string name = state_.prefix + "Loop";
-  Value i = model_.new_value(name + "_iteration", to_onnx_type(b.params[0]->type));
-  Value condition = model_.new_value(name + "_condition",
-                                     ir::Type::tensor(DType::Bool, Shape{std::vector<Dim>{}}));
+  const std::string name = call_.prefix_ + "Loop";
+  ir::Value* i = model_.new_value(name + "_iteration", to_onnx_type(b.params[0]->type));
+  ir::Value* condition = model_.new_value(name + "_condition",
+                                          ir::Type::tensor(DType::Bool, Shape{std::vector<Dim>{}}));
   g->inputs = {i, condition};
-  state_.values[b.params[0]] = i;
+  call_.values_[b.params[0]] = i;
   std::vector<const program::Type*> types;
   static const program::Type boolean = program::Type::boolean();
   types.push_back(&boolean);
   for (size_t k = 1; k < b.params.size(); ++k) {
-    Value state = model_.new_value(name + "_state", to_onnx_type(b.params[k]->type));
+    ir::Value* state = model_.new_value(name + "_state", to_onnx_type(b.params[k]->type));
     g->inputs.push_back(state);
-    state_.values[b.params[k]] = state;
+    call_.values_[b.params[k]] = state;
     types.push_back(&b.params[k]->type);
   }
-  state_.graphs.push_back(g.get());
+  Nodes* outer = call_.exchange_out(&g->nodes);
   nodes(b);
   ok = returns(n, b, 0, types, *g) && ok;
-  state_.graphs.pop_back();
+  call_.exchange_out(outer);
   if (!ok) return poison(n);
-  ir::Node* made = state_.append("Loop", std::move(operands), {}, {{"body", g}});
+  ir::Node* made = call_.append("Loop", std::move(operands), {}, {{"body", g}});
   control_outputs(n, made);
 }
 

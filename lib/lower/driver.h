@@ -4,10 +4,14 @@
 #include <memory>
 #include <unordered_map>
 
-#include "lib/lower/state.h"
+#include "lib/lower/lowering.h"
 #include "lib/support/diagnostics.h"
 
 namespace oe::lower {
+
+ir::Type to_onnx_type(const program::Type& t);
+// "layer1.0.conv1" -> "/layer1/layer1.0/conv1/": a number alone is joined to its container's name.
+std::string name_prefix(std::string_view module_path);
 
 class Driver {
  public:
@@ -25,8 +29,8 @@ class Driver {
   bool poisoned(const program::Arg& a) const;
   void poison(const program::Node& n);
   void report(const program::Node& n, std::string code, std::string message);
-  Value argument(const program::Arg& a, DType t);
-  Value typed(Value v, const program::Type& t);
+  T argument(const program::Arg& a, DType t);
+  T typed(T v, const program::Type& t);
   const std::string& prefix(const program::Node& n);
 
   // control_flow.cpp
@@ -40,8 +44,8 @@ class Driver {
   const program::Program& program_;
   Diagnostics& diagnostics_;
   ir::Model model_;
-  Emit::State state_;
-  Emit emit_;
+  Constants constants_;
+  Call call_;
   std::unordered_map<std::string, std::string> prefixes_;  // module path -> node name prefix
   std::unordered_map<const program::Value*, std::string> unavailable_;  // results a row leaves out
 };

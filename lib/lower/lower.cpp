@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "lib/lower/driver.h"
+#include "lib/lower/schema_text.h"
 #include "lib/onnx/schema.h"
 
 namespace oe::lower {
@@ -79,20 +80,22 @@ std::string name_prefix(std::string_view module_path) {
 }
 
 Driver::Driver(const program::Program& p, Diagnostics& d)
-    : program_(p), diagnostics_(d), state_{model_, {&model_.graph}}, emit_(state_) {}
+    : program_(p),
+      diagnostics_(d),
+      call_(model_, onnx::newest_opset(), constants_, model_.graph.nodes) {}
 
 ir::Model Driver::run() {
   model_.opsets[""] = onnx::newest_opset();
   model_.graph.name = "main_graph";
   for (const program::Port& port : program_.inputs) {
     const program::Value* v = port.value.value();
-    Value made = model_.new_value(port.name, to_onnx_type(v->type));
+    ir::Value* made = model_.new_value(port.name, to_onnx_type(v->type));
     model_.graph.inputs.push_back(made);
-    state_.values.emplace(v, made);
+    call_.values_.emplace(v, made);
   }
   // Output names are taken before any node asks for one.
   for (const program::Port& port : program_.outputs) {
-    Value reserved = model_.new_value(port.name);
+    ir::Value* reserved = model_.new_value(port.name);
     model_.graph.outputs.push_back(reserved);
   }
   nodes(program_.body);
@@ -105,8 +108,9 @@ void Driver::nodes(const program::Block& b) {
 }
 
 void Driver::node(const program::Node& n) {
-  const program::Node* outer = std::exchange(state_.call, &n);
-  const std::string outer_prefix = std::exchange(state_.prefix, prefix(n));
+  const program::Node* outer = std::exchange(call_.call_, &n);
+  const std::string outer_prefix = std::exchange(call_.prefix_, prefix(n));
+  const OriginPtr outer_origin = std::exchange(call_.origin_, n.origin);
   if (n.op == "prim::If")
     conditional(n);
   else if (n.op == "prim::Loop")
@@ -115,8 +119,9 @@ void Driver::node(const program::Node& n) {
     list_construct(n);
   else
     call(n);
-  state_.call = outer;
-  state_.prefix = outer_prefix;
+  call_.call_ = outer;
+  call_.prefix_ = outer_prefix;
+  call_.origin_ = outer_origin;
 }
 
 // A list whose length is not known once it has been changed: a sequence.
@@ -124,14 +129,14 @@ void Driver::list_construct(const program::Node& n) {
   Values items;
   for (const Arg& a : n.args) {
     if (poisoned(a)) return poison(n);
-    items.push_back(state_.lookup(a.value()));
+    items.push_back(call_.lookup(a.value()));
   }
   const ir::Type type = to_onnx_type(n.outputs[0]->type);
-  Value made = items.empty() ? emit_.node("SequenceEmpty", {},
-                                          {{"dtype", static_cast<int64_t>(type.element->dtype)}})
-                             : emit_.node("SequenceConstruct", items);
+  T made = items.empty() ? call_.op("SequenceEmpty", {},
+                                    {{"dtype", static_cast<int64_t>(type.element->dtype)}})
+                         : call_.op("SequenceConstruct", items);
   made->type = type;
-  state_.values[n.outputs[0]] = made;
+  call_.values_[n.outputs[0]] = made;
 }
 
 void Driver::call(const program::Node& n) {
@@ -142,7 +147,7 @@ void Driver::call(const program::Node& n) {
   }
   for (const Arg& a : n.args)
     if (poisoned(a)) return poison(n);
-  state_.row = row;
+  call_.row_ = row;
   try {
     bool complex = false;
     for (const Arg& a : n.args) complex = complex || has_complex(a);
@@ -151,14 +156,14 @@ void Driver::call(const program::Node& n) {
     for (const program::Value* v : n.outputs)
       if (v->type.kind == program::Type::Kind::Tensor && v->type.dtype == DType::Undefined)
         throw Unsupported("its result has an element type that ONNX does not have");
-    const auto arguments = schema_arguments(row->schema);
+    const auto arguments = schema_arguments(row->signature);
     for (size_t i = row->parameters; i < n.args.size(); ++i) {
       const std::string_view a = i < arguments.size() ? arguments[i] : std::string_view("? new");
       if (!at_default(n.args[i], a))
         throw Unsupported("argument '" + std::string(argument_name(a)) +
                           "' must be left at its default");
     }
-    finish(n, row->run(emit_, Arguments(emit_, n)));
+    finish(n, row->run(call_, Arguments(call_, n)));
   } catch (const NotKnown& e) {
     report(n, "OE5102", e.what());
     poison(n);
@@ -169,7 +174,7 @@ void Driver::call(const program::Node& n) {
     report(n, "OE5199", std::string("internal error in its lowering: ") + e.what());
     poison(n);
   }
-  state_.row = nullptr;
+  call_.row_ = nullptr;
 }
 
 // Gives the results the types that capture recorded.
@@ -180,18 +185,18 @@ void Driver::finish(const program::Node& n, const Values& results) {
   for (size_t i = 0; i < results.size(); ++i) {
     if (!results[i]) {
       unavailable_[n.outputs[i]] = n.op;
-      state_.values[n.outputs[i]] = nullptr;
+      call_.values_[n.outputs[i]] = nullptr;
       continue;
     }
-    state_.values[n.outputs[i]] = typed(results[i], n.outputs[i]->type);
+    call_.values_[n.outputs[i]] = typed(results[i], n.outputs[i]->type);
   }
 }
 
-Value Driver::typed(Value v, const program::Type& t) {
+T Driver::typed(T v, const program::Type& t) {
   if (t.kind == program::Type::Kind::None) return v;
   const ir::Type recorded = to_onnx_type(t);
   if (recorded.kind == ir::Type::Kind::Tensor && v->type.kind == ir::Type::Kind::Tensor)
-    v = emit_.cast(v, recorded.dtype);
+    v = cast(v, recorded.dtype);
   merge(v->type, recorded);
   if (recorded.kind != ir::Type::Kind::Tensor && recorded.element) v->type = recorded;
   return v;
@@ -199,8 +204,8 @@ Value Driver::typed(Value v, const program::Type& t) {
 
 bool Driver::poisoned(const Arg& a) const {
   if (auto* v = a.value()) {
-    auto it = state_.values.find(v);
-    return it != state_.values.end() && !it->second;
+    auto it = call_.values_.find(v);
+    return it != call_.values_.end() && !it->second;
   }
   if (auto* list = std::get_if<Args>(&a.v))
     for (const Arg& e : *list)
@@ -217,7 +222,7 @@ void Driver::poison(const program::Node& n) {
       report(n, "OE5103", "uses a result of " + it->second + " that ONNX cannot express");
     }
   }
-  for (const program::Value* v : n.outputs) state_.values[v] = nullptr;
+  for (const program::Value* v : n.outputs) call_.values_[v] = nullptr;
 }
 
 void Driver::report(const program::Node& n, std::string code, std::string message) {
@@ -230,11 +235,11 @@ void Driver::report(const program::Node& n, std::string code, std::string messag
 }
 
 // A driver's own operand: a computed value or a number as a constant of type t.
-Value Driver::argument(const Arg& a, DType t) {
-  if (auto* v = a.value()) return emit_.cast(state_.lookup(v), t);
-  if (auto* i = std::get_if<int64_t>(&a.v)) return emit_.integer(*i, t);
-  if (auto* b = std::get_if<bool>(&a.v)) return emit_.integer(*b, t);
-  if (auto* d = std::get_if<double>(&a.v)) return emit_.number(*d, t);
+T Driver::argument(const Arg& a, DType t) {
+  if (auto* v = a.value()) return cast(call_.lookup(v), t);
+  if (auto* i = std::get_if<int64_t>(&a.v)) return call_.integer(*i, t);
+  if (auto* b = std::get_if<bool>(&a.v)) return call_.integer(*b, t);
+  if (auto* d = std::get_if<double>(&a.v)) return call_.number(*d, t);
   throw Unsupported("None and lists have no value here");
 }
 
@@ -251,7 +256,7 @@ void Driver::outputs() {
   std::unordered_set<const ir::Value*> used;
   for (size_t i = 0; i < program_.outputs.size(); ++i) {
     const Arg& a = program_.outputs[i].value;
-    Value& port = model_.graph.outputs[i];
+    ir::Value*& port = model_.graph.outputs[i];
     if (poisoned(a)) {
       auto it = a.value() ? unavailable_.find(a.value()) : unavailable_.end();
       if (it != unavailable_.end() && a.value()->producer)
@@ -259,16 +264,16 @@ void Driver::outputs() {
                "the model returns a result that ONNX cannot express");
       continue;
     }
-    Value v = nullptr;
+    T v = nullptr;
     if (auto* p = a.value())
-      v = state_.lookup(p);
+      v = call_.lookup(p);
     else
       v = argument(a, std::holds_alternative<int64_t>(a.v)  ? DType::Int64
                       : std::holds_alternative<double>(a.v) ? DType::Double
                                                             : DType::Bool);
     if (!v->producer || !used.insert(v).second) {
       port->type = v->type;
-      state_.append("Identity", {v}, {port}, {});
+      call_.append("Identity", {v}, {port}, {});
       continue;
     }
     // The reserved name moves to the value; the place holder gets the value's old name.

@@ -57,7 +57,7 @@ DType promote(DType a, DType b) {
   return width(a) > width(b) ? a : b;
 }
 
-DType result_type(const Emit& g, std::initializer_list<size_t> arguments) {
+DType result_type(const Call& g, std::initializer_list<size_t> arguments) {
   Classes c;
   for (size_t i : arguments)
     if (i < g.call().args.size()) c.add(g.call().args[i]);
@@ -68,18 +68,18 @@ DType compute_type(DType t) {
   return t == DType::Float16 || t == DType::BFloat16 ? DType::Float : t;
 }
 
-std::pair<Value, Value> arithmetic(Emit& g, Value a, Value b) {
+std::pair<T, T> arithmetic(Call& g, T a, T b) {
   const DType t = g.result_dtype();
-  return {g.cast(a, t), g.cast(b, t)};
+  return {cast(a, t), cast(b, t)};
 }
 
-std::pair<Value, Value> comparison(Emit& g, Value a, Value b, bool ordered) {
+std::pair<T, T> comparison(Call& g, T a, T b, bool ordered) {
   DType t = result_type(g, {0, 1});
   // Two numbers compare as Python's do; only a float operand makes float64.
   const bool numbers = g.call().outputs[0]->type.is_number();
-  if (numbers && (g.dtype(a) == DType::Double || g.dtype(b) == DType::Double)) t = DType::Double;
+  if (numbers && (a.dtype() == DType::Double || b.dtype() == DType::Double)) t = DType::Double;
   if (ordered && t == DType::Bool) t = DType::UInt8;
-  return {g.cast(a, t), g.cast(b, t)};
+  return {cast(a, t), cast(b, t)};
 }
 
 }  // namespace oe::lower

@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <utility>
 
-#include "lib/lower/emit.h"
+#include "lib/lower/call.h"
 
 namespace oe::lower {
 
@@ -15,22 +15,22 @@ DType promote(DType a, DType b);
 // at::result_type of the call's arguments with these positions: tensors with axes come before 0-d
 // tensors, those before numbers; a lower class matters only where its category (bool < integer <
 // float) is higher. Arguments that are None are passed over.
-DType result_type(const Emit& g, std::initializer_list<size_t> arguments);
+DType result_type(const Call& g, std::initializer_list<size_t> arguments);
 
 // The type in which ATen's CPU kernels calculate on elements of type t: float for half types.
 DType compute_type(DType t);
 
 // Operands of an arithmetic call: both in the type capture recorded for the result.
-std::pair<Value, Value> arithmetic(Emit& g, Value a, Value b);
+std::pair<T, T> arithmetic(Call& g, T a, T b);
 // Operands of a comparison: arguments 0 and 1 of the call in their common type. Bool becomes
 // uint8 where `ordered`, since ONNX orders no bools.
-std::pair<Value, Value> comparison(Emit& g, Value a, Value b, bool ordered);
+std::pair<T, T> comparison(Call& g, T a, T b, bool ordered);
 
 // f(x in the computing type), rounded to the result's type once.
 template <class F>
-Value computed(Emit& g, Value x, const F& f) {
+T computed(Call& g, T x, const F& f) {
   const DType result = g.result_dtype();
-  return g.cast(f(g.cast(x, compute_type(result))), result);
+  return cast(f(cast(x, compute_type(result))), result);
 }
 
 }  // namespace oe::lower

@@ -1,7 +1,7 @@
 // The list of all families' tables, and the search in it.
 #include <unordered_map>
 
-#include "lib/lower/state.h"
+#include "lib/lower/lowering.h"
 
 namespace oe::lower {
 
@@ -75,7 +75,8 @@ const Lowering* find(std::string_view op) {
   static const auto* index = [] {
     auto* map = new std::unordered_map<std::string_view, const Lowering*>;
     for (const Table& table : tables())
-      for (const Lowering& row : table) map->emplace(schema_name(row.schema), &row);
+      for (const Lowering& row : table)
+        for (std::string_view name : row.names) map->emplace(name, &row);
     return map;
   }();
   auto it = index->find(op);

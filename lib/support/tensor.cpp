@@ -52,8 +52,8 @@ std::vector<To> as(const Tensor& t) {
     case DType::BFloat16: {
       std::vector<To> out;
       for (uint16_t v : t.values<uint16_t>())
-        out.push_back(static_cast<To>(t.dtype() == DType::Float16 ? half_value(v)
-                                                                  : bfloat16_value(v)));
+        out.push_back(
+            static_cast<To>(t.dtype() == DType::Float16 ? half_value(v) : bfloat16_value(v)));
       return out;
     }
     default:

@@ -11,17 +11,16 @@
 
 namespace {
 
-// "aten::add.Tensor(Tensor self, ...) -> Tensor" -> "aten::add.Tensor"
-std::string_view full_name(std::string_view schema) { return schema.substr(0, schema.find('(')); }
 std::string_view base_name(std::string_view full) { return full.substr(0, full.find('.')); }
 
 void operators() {
-  std::map<std::string_view, std::vector<std::string_view>> by_operator;
+  std::map<std::string_view, std::vector<std::string>> by_operator;
   size_t rows = 0;
   for (const oe::lower::Table& table : oe::lower::tables()) {
     for (const oe::lower::Lowering& row : table) {
-      by_operator[base_name(full_name(row.schema))].push_back(row.schema);
-      ++rows;
+      for (std::string_view name : row.names)
+        by_operator[base_name(name)].push_back(std::string(name) + std::string(row.signature));
+      rows += row.names.count;
     }
   }
   std::cout
@@ -37,7 +36,7 @@ void operators() {
     const std::string_view d = name.substr(0, name.find("::"));
     if (d != domain) std::cout << "\n## " << (domain = d) << "\n\n";
     std::sort(schemas.begin(), schemas.end());
-    for (std::string_view s : schemas) std::cout << "- `" << s << "`\n";
+    for (const std::string& s : schemas) std::cout << "- `" << s << "`\n";
   }
 }
 

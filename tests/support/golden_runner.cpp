@@ -310,8 +310,8 @@ std::vector<std::string> unreached_rows(const std::set<std::string>& reached) {
   std::vector<std::string> rows;
   for (const lower::Table& table : lower::tables()) {
     for (const lower::Lowering& row : table) {
-      const std::string name(row.schema.substr(0, row.schema.find('(')));
-      if (!reached.count(name)) rows.push_back(name);
+      for (std::string_view name : row.names)
+        if (!reached.count(std::string(name))) rows.emplace_back(name);
     }
   }
   return rows;

@@ -8,10 +8,8 @@
 namespace oe::lower {
 namespace {
 
-using namespace nn;
-
 // [L, o]: column j holds 1/len inside window j and 0 elsewhere.
-Value averaging_matrix(Emit& g, const Int& length, const Int& out, DType t) {
+T averaging_matrix(Call& g, const Int& length, const Int& out, DType t) {
   if (length.known && out.known) {
     const int64_t l = *length.known, o = *out.known;
     std::vector<double> m(static_cast<size_t>(l * o), 0.0);
@@ -19,30 +17,29 @@ Value averaging_matrix(Emit& g, const Int& length, const Int& out, DType t) {
       const int64_t s = j * l / o, e = ((j + 1) * l + o - 1) / o;
       for (int64_t i = s; i < e; ++i) m[i * o + j] = 1.0 / static_cast<double>(e - s);
     }
-    return floats(g, t, {l, o}, m);
+    return g.numbers(m, {l, o}, t);
   }
-  Value l = g.to_value(length), o = g.to_value(out);
-  Value i = unsqueeze(g, iota(g, length), {1});
-  Value j = unsqueeze(g, iota(g, out), {0});
-  Value start = div(g, mul(g, j, l), o);
-  Value next = mul(g, add(g, j, g.i64(1)), l);
-  Value end = div(g, add(g, next, sub(g, o, g.i64(1))), o);
-  Value outside =
-      g.node("Or", {g.node("Less", {i, start}), g.node("Not", {g.node("Less", {i, end})})});
-  Value weight = div(g, g.number(1, t), g.cast(sub(g, end, start), t));
-  return where(g, outside, g.number(0, t), weight);
+  T l = g.value(length), o = g.value(out);
+  T i = unsqueeze(g.iota(length), {1});
+  T j = unsqueeze(g.iota(out), {0});
+  T start = j * l / o;
+  T next = (j + 1) * l;
+  T end = (next + (o - 1)) / o;
+  T outside = (i < start) | ~(i < end);
+  T weight = 1 / cast(end - start, t);
+  return where(outside, 0, weight);
 }
 
 }  // namespace
 
-Value nn::adaptive_avg(Emit& g, Value x, Dims out, size_t n) {
-  if (!is_float(g.dtype(x))) throw Unsupported("adaptive average pooling of integers");
+T adaptive_avg(Call& g, T x, Dims out, size_t n) {
+  if (!is_float(x.dtype())) throw Unsupported("adaptive average pooling of integers");
   if (out.size() == 1) out.resize(n, out[0]);
-  const int64_t rank = g.rank(x), first = rank - static_cast<int64_t>(n);
+  const int64_t rank = x.rank(), first = rank - static_cast<int64_t>(n);
   Ints axes = range(first, rank), ratio;
   bool ones = true, divides = true, same = true;
   for (size_t i = 0; i < n; ++i) {
-    auto size = g.dim(x, axes[i]);
+    auto size = x.dim(axes[i]);
     ones = ones && out[i].known == 1;
     const bool both = size && out[i].known && *out[i].known > 0;
     divides = divides && both && *size % *out[i].known == 0;
@@ -51,19 +48,19 @@ Value nn::adaptive_avg(Emit& g, Value x, Dims out, size_t n) {
   }
   if (same) return x;
   if (ones) {
-    if (first == 2 && g.dtype(x) != DType::Double) return g.node("GlobalAveragePool", {x});
-    return reduce(g, "ReduceMean", x, axes);
+    if (first == 2 && x.dtype() != DType::Double) return unary("GlobalAveragePool", x);
+    return reduce("ReduceMean", x, axes);
   }
   if (divides) {
-    Value in = first == 2 ? x : unsqueeze(g, x, {0});
-    Value y = g.node("AveragePool", {in}, {{"kernel_shape", ratio}, {"strides", ratio}});
-    return first == 2 ? y : squeeze(g, y, {0});
+    T in = first == 2 ? x : unsqueeze(x, {0});
+    T y = node("AveragePool", {in}, {{"kernel_shape", ratio}, {"strides", ratio}});
+    return first == 2 ? y : squeeze(y, {0});
   }
   Dims lengths;
-  for (int64_t a : axes) lengths.push_back(dim(g, x, a));
+  for (int64_t a : axes) lengths.push_back(size_of(x, a));
   for (size_t i = n; i-- > 0;) {
     if (out[i].known && lengths[i].known && *out[i].known == *lengths[i].known) continue;
-    x = weigh_axis(g, x, rank, axes[i], averaging_matrix(g, lengths[i], out[i], g.dtype(x)));
+    x = weigh_axis(x, rank, axes[i], averaging_matrix(g, lengths[i], out[i], x.dtype()));
   }
   return x;
 }
@@ -71,7 +68,7 @@ Value nn::adaptive_avg(Emit& g, Value x, Dims out, size_t n) {
 namespace {
 
 // None as a size keeps the axis: it arrives as the input's own size.
-bool keeps_axis(Emit& g, Value x, int64_t axis, const Int& length, const Int& out) {
+bool keeps_axis(Call& g, T x, int64_t axis, const Int& length, const Int& out) {
   if (length.known || out.known) return length.known == out.known;
   const Shape &from = x->type.shape, &to = g.result_shape();
   if (!from || !to) return false;
@@ -82,11 +79,11 @@ bool keeps_axis(Emit& g, Value x, int64_t axis, const Int& length, const Int& ou
 // Where the windows of an axis begin, [o], and which elements they hold, [o, k]: those of a shorter
 // window end with repetitions of its last one, which changes no maximum and is never the first.
 struct Places {
-  Value starts, elements;
+  T starts, elements;
   Int width;  // k
 };
 
-Places window_places(Emit& g, const Int& length, const Int& out) {
+Places window_places(Call& g, const Int& length, const Int& out) {
   if (length.known && out.known) {
     const int64_t l = *length.known, o = *out.known;
     Ints starts, ends, table;
@@ -101,78 +98,78 @@ Places window_places(Emit& g, const Int& length, const Int& out) {
     return {g.i64s(starts), g.tensor(Tensor::of<int64_t>(DType::Int64, {o, width}, table)),
             known(width)};
   }
-  Value l = g.to_value(length), o = g.to_value(out), j = iota(g, out);
-  Value starts = div(g, mul(g, j, l), o);
+  T l = g.value(length), o = g.value(out), j = g.iota(out);
+  T starts = j * l / o;
   // The last element of window j: ceil((j + 1) * l / o) - 1.
-  Value last = div(g, sub(g, mul(g, add(g, j, g.i64(1)), l), g.i64(1)), o);
-  const Int width{std::nullopt, add(g, div(g, add(g, l, sub(g, o, g.i64(1))), o), g.i64(1))};
-  Value along = add(g, unsqueeze(g, starts, {1}), unsqueeze(g, iota(g, width), {0}));
-  return {starts, g.node("Min", {along, unsqueeze(g, last, {1})}), width};
+  T last = ((j + 1) * l - 1) / o;
+  const Int width{std::nullopt, (l + (o - 1)) / o + 1};
+  T along = unsqueeze(starts, {1}) + unsqueeze(g.iota(width), {0});
+  return {starts, minimum(along, unsqueeze(last, {1})), width};
 }
 
 // Position in the plane of the first largest element of every window: [.., windows.., elements of a
 // window], and of the place among these the coordinates in the plane.
-Value max_positions(Emit& g, Value x, int64_t rank, const Dims& lengths, const Dims& out) {
+T max_positions(Call& g, T x, int64_t rank, const Dims& lengths, const Dims& out) {
   const auto n = static_cast<int64_t>(out.size());
   const int64_t first = rank - n;
   std::vector<Places> axes;
   Dims shape;
-  for (int64_t i = 0; i < first; ++i) shape.push_back(dim(g, x, i));
-  Value all = x;
+  for (int64_t i = 0; i < first; ++i) shape.push_back(size_of(x, i));
+  T all = x;
   Ints perm = range(0, first);
   for (int64_t i = 0; i < n; ++i) {
     axes.push_back(window_places(g, lengths[i], out[i]));
-    all = gather(g, all, axes.back().elements, first + 2 * i);
+    all = gather(all, axes.back().elements, first + 2 * i);
     perm.push_back(first + 2 * i);
     shape.push_back(out[i]);
   }
   for (int64_t i = 0; i < n; ++i) perm.push_back(first + 2 * i + 1);
   Dims widths;
   for (const Places& p : axes) widths.push_back(p.width);
-  shape.push_back(product(g, widths));
-  all = reshape(g, transpose(g, all, perm), shape);
-  Value place = g.node("ArgMax", {all}, {{"axis", rank}, {"keepdims", int64_t{0}}});
-  Value position = nullptr;  // row-major: peel the axes off from the last one
+  shape.push_back(product(widths));
+  all = reshape(transpose(all, perm), shape);
+  T place = node("ArgMax", {all}, {{"axis", rank}, {"keepdims", int64_t{0}}});
+  T position = nullptr;  // row-major: peel the axes off from the last one
   Int stride = known(1);
   for (int64_t i = n - 1; i >= 0; --i) {
-    Value width = g.to_value(widths[i]);
-    Value quotient = i == 0 ? nullptr : div(g, place, width);
-    Value within = i == 0 ? place : sub(g, place, mul(g, quotient, width));
-    Value start = unsqueeze(g, axes[i].starts, range(1, n - i));
-    Value coordinate = mul(g, add(g, within, start), g.to_value(stride));
-    position = position ? add(g, position, coordinate) : coordinate;
-    stride = mul(g, stride, lengths[i]);
+    T width = g.value(widths[i]);
+    T quotient = i == 0 ? nullptr : place / width;
+    T within = i == 0 ? place : place - quotient * width;
+    T start = unsqueeze(axes[i].starts, range(1, n - i));
+    T coordinate = (within + start) * g.value(stride);
+    position = position ? position + coordinate : coordinate;
+    stride = stride * lengths[i];
     place = quotient;
   }
   return position;
 }
 
 // Values and positions are computed apart: whoever uses only the values pays only for them.
-Values adaptive_max(Emit& g, Value x, Dims out, size_t n) {
+Values adaptive_max(Call& g, T x, Dims out, size_t n) {
   if (out.size() == 1) out.resize(n, out[0]);
-  const int64_t rank = g.rank(x), first = rank - static_cast<int64_t>(n);
-  const DType t = g.dtype(x);
+  const int64_t rank = x.rank(), first = rank - static_cast<int64_t>(n);
+  const DType t = x.dtype();
   Ints axes = range(first, rank);
   Dims lengths;
-  for (int64_t a : axes) lengths.push_back(dim(g, x, a));
-  Value in = g.cast(x, is_float(t) ? t : DType::Double);
-  Value best = in;
+  for (int64_t a : axes) lengths.push_back(size_of(x, a));
+  T in = cast(x, is_float(t) ? t : DType::Double);
+  T best = in;
   if (std::all_of(out.begin(), out.end(), [](const Int& o) { return o.known == 1; })) {
-    best = reduce(g, "ReduceMax", in, axes);
+    best = reduce("ReduceMax", in, axes);
   } else {
     for (size_t i = 0; i < n; ++i) {
       if (keeps_axis(g, x, axes[i], lengths[i], out[i])) continue;
       const Places p = window_places(g, lengths[i], out[i]);
-      best = reduce(g, "ReduceMax", gather(g, best, p.elements, axes[i]), {axes[i] + 1}, false);
+      best = reduce("ReduceMax", gather(best, p.elements, axes[i]), {axes[i] + 1}, false);
     }
   }
-  return {g.cast(best, t), max_positions(g, in, rank, lengths, out)};
+  return {cast(best, t), max_positions(g, in, rank, lengths, out)};
 }
 
 template <size_t N>
-constexpr auto average = [](Emit& g, Value x, Dims size) { return adaptive_avg(g, x, size, N); };
+constexpr auto average = [](Call& g, T x, Dims size) { return adaptive_avg(g, x, size, N); };
 template <size_t N>
-constexpr auto maximum = [](Emit& g, Value x, Dims size) { return adaptive_max(g, x, size, N); };
+constexpr auto maximum = [](Call& g, T x, Dims size) { return adaptive_max(g, x, size, N); };
 
 constexpr Lowering table[] = {
     op("aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor", average<1>),

@@ -5,28 +5,28 @@ namespace oe::lower {
 namespace {
 
 // Capture recorded the type that the call gave.
-constexpr auto to_result = [](Emit& g, Value x, Skip) { return g.cast(x, g.result_dtype()); };
-constexpr auto to_result_4 = [](Emit& g, Value x, Skip, Skip, Skip, Skip) {
-  return g.cast(x, g.result_dtype());
+constexpr auto to_result = [](Call& g, T x, Skip) { return cast(x, g.result_dtype()); };
+constexpr auto to_result_4 = [](Call& g, T x, Skip, Skip, Skip, Skip) {
+  return cast(x, g.result_dtype());
 };
-constexpr auto to_result_5 = [](Emit& g, Value x, Skip, Skip, Skip, Skip, Skip) {
-  return g.cast(x, g.result_dtype());
+constexpr auto to_result_5 = [](Call& g, T x, Skip, Skip, Skip, Skip, Skip) {
+  return cast(x, g.result_dtype());
 };
-constexpr auto to_result_7 = [](Emit& g, Value x, Skip, Skip, Skip, Skip, Skip, Skip, Skip) {
-  return g.cast(x, g.result_dtype());
+constexpr auto to_result_7 = [](Call& g, T x, Skip, Skip, Skip, Skip, Skip, Skip, Skip) {
+  return cast(x, g.result_dtype());
 };
 
 // src in self's type, broadcast to self's shape.
-Value copy(Emit& g, Value self, Value src, Skip) {
-  src = g.cast(src, g.dtype(self));
-  const bool same_shape = self->type.shape && src->type.shape && g.rank(self) == g.rank(src) &&
+T copy(T self, T src, Skip) {
+  src = cast(src, self.dtype());
+  const bool same_shape = self->type.shape && src->type.shape && self.rank() == src.rank() &&
                           *self->type.shape == *src->type.shape;
   if (same_shape) {
     bool sized = true;
     for (const Dim& d : *self->type.shape) sized = sized && d.kind != Dim::Kind::Unknown;
     if (sized) return src;
   }
-  return g.node("Expand", {src, g.shape(self)});
+  return expand(src, shape(self));
 }
 
 constexpr Lowering table[] = {
@@ -49,11 +49,9 @@ constexpr Lowering table[] = {
     op("aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
        "device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? "
        "memory_format=None) -> Tensor",
-       [](Emit& g, Value x, Skip, Skip, Skip, Skip, Skip, Skip) {
-         return g.cast(x, g.result_dtype());
-       }),
+       [](Call& g, T x, Skip, Skip, Skip, Skip, Skip, Skip) { return cast(x, g.result_dtype()); }),
     op("aten::type_as(Tensor self, Tensor other) -> Tensor", to_result),
-    op("aten::cpu(Tensor self) -> Tensor", [](Emit&, Value x) { return x; }),
+    op("aten::cpu(Tensor self) -> Tensor", [](Call&, T x) { return x; }),
     op("aten::_cast_Byte(Tensor self, bool non_blocking=False) -> Tensor", to_result),
     op("aten::_cast_Char(Tensor self, bool non_blocking=False) -> Tensor", to_result),
     op("aten::_cast_Double(Tensor self, bool non_blocking=False) -> Tensor", to_result),

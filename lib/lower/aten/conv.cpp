@@ -1,13 +1,10 @@
 // Convolutions: https://onnx.ai/onnx/operators/onnx__Conv.html and onnx__ConvTranspose.html.
 #include <algorithm>
 
-#include "lib/lower/aten/nn_build.h"
 #include "lib/lower/lowering.h"
 
 namespace oe::lower {
 namespace {
-
-using namespace nn;
 
 struct Window {
   Ints stride, pads, dilation;  // pads: all beginnings, then all ends
@@ -15,28 +12,28 @@ struct Window {
 };
 
 // Conv or ConvTranspose of `x` with or without a batch axis.
-Value convolve(Emit& g, std::string_view op, Value x, Value w, std::optional<Value> bias,
-               const Window& win, const Ints& output_padding = {}) {
+T convolve(Call& g, std::string_view op, T x, T w, std::optional<T> bias, const Window& win,
+           const Ints& output_padding = {}) {
   const DType t = g.result_dtype();
   if (!is_float(t)) throw Unsupported("convolution of " + std::string(name(t)) + " tensors");
-  const int64_t n = g.rank(w) - 2;
-  const bool batched = g.rank(x) == n + 2;
+  const int64_t n = w.rank() - 2;
+  const bool batched = x.rank() == n + 2;
   ir::Attributes a{{"strides", win.stride},
                    {"pads", win.pads},
                    {"dilations", win.dilation},
                    {"group", win.groups}};
   Ints kernel;
   for (int64_t i = 0; i < n; ++i)
-    if (auto k = g.dim(w, i + 2)) kernel.push_back(*k);
+    if (auto k = w.dim(i + 2)) kernel.push_back(*k);
   if (static_cast<int64_t>(kernel.size()) == n) a.set("kernel_shape", kernel);
   if (std::any_of(output_padding.begin(), output_padding.end(), [](int64_t p) { return p != 0; }))
     a.set("output_padding", output_padding);
-  x = g.cast(x, t);
-  if (!batched) x = unsqueeze(g, x, {0});
-  Values in{x, g.cast(w, t)};
-  if (bias) in.push_back(g.cast(*bias, t));
-  Value y = g.node(op, in, std::move(a));
-  return batched ? y : squeeze(g, y, {0});
+  x = cast(x, t);
+  if (!batched) x = unsqueeze(x, {0});
+  Values in{x, cast(w, t)};
+  if (bias) in.push_back(cast(*bias, t));
+  T y = node(op, in, std::move(a));
+  return batched ? y : squeeze(y, {0});
 }
 
 Ints both_sides(const Ints& padding) {
@@ -45,24 +42,24 @@ Ints both_sides(const Ints& padding) {
   return pads;
 }
 
-size_t spatial(Emit& g, Value w) { return static_cast<size_t>(g.rank(w) - 2); }
+size_t spatial(T w) { return static_cast<size_t>(w.rank() - 2); }
 
-Value conv(Emit& g, Value x, Value w, std::optional<Value> b, const Ints& stride,
-           const Ints& padding, const Ints& dilation, int64_t groups) {
-  const size_t n = spatial(g, w);
+T conv(Call& g, T x, T w, std::optional<T> b, const Ints& stride, const Ints& padding,
+       const Ints& dilation, int64_t groups) {
+  const size_t n = spatial(w);
   return convolve(g, "Conv", x, w, b,
                   {per_axis(stride, n, 1), both_sides(per_axis(padding, n, 0)),
                    per_axis(dilation, n, 1), groups});
 }
 
 // padding="same" puts the odd element at the end, as PyTorch does.
-Value conv_mode(Emit& g, Value x, Value w, std::optional<Value> b, const Ints& stride,
-                const std::string& padding, const Ints& dilation, int64_t groups) {
-  const size_t n = spatial(g, w);
+T conv_mode(Call& g, T x, T w, std::optional<T> b, const Ints& stride, const std::string& padding,
+            const Ints& dilation, int64_t groups) {
+  const size_t n = spatial(w);
   Window win{per_axis(stride, n, 1), Ints(2 * n, 0), per_axis(dilation, n, 1), groups};
   if (padding == "same") {
     for (size_t i = 0; i < n; ++i) {
-      auto k = g.dim(w, static_cast<int64_t>(i) + 2);
+      auto k = w.dim(static_cast<int64_t>(i) + 2);
       if (!k) throw Unsupported("padding='same' with a kernel whose size is not known");
       const int64_t total = win.dilation[i] * (*k - 1);
       win.pads[i] = total / 2;
@@ -72,10 +69,9 @@ Value conv_mode(Emit& g, Value x, Value w, std::optional<Value> b, const Ints& s
   return convolve(g, "Conv", x, w, b, win);
 }
 
-Value conv_transpose(Emit& g, Value x, Value w, std::optional<Value> b, const Ints& stride,
-                     const Ints& padding, const Ints& output_padding, int64_t groups,
-                     const Ints& dilation) {
-  const size_t n = spatial(g, w);
+T conv_transpose(Call& g, T x, T w, std::optional<T> b, const Ints& stride, const Ints& padding,
+                 const Ints& output_padding, int64_t groups, const Ints& dilation) {
+  const size_t n = spatial(w);
   Window win{per_axis(stride, n, 1), both_sides(per_axis(padding, n, 0)), per_axis(dilation, n, 1),
              groups};
   // PyTorch allows output_padding up to the dilation, ONNX Runtime only below the stride. It is
@@ -91,55 +87,53 @@ Value conv_transpose(Emit& g, Value x, Value w, std::optional<Value> b, const In
     any_beyond = any_beyond || beyond[i] > 0;
   }
   if (!any_beyond) return convolve(g, "ConvTranspose", x, w, b, win, extra);
-  Value y = convolve(g, "ConvTranspose", x, w, std::nullopt, win, extra);
-  const int64_t rank = g.rank(x);
+  T y = convolve(g, "ConvTranspose", x, w, std::nullopt, win, extra);
+  const int64_t rank = x.rank();
   Ints pads(static_cast<size_t>(2 * rank), 0), bias{-1};
   for (size_t i = 0; i < n; ++i) pads[pads.size() - n + i] = beyond[i];
-  y = g.node("Pad", {y, g.i64s(pads), num(g, 0, y)}, {{"mode", std::string("constant")}});
+  y = node("Pad", {y, g.i64s(pads), number(0, y)}, {{"mode", std::string("constant")}});
   bias.insert(bias.end(), n, 1);
-  return b ? add(g, y, reshape(g, g.cast(*b, g.dtype(y)), bias)) : y;
+  return b ? y + reshape(cast(*b, y.dtype()), bias) : y;
 }
 
-Value convolution(Emit& g, Value x, Value w, std::optional<Value> b, const Ints& stride,
-                  const Ints& padding, const Ints& dilation, bool transposed,
-                  const Ints& output_padding, int64_t groups) {
+T convolution(Call& g, T x, T w, std::optional<T> b, const Ints& stride, const Ints& padding,
+              const Ints& dilation, bool transposed, const Ints& output_padding, int64_t groups) {
   return transposed ? conv_transpose(g, x, w, b, stride, padding, output_padding, groups, dilation)
                     : conv(g, x, w, b, stride, padding, dilation, groups);
 }
 
 // Time first, channels last: [T, B, Cin] with a kernel [K, Cin, Cout].
-Value conv_tbc(Emit& g, Value x, Value w, Value b, int64_t pad) {
-  Value y = g.node("Conv", {transpose(g, x, {1, 2, 0}), transpose(g, w, {2, 1, 0}), b},
-                   {{"pads", Ints{pad, pad}}, {"strides", Ints{1}}, {"dilations", Ints{1}}});
-  return transpose(g, y, {2, 0, 1});
+T conv_tbc(T x, T w, T b, int64_t pad) {
+  T y = node("Conv", {transpose(x, {1, 2, 0}), transpose(w, {2, 1, 0}), b},
+             {{"pads", Ints{pad, pad}}, {"strides", Ints{1}}, {"dilations", Ints{1}}});
+  return transpose(y, {2, 0, 1});
 }
 
-constexpr auto plain = [](Emit& g, Value x, Value w, std::optional<Value> b, Ints stride,
-                          Ints padding, Ints dilation, int64_t groups) {
+constexpr auto plain = [](Call& g, T x, T w, std::optional<T> b, Ints stride, Ints padding,
+                          Ints dilation, int64_t groups) {
   return conv(g, x, w, b, stride, padding, dilation, groups);
 };
-constexpr auto named_padding = [](Emit& g, Value x, Value w, std::optional<Value> b, Ints stride,
+constexpr auto named_padding = [](Call& g, T x, T w, std::optional<T> b, Ints stride,
                                   std::string padding, Ints dilation, int64_t groups) {
   return conv_mode(g, x, w, b, stride, padding, dilation, groups);
 };
-constexpr auto transposed_conv = [](Emit& g, Value x, Value w, std::optional<Value> b, Ints stride,
+constexpr auto transposed_conv = [](Call& g, T x, T w, std::optional<T> b, Ints stride,
                                     Ints padding, Ints output_padding, int64_t groups,
                                     Ints dilation) {
   return conv_transpose(g, x, w, b, stride, padding, output_padding, groups, dilation);
 };
-constexpr auto general = [](Emit& g, Value x, Value w, std::optional<Value> b, Ints stride,
-                            Ints padding, Ints dilation, bool transposed, Ints output_padding,
-                            int64_t groups) {
+constexpr auto general = [](Call& g, T x, T w, std::optional<T> b, Ints stride, Ints padding,
+                            Ints dilation, bool transposed, Ints output_padding, int64_t groups) {
   return convolution(g, x, w, b, stride, padding, dilation, transposed, output_padding, groups);
 };
 // The last four (benchmark, deterministic, cudnn, tf32) choose kernels, not numbers.
-constexpr auto general_flags = [](Emit& g, Value x, Value w, std::optional<Value> b, Ints stride,
-                                  Ints padding, Ints dilation, bool transposed, Ints output_padding,
+constexpr auto general_flags = [](Call& g, T x, T w, std::optional<T> b, Ints stride, Ints padding,
+                                  Ints dilation, bool transposed, Ints output_padding,
                                   int64_t groups, Skip, Skip, Skip) {
   return convolution(g, x, w, b, stride, padding, dilation, transposed, output_padding, groups);
 };
 constexpr auto general_flags_tf32 =
-    [](Emit& g, Value x, Value w, std::optional<Value> b, Ints stride, Ints padding, Ints dilation,
+    [](Call& g, T x, T w, std::optional<T> b, Ints stride, Ints padding, Ints dilation,
        bool transposed, Ints output_padding, int64_t groups, Skip, Skip, Skip, Skip) {
       return convolution(g, x, w, b, stride, padding, dilation, transposed, output_padding, groups);
     };
@@ -172,7 +166,7 @@ constexpr Lowering table[] = {
     op("aten::_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor",
        general_flags_tf32),
     op("aten::conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor",
-       [](Emit& g, Value x, Value w, Value b, int64_t pad) { return conv_tbc(g, x, w, b, pad); }),
+       [](T x, T w, T b, int64_t pad) { return conv_tbc(x, w, b, pad); }),
 };
 
 }  // namespace

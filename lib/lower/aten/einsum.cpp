@@ -3,20 +3,17 @@
 #include <map>
 #include <string>
 
-#include "lib/lower/aten/shape_build.h"
 #include "lib/lower/lowering.h"
 
 namespace oe::lower {
 namespace {
-
-using namespace nn;
 
 // Labels are letters; the axes of "..." are numbered from the right as 256, 257, ...
 using Labels = std::vector<int>;
 constexpr int ellipsis = 256;
 
 struct Operand {
-  Value value;
+  T value;
   Labels labels;
   std::map<int, Int> size;
 };
@@ -69,13 +66,13 @@ int64_t position(const Labels& l, int label) {
 
 void drop_axis(Operand& o, int64_t axis) { o.labels.erase(o.labels.begin() + axis); }
 
-bool dim_is_one(Value v, int64_t axis) {
+bool dim_is_one(T v, int64_t axis) {
   const Dim& d = v->type.shape->at(static_cast<size_t>(axis));
   return d.is_number() && d.number == 1;
 }
 
 // "ii": keeps the diagonal of each repeated label.
-void take_diagonals(Emit& g, Operand& o) {
+void take_diagonals(Call& g, Operand& o) {
   for (size_t i = 0; i < o.labels.size(); ++i) {
     for (size_t j = i + 1; j < o.labels.size();) {
       if (o.labels[j] != o.labels[i]) {
@@ -83,33 +80,33 @@ void take_diagonals(Emit& g, Operand& o) {
         continue;
       }
       const Int& n = o.size.at(o.labels[i]);
-      Value rows = iota(g, n), mask = nullptr;
+      T rows = g.iota(n), mask = nullptr;
       Ints row_axes, column_axes;
       for (size_t k = 0; k < o.labels.size(); ++k) {
         if (k != i) row_axes.push_back(static_cast<int64_t>(k));
         if (k != j) column_axes.push_back(static_cast<int64_t>(k));
       }
-      mask = g.node("Equal", {unsqueeze(g, rows, row_axes), unsqueeze(g, rows, column_axes)});
-      Value kept = where(g, mask, o.value, num(g, 0, o.value));
-      o.value = reduce(g, "ReduceSum", kept, {static_cast<int64_t>(j)}, false);
+      mask = equal(unsqueeze(rows, row_axes), unsqueeze(rows, column_axes));
+      T kept = where(mask, o.value, 0);
+      o.value = reduce("ReduceSum", kept, {static_cast<int64_t>(j)}, false);
       drop_axis(o, static_cast<int64_t>(j));
     }
   }
 }
 
-void sum_out(Emit& g, Operand& o, const Labels& labels) {
+void sum_out(Operand& o, const Labels& labels) {
   Ints axes;
   for (int l : labels) axes.push_back(position(o.labels, l));
   if (axes.empty()) return;
   std::sort(axes.begin(), axes.end());
-  o.value = reduce(g, "ReduceSum", o.value, axes, false);
+  o.value = reduce("ReduceSum", o.value, axes, false);
   for (size_t i = axes.size(); i-- > 0;) drop_axis(o, axes[i]);
 }
 
-void arrange(Emit& g, Operand& o, const Labels& order) {
+void arrange(Operand& o, const Labels& order) {
   Ints perm;
   for (int l : order) perm.push_back(position(o.labels, l));
-  o.value = transpose(g, o.value, perm);
+  o.value = transpose(o.value, perm);
   o.labels = order;
 }
 
@@ -120,7 +117,7 @@ Labels join(std::initializer_list<const Labels*> parts) {
 }
 
 // Elementwise product: a label that one side lacks becomes an axis of size 1 there.
-Operand multiply(Emit& g, Operand a, Operand b, const Labels& order) {
+Operand multiply(Operand a, Operand b, const Labels& order) {
   auto widen = [&](Operand& o) {
     Labels own;
     Ints missing;
@@ -130,16 +127,16 @@ Operand multiply(Emit& g, Operand a, Operand b, const Labels& order) {
       else
         missing.push_back(static_cast<int64_t>(i));
     }
-    arrange(g, o, own);
-    o.value = unsqueeze(g, o.value, missing);
+    arrange(o, own);
+    o.value = unsqueeze(o.value, missing);
   };
   widen(a);
   widen(b);
-  return {mul(g, a.value, b.value), order, {}};
+  return {a.value * b.value, order, {}};
 }
 
 // Contracts two operands; labels not in `wanted` are summed.
-Operand contract(Emit& g, Operand a, Operand b, const Labels& wanted) {
+Operand contract(Operand a, Operand b, const Labels& wanted) {
   std::map<int, Int> size = a.size;
   for (const auto& [l, n] : b.size)
     if (!size.count(l) || size[l].known == 1) size[l] = n;
@@ -157,8 +154,8 @@ Operand contract(Emit& g, Operand a, Operand b, const Labels& wanted) {
     if (has(b.labels, l)) shared_a.push_back(l);
   for (int l : only_b)
     if (has(a.labels, l)) shared_b.push_back(l);
-  sum_out(g, a, join({&only_a, &shared_b}));
-  sum_out(g, b, join({&only_b, &shared_a}));
+  sum_out(a, join({&only_a, &shared_b}));
+  sum_out(b, join({&only_b, &shared_a}));
 
   Labels batch, inner, rows, columns;
   for (int l : a.labels) {
@@ -171,26 +168,26 @@ Operand contract(Emit& g, Operand a, Operand b, const Labels& wanted) {
     if (!has(a.labels, l)) columns.push_back(l);
   Operand r;
   if (inner.empty()) {
-    r = multiply(g, a, b, join({&batch, &rows, &columns}));
+    r = multiply(a, b, join({&batch, &rows, &columns}));
   } else {
     auto fold = [&](Operand& o, const Labels& second, const Labels& third) {
-      arrange(g, o, join({&batch, &second, &third}));
+      arrange(o, join({&batch, &second, &third}));
       if (second.size() == 1 && third.size() == 1) return;
       Dims shape, tail{known(1), known(1)};
       for (int l : batch) shape.push_back(o.size.at(l));
-      for (int l : second) tail[0] = mul(g, tail[0], size[l]);
-      for (int l : third) tail[1] = mul(g, tail[1], size[l]);
+      for (int l : second) tail[0] = tail[0] * size[l];
+      for (int l : third) tail[1] = tail[1] * size[l];
       shape.push_back(tail[0]);
       shape.push_back(tail[1]);
-      o.value = reshape(g, o.value, shape);
+      o.value = reshape(o.value, shape);
     };
     fold(a, rows, inner);
     fold(b, inner, columns);
-    r = {matmul(g, a.value, b.value), join({&batch, &rows, &columns}), {}};
+    r = {matmul(a.value, b.value), join({&batch, &rows, &columns}), {}};
     if (rows.size() != 1 || columns.size() != 1) {
       Dims shape;
       for (int l : r.labels) shape.push_back(size[l]);
-      r.value = reshape(g, r.value, shape);
+      r.value = reshape(r.value, shape);
     }
   }
   r.size = size;
@@ -199,7 +196,7 @@ Operand contract(Emit& g, Operand a, Operand b, const Labels& wanted) {
 
 // Operands whose sizes for a label may differ get the longer one: it is not known before the run
 // which of them is the one of size 1, and products of matrices repeat no inner axis.
-void agree(Emit& g, std::vector<Operand>& operands) {
+void agree(std::vector<Operand>& operands) {
   struct Place {
     Operand* operand;
     int64_t axis;
@@ -211,19 +208,19 @@ void agree(Emit& g, std::vector<Operand>& operands) {
   for (auto& [label, all] : places) {
     std::erase_if(all, [](const Place& p) { return dim_is_one(p.operand->value, p.axis); });
     const bool same = std::all_of(all.begin(), all.end(), [&](const Place& p) {
-      return shape::same_dim(p.operand->value, p.axis, all[0].operand->value, all[0].axis);
+      return same_dim(p.operand->value, p.axis, all[0].operand->value, all[0].axis);
     });
     if (all.size() < 2 || same) continue;
     Int size = known(1);
-    for (const Place& p : all) size = shape::broadcast_size(g, size, p.operand->size.at(label));
+    for (const Place& p : all) size = broadcast_size(size, p.operand->size.at(label));
     for (const Place& p : all) {
-      p.operand->value = shape::widened(g, p.operand->value, p.axis, size);
+      p.operand->value = widened(p.operand->value, p.axis, size);
       p.operand->size[label] = size;
     }
   }
 }
 
-Value einsum(Emit& g, const std::string& equation, const Values& tensors) {
+T einsum(Call& g, const std::string& equation, const Values& tensors) {
   Equation e = parse(equation);
   const DType t = g.result_dtype();
   // MatMul has no small integers.
@@ -233,15 +230,14 @@ Value einsum(Emit& g, const std::string& equation, const Values& tensors) {
   std::map<int, int> uses;
   for (size_t i = 0; i < tensors.size(); ++i) {
     const std::string& term = e.inputs.at(i);
-    const int64_t rank = g.rank(tensors[i]);
+    const int64_t rank = tensors[i].rank();
     const bool dots = term.find('.') != std::string::npos;
     const int axes = dots ? static_cast<int>(rank - (static_cast<int64_t>(term.size()) - 3)) : 0;
     widest = std::max(widest, axes);
-    Operand o{shape::with_dims(g.cast(tensors[i], work), *tensors[i]->type.shape),
-              labels_of(term, axes),
-              {}};
+    Operand o{
+        with_dims(cast(tensors[i], work), *tensors[i]->type.shape), labels_of(term, axes), {}};
     for (int64_t k = 0; k < rank; ++k) {
-      Int n = dim(g, tensors[i], k);
+      Int n = size_of(tensors[i], k);
       Int& have = o.size[o.labels.at(static_cast<size_t>(k))];
       if (!have.known) have = n;
     }
@@ -256,30 +252,30 @@ Value einsum(Emit& g, const std::string& equation, const Values& tensors) {
     for (const auto& [l, n] : uses)
       if (n == 1 && l < ellipsis) output.push_back(l);
   }
-  agree(g, operands);
+  agree(operands);
   for (Operand& o : operands) take_diagonals(g, o);
   Operand r = operands[0];
   for (size_t i = 1; i < operands.size(); ++i) {
     Labels wanted = output;
     for (size_t k = i + 1; k < operands.size(); ++k) wanted = join({&wanted, &operands[k].labels});
-    r = contract(g, r, operands[i], wanted);
+    r = contract(r, operands[i], wanted);
   }
   Labels rest;
   for (int l : r.labels)
     if (!has(output, l)) rest.push_back(l);
-  sum_out(g, r, rest);
+  sum_out(r, rest);
   // "..." in the output may stand for axes that no operand has here: then it stands for nothing.
   Labels order;
   for (int l : output)
     if (has(r.labels, l)) order.push_back(l);
-  arrange(g, r, order);
-  return g.cast(r.value, t);
+  arrange(r, order);
+  return cast(r.value, t);
 }
 
 constexpr Lowering table[] = {
     // The contraction order in `path` changes rounding only.
     op("aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
-       [](Emit& g, std::string equation, Values tensors, Skip) {
+       [](Call& g, std::string equation, Values tensors, Skip) {
          return einsum(g, equation, tensors);
        }),
 };

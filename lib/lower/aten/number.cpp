@@ -6,89 +6,85 @@ namespace oe::lower {
 namespace {
 
 // Numbers are 0-d tensors here; capture recorded whether a result is an int or a float.
-template <Value (*F)(Emit&, Value, Value)>
-Value binary(Emit& g, Value a, Value b) {
+template <T (*F)(T, T)>
+T binary(Call& g, T a, T b) {
   auto [x, y] = arithmetic(g, a, b);
-  return F(g, x, y);
+  return F(x, y);
 }
-constexpr auto add = binary<pw::add>;
-constexpr auto sub = binary<pw::sub>;
-constexpr auto mul = binary<pw::mul>;
-constexpr auto divide = binary<pw::div>;
-constexpr auto pw_remainder = binary<pw::remainder>;
-constexpr auto c_fmod = binary<pw::fmod>;
-constexpr auto power = binary<pw::power>;
+constexpr auto add = binary<lower::add>;
+constexpr auto sub = binary<lower::sub>;
+constexpr auto mul = binary<lower::mul>;
+constexpr auto divide = binary<div>;
+constexpr auto pw_remainder = binary<remainder>;
+constexpr auto c_fmod = binary<fmod>;
+constexpr auto power = binary<lower::power>;
 
 // Python's min and max, unlike the tensors', give the second one when a comparison fails: of NaN
 // and a number whichever comes last, of 0.0 and -0.0 too.
-Value lower_of(Emit& g, Value a, Value b) {
-  return is_float(g.dtype(a)) ? pw::where(g, pw::less(g, a, b), a, b) : pw::minimum(g, a, b);
-}
-Value higher_of(Emit& g, Value a, Value b) {
-  return is_float(g.dtype(a)) ? pw::where(g, pw::less(g, b, a), a, b) : pw::maximum(g, a, b);
-}
+T lower_of(T a, T b) { return is_float(a.dtype()) ? where(a < b, a, b) : minimum(a, b); }
+T higher_of(T a, T b) { return is_float(a.dtype()) ? where(b < a, a, b) : maximum(a, b); }
 constexpr auto lowest = binary<lower_of>;
 constexpr auto highest = binary<higher_of>;
 
 // Of floats it is floor(a / b), unlike the tensors' exact form.
-Value floor_div(Emit& g, Value a, Value b) {
+T floor_div(Call& g, T a, T b) {
   auto [x, y] = arithmetic(g, a, b);
-  if (!is_float(g.dtype(x))) return pw::floor_div(g, x, y);
-  return g.node("Floor", {pw::div(g, x, y)});
+  if (!is_float(x.dtype())) return lower::floor_div(x, y);
+  return floor(x / y);
 }
 
-Value negate(Emit& g, Value x) { return pw::neg(g, x); }
-Value absolute(Emit& g, Value x) { return pw::abs(g, x); }
+T negate(T x) { return -x; }
+T absolute(T x) { return abs(x); }
 
 // Lists of known length.
-template <Value (*F)(Emit&, Value, Value)>
-Value folded(Emit& g, const Values& list) {
-  Value out = nullptr;
-  for (Value v : list) out = out ? F(g, out, v) : v;
+template <T (*F)(T, T)>
+T folded(const Values& list) {
+  T out = nullptr;
+  for (T v : list) out = out ? F(out, v) : v;
   return out;
 }
 // Of a list NaN counts only where it is the first.
-template <Value (*F)(Emit&, Value, Value)>
-Value next_or(Emit& g, Value out, Value next) {
-  return F(g, next, out);
+template <T (*F)(T, T)>
+T next_or(T out, T next) {
+  return F(next, out);
 }
 constexpr auto lowest_of = folded<next_or<lower_of>>;
 constexpr auto highest_of = folded<next_or<higher_of>>;
-Value total(Emit& g, const Values& list) {
-  return list.empty() ? g.integer(0, g.result_dtype()) : folded<pw::add>(g, list);
+T total(Call& g, const Values& list) {
+  return list.empty() ? g.integer(0, g.result_dtype()) : folded<lower::add>(list);
 }
-Value all_of(Emit& g, const Values& list) {
-  Value out = g.boolean(true);
-  for (Value v : list) out = pw::both(g, out, pw::to_bool(g, v));
+T all_of(Call& g, const Values& list) {
+  T out = g.boolean(true);
+  for (T v : list) out = out & to_bool(v);
   return out;
 }
-Value any_of(Emit& g, const Values& list) {
-  Value out = g.boolean(false);
-  for (Value v : list) out = pw::either(g, out, pw::to_bool(g, v));
+T any_of(Call& g, const Values& list) {
+  T out = g.boolean(false);
+  for (T v : list) out = out | to_bool(v);
   return out;
 }
 
 template <FixedString Op>
-constexpr auto compare = [](Emit& g, Value a, Value b) {
+constexpr auto compare = [](Call& g, T a, T b) {
   constexpr bool negated = Op.view() == "NotEqual";
   constexpr bool ordered = Op.view() != "Equal" && !negated;
   auto [x, y] = comparison(g, a, b, ordered);
-  return negated ? pw::no(g, pw::equal(g, x, y)) : g.node(Op.view(), {x, y});
+  return negated ? ~equal(x, y) : node(Op.view(), {x, y});
 };
 template <FixedString Op>
-constexpr auto logic = [](Emit& g, Value a, Value b) {
-  return g.node(Op.view(), {a, b});
+constexpr auto logic = [](T a, T b) {
+  return node(Op.view(), {a, b});
 };
 template <FixedString Op>
-constexpr auto bits = [](Emit& g, Value a, Value b) {
-  return g.node("Bitwise" + std::string(Op.view()), {a, b});
+constexpr auto bits = [](T a, T b) {
+  return node("Bitwise" + std::string(Op.view()), {a, b});
 };
-Value negation(Emit& g, Value x) { return pw::no(g, x); }
+T negation(T x) { return ~x; }
 
 // Python's shifts of integers: a * 2^b and floor(a / 2^b).
-Value two_to(Emit& g, Value b) { return g.node("Gather", {pw::powers_of_two(g), b}); }
-Value shift_left(Emit& g, Value a, Value b) { return pw::mul(g, a, two_to(g, b)); }
-Value shift_right(Emit& g, Value a, Value b) { return pw::floor_div(g, a, two_to(g, b)); }
+T two_to(Call& g, T b) { return node("Gather", {powers_of_two(g), b}); }
+T shift_left(Call& g, T a, T b) { return a * two_to(g, b); }
+T shift_right(Call& g, T a, T b) { return lower::floor_div(a, two_to(g, b)); }
 
 constexpr Lowering table[] = {
     op<add>("aten::add.int(int a, int b) -> int"),

@@ -8,58 +8,44 @@
 namespace oe::lower {
 namespace {
 
-Value as_double(Emit& g, Value x) { return g.cast(x, DType::Double); }
+T as_double(T x) { return cast(x, DType::Double); }
 
 template <FixedString Op>
-constexpr auto wide = [](Emit& g, Value x) { return g.node(Op.view(), {as_double(g, x)}); };
+constexpr auto wide = [](T x) { return node(Op.view(), {as_double(x)}); };
 
 // Whole numbers are rounded already; the result is an int or a float as recorded.
 template <FixedString Op>
-constexpr auto rounding =
-    [](Emit& g, Value x) { return is_float(g.dtype(x)) ? g.node(Op.view(), {x}) : x; };
+constexpr auto rounding = [](T x) { return is_float(x.dtype()) ? node(Op.view(), {x}) : x; };
 
-Value log10(Emit& g, Value x) { return pw::log_base(g, as_double(g, x), 10); }
-Value log1p(Emit& g, Value x) { return pw::log1p(g, as_double(g, x)); }
-Value expm1(Emit& g, Value x) { return pw::expm1(g, as_double(g, x)); }
-Value fabs(Emit& g, Value x) { return pw::abs(g, as_double(g, x)); }
-Value erfc(Emit& g, Value x) {
-  return pw::sub(g, g.number(1, DType::Double), g.node("Erf", {as_double(g, x)}));
-}
-Value degrees(Emit& g, Value x) {
-  return pw::mul(g, as_double(g, x), g.number(180 / std::numbers::pi, DType::Double));
-}
-Value radians(Emit& g, Value x) {
-  return pw::mul(g, as_double(g, x), g.number(std::numbers::pi / 180, DType::Double));
-}
-Value log_of_base(Emit& g, Value x, Value base) {
-  return pw::div(g, g.node("Log", {as_double(g, x)}), g.node("Log", {as_double(g, base)}));
-}
-Value atan2(Emit& g, Value y, Value x) { return pw::atan2(g, as_double(g, y), as_double(g, x)); }
+T log10(T x) { return log_base(as_double(x), 10); }
+T log1p(T x) { return lower::log1p(as_double(x)); }
+T expm1(T x) { return lower::expm1(as_double(x)); }
+T fabs(T x) { return abs(as_double(x)); }
+T erfc(T x) { return 1 - erf(as_double(x)); }
+T degrees(T x) { return as_double(x) * (180 / std::numbers::pi); }
+T radians(T x) { return as_double(x) * (std::numbers::pi / 180); }
+T log_of_base(T x, T base) { return log(as_double(x)) / log(as_double(base)); }
+T atan2(T y, T x) { return lower::atan2(as_double(y), as_double(x)); }
 
-Value is_nan(Emit& g, Value x) { return g.node("IsNaN", {x}); }
-Value is_infinite(Emit& g, Value x) { return g.node("IsInf", {x}); }
-Value is_finite(Emit& g, Value x) { return pw::less(g, pw::abs(g, x), pw::num(g, INFINITY, x)); }
+T is_infinite(T x) { return unary("IsInf", x); }
+T is_finite(T x) { return abs(x) < INFINITY; }
 
 // Between numbers and tensors of one element, to the recorded type: floats are cut towards zero.
-Value convert(Emit& g, Value x) {
-  x = g.cast(x, g.result_dtype());
+T convert(Call& g, T x) {
+  x = cast(x, g.result_dtype());
   const bool scalar = x->type.shape && x->type.shape->empty();
-  return scalar ? x : g.node("Reshape", {x, g.i64s({})});
+  return scalar ? x : reshape(x, Ints{});
 }
 
-Value size(Emit& g, Value x, int64_t dim) { return g.size(x, dim); }
-Value shape(Emit& g, Value x) { return g.shape(x); }
-Value numel(Emit& g, Value x) { return g.node("Size", {x}); }
+T numel(T x) { return unary("Size", x); }
 
 // len(range(lo, hi, step)) = max(0, ceil((hi - lo) / step)); the ceiling through floors.
-Value range_length(Emit& g, Value lo, Value hi, Value step) {
+T range_length(T lo, T hi, T step) {
   const bool each = step->data && step->data->as_int64()[0] == 1;
-  Value length = each ? pw::sub(g, hi, lo) : pw::neg(g, pw::floor_div(g, pw::sub(g, lo, hi), step));
-  return g.node("Max", {length, g.i64(0)});
+  T length = each ? hi - lo : -floor_div(lo - hi, step);
+  return maximum(length, 0);
 }
-Value derive_index(Emit& g, Value index, Value start, Value step) {
-  return pw::add(g, start, pw::mul(g, index, step));
-}
+T derive_index(T index, T start, T step) { return start + index * step; }
 
 constexpr Lowering table[] = {
     op("aten::sqrt.int(int a) -> float", wide<"Sqrt">),
@@ -171,7 +157,7 @@ constexpr Lowering table[] = {
     op<size>("aten::size.int(Tensor self, int dim) -> int"),
     op<numel>("aten::numel(Tensor self) -> int"),
     op("aten::dim(Tensor self) -> int",  // computed only where the rank is not known
-       [](Emit& g, Value x) { return g.node("Size", {g.shape(x)}); }),
+       [](T x) { return unary("Size", shape(x)); }),
     op<shape>("aten::_shape_as_tensor(Tensor self) -> Tensor"),
     op<range_length>("aten::__range_length(int lo, int hi, int step) -> int"),
     op<derive_index>("aten::__derive_index(int index, int start, int step) -> int"),

@@ -2,19 +2,17 @@
 // https://onnx.ai/onnx/operators/onnx__Pad.html
 #include <algorithm>
 
-#include "lib/lower/aten/shape_build.h"
+#include "lib/lower/lowering.h"
 
 namespace oe::lower {
 namespace {
-
-using namespace shape;
 
 // PyTorch lists (begin, end) from the last axis on; ONNX all begins, then all ends.
 struct Amounts {
   Dims begin, end;  // one entry an axis of x
 
-  Amounts(Emit& g, Value x, const Dims& pad) {
-    const int64_t rank = g.rank(x);
+  Amounts(T x, const Dims& pad) {
+    const int64_t rank = x.rank();
     begin = end = Dims(static_cast<size_t>(rank), known(0));
     for (size_t i = 0; 2 * i + 1 < pad.size(); ++i) {
       begin[static_cast<size_t>(rank) - 1 - i] = pad[2 * i];
@@ -28,7 +26,7 @@ struct Amounts {
   }
 };
 
-std::vector<Dim> padded_dims(Value x, const Amounts& a) {
+std::vector<Dim> padded_dims(T x, const Amounts& a) {
   std::vector<Dim> dims = *x->type.shape;
   for (size_t i = 0; i < dims.size(); ++i) {
     const Int &b = a.begin[i], &e = a.end[i];
@@ -40,89 +38,87 @@ std::vector<Dim> padded_dims(Value x, const Amounts& a) {
   return dims;
 }
 
-Value pad_node(Emit& g, Value x, const Amounts& a, std::string_view mode, Value value) {
+T pad_node(Call& g, T x, const Amounts& a, std::string_view mode, T value) {
   Dims pads = a.begin;
   pads.insert(pads.end(), a.end.begin(), a.end.end());
   ir::Attributes attributes;
   if (mode != "constant") attributes.set("mode", std::string(mode));
-  Value y = g.node("Pad", {x, g.to_vector(pads), value}, std::move(attributes));
+  T y = node("Pad", {x, g.vector(pads), value}, std::move(attributes));
   return with_dims(y, padded_dims(x, a));
 }
 
-Value constant_pad(Emit& g, Value x, const Dims& pad, const Scalar& value) {
-  const Amounts a(g, x, pad);
+T constant_pad(Call& g, T x, const Dims& pad, const Scalar& value) {
+  const Amounts a(x, pad);
   if (a.nothing()) return x;
   const bool zero = value.known && value.d == 0;
-  return pad_node(g, x, a, "constant", zero ? nullptr : g.scalar(value, g.dtype(x)));
+  return pad_node(g, x, a, "constant", zero ? nullptr : g.scalar(value, x.dtype()));
 }
 
 // What is mirrored or repeated is the whole axis; only then are negative amounts cut off.
-Value edge_pad(Emit& g, Value x, const Dims& pad, std::string_view mode) {
-  Amounts a(g, x, pad);
+T edge_pad(Call& g, T x, const Dims& pad, std::string_view mode) {
+  Amounts a(x, pad);
   Amounts cuts = a;
   for (auto [grow, less] : {std::pair{&a.begin, &cuts.begin}, std::pair{&a.end, &cuts.end}})
     for (size_t i = 0; i < grow->size(); ++i) {
       Int& amount = (*grow)[i];
-      (*less)[i] = max(g, sub(g, known(0), amount), known(0));
-      amount = max(g, amount, known(0));
+      (*less)[i] = max(known(0) - amount, known(0));
+      amount = max(amount, known(0));
     }
-  Value y = a.nothing() ? x : pad_node(g, x, a, mode, nullptr);
-  for (int64_t axis = 0; axis < g.rank(x); ++axis) {
+  T y = a.nothing() ? x : pad_node(g, x, a, mode, nullptr);
+  for (int64_t axis = 0; axis < x.rank(); ++axis) {
     const auto i = static_cast<size_t>(axis);
     if (cuts.begin[i].known == 0 && cuts.end[i].known == 0) continue;
-    const Int end = cuts.end[i].known == 0 ? known(kEnd) : sub(g, nn::dim(g, y, axis), cuts.end[i]);
-    y = cut(g, y, axis, cuts.begin[i], end);
+    const Int end = cuts.end[i].known == 0 ? known(kEnd) : size_of(y, axis) - cuts.end[i];
+    y = slice(y, axis, cuts.begin[i], end);
   }
   return y;
 }
 
 // The end of the axis before its beginning and the other way round: old operators only.
-Value circular_pad(Emit& g, Value x, const Dims& pad) {
-  const Amounts a(g, x, pad);
-  Value y = x;
-  for (int64_t axis = 0; axis < g.rank(x); ++axis) {
+T circular_pad(T x, const Dims& pad) {
+  const Amounts a(x, pad);
+  T y = x;
+  for (int64_t axis = 0; axis < x.rank(); ++axis) {
     const Int before = a.begin[static_cast<size_t>(axis)], after = a.end[static_cast<size_t>(axis)];
     if (before.known == 0 && after.known == 0) continue;
-    const Int zero = known(0), size = nn::dim(g, y, axis);
-    const Int head = max(g, before, zero), tail = max(g, after, zero);
+    const Int zero = known(0), size = size_of(y, axis);
+    const Int head = max(before, zero), tail = max(after, zero);
     // Negative amounts are cut first; what is left goes round.
-    const Int end =
-        after.known && *after.known >= 0 ? known(kEnd) : min(g, size, add(g, size, after));
-    Value middle = cut(g, y, axis, max(g, sub(g, zero, before), zero), end);
-    const Int last = head.known ? known(-*head.known) : sub(g, nn::dim(g, middle, axis), head);
+    const Int end = after.known && *after.known >= 0 ? known(kEnd) : min(size, size + after);
+    T middle = slice(y, axis, max(zero - before, zero), end);
+    const Int last = head.known ? known(-*head.known) : size_of(middle, axis) - head;
     Values parts;
-    if (head.known != 0) parts.push_back(cut(g, middle, axis, last, known(kEnd)));
+    if (head.known != 0) parts.push_back(slice(middle, axis, last, known(kEnd)));
     parts.push_back(middle);
-    if (tail.known != 0) parts.push_back(cut(g, middle, axis, zero, tail));
-    y = joined(g, parts, axis);
+    if (tail.known != 0) parts.push_back(slice(middle, axis, zero, tail));
+    y = concat(parts, axis);
   }
   return y;
 }
 
-Value pad(Emit& g, Value x, const Dims& pad, std::string_view mode,
-          const std::optional<Scalar>& value) {
+T pad(Call& g, T x, const Dims& pad, std::string_view mode, const std::optional<Scalar>& value) {
   if (mode == "reflect") return edge_pad(g, x, pad, "reflect");
   if (mode == "replicate") return edge_pad(g, x, pad, "edge");
-  if (mode == "circular") return circular_pad(g, x, pad);
+  if (mode == "circular") return circular_pad(x, pad);
   if (mode != "constant") throw Unsupported("padding mode '" + std::string(mode) + "'");
   return constant_pad(g, x, pad, value.value_or(Scalar{}));
 }
 
-constexpr auto reflect = [](Emit& g, Value x, Dims p) { return edge_pad(g, x, p, "reflect"); };
-constexpr auto replicate = [](Emit& g, Value x, Dims p) { return edge_pad(g, x, p, "edge"); };
+constexpr auto reflect = [](Call& g, T x, Dims p) { return edge_pad(g, x, p, "reflect"); };
+constexpr auto replicate = [](Call& g, T x, Dims p) { return edge_pad(g, x, p, "edge"); };
 
 constexpr Lowering table[] = {
     op("aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor",
-       [](Emit& g, Value x, Dims p, std::string mode, std::optional<Scalar> v) {
+       [](Call& g, T x, Dims p, std::string mode, std::optional<Scalar> v) {
          return pad(g, x, p, mode, v);
        }),
     op("aten::_pad_enum(Tensor self, SymInt[] pad, int mode, float? value=None) -> Tensor",
-       [](Emit& g, Value x, Dims p, int64_t mode, std::optional<Scalar> v) {
+       [](Call& g, T x, Dims p, int64_t mode, std::optional<Scalar> v) {
          constexpr std::string_view modes[] = {"reflect", "replicate", "circular", "constant"};
          return pad(g, x, p, modes[mode], v);
        }),
     op("aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
-       [](Emit& g, Value x, Dims p, Scalar v) { return constant_pad(g, x, p, v); }),
+       [](Call& g, T x, Dims p, Scalar v) { return constant_pad(g, x, p, v); }),
     op("aten::reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor", reflect),
     op("aten::reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor", reflect),
     op("aten::reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor", reflect),
@@ -130,7 +126,7 @@ constexpr Lowering table[] = {
     op("aten::replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor", replicate),
     op("aten::replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor", replicate),
     op("aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor",
-       [](Emit& g, Value x, Dims p) { return circular_pad(g, x, p); }),
+       [](T x, Dims p) { return circular_pad(x, p); }),
 };
 
 }  // namespace

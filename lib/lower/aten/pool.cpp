@@ -6,13 +6,10 @@
 #include <algorithm>
 #include <limits>
 
-#include "lib/lower/aten/nn_build.h"
 #include "lib/lower/lowering.h"
 
 namespace oe::lower {
 namespace {
-
-using namespace nn;
 
 struct Window {
   Ints kernel, stride, padding, dilation;
@@ -45,16 +42,16 @@ struct Plan {
   bool partial = false;  // some window may reach beyond the padded input
 };
 
-Plan plan(Emit& g, Value x, const Window& w, size_t n) {
+Plan plan(T x, const Window& w, size_t n) {
   Plan p;
   Ints ends = w.padding;
-  const int64_t first = g.rank(x) - static_cast<int64_t>(n);
+  const int64_t first = x.rank() - static_cast<int64_t>(n);
   // Dilation came to ONNX together with ceil_mode; padding could outgrow the kernel there.
   if (w.ceil)
     p.ceil_mode =
         std::any_of(w.dilation.begin(), w.dilation.end(), [](int64_t d) { return d != 1; });
   for (size_t i = 0; i < n && w.ceil; ++i) {
-    if (auto size = g.dim(x, first + static_cast<int64_t>(i))) {
+    if (auto size = x.dim(first + static_cast<int64_t>(i))) {
       const int64_t need =
           (count(w, i, *size) - 1) * w.stride[i] + extent(w, i) - *size - w.padding[i];
       ends[i] = std::max(ends[i], need);
@@ -85,57 +82,57 @@ ir::Attributes attributes(const Window& w, const Plan& p) {
 DType pool_type(DType t) { return is_float(t) ? t : DType::Double; }
 
 // Values, and with `indices` each one's position in its own plane.
-Values max_pool(Emit& g, Value x, const Window& w, size_t n, bool indices) {
-  const bool batched = g.rank(x) == static_cast<int64_t>(n) + 2;
-  const Plan p = plan(g, x, w, n);
+Values max_pool(Call& g, T x, const Window& w, size_t n, bool indices) {
+  const bool batched = x.rank() == static_cast<int64_t>(n) + 2;
+  const Plan p = plan(x, w, n);
   ir::Attributes a = attributes(w, p);
   if (std::any_of(w.dilation.begin(), w.dilation.end(), [](int64_t d) { return d != 1; }))
     a.set("dilations", w.dilation);
-  Value in = g.cast(x, pool_type(g.dtype(x)));
-  if (!batched) in = unsqueeze(g, in, {0});
-  Values y = g.nodes("MaxPool", {in}, std::move(a), indices ? 2 : 1);
+  T in = cast(x, pool_type(x.dtype()));
+  if (!batched) in = unsqueeze(in, {0});
+  Values y = nodes("MaxPool", {in}, std::move(a), indices ? 2 : 1);
   if (indices) {
     // ONNX counts over the whole tensor. The plane's own part is the remainder by its size;
     // Mod exists only from opset 10.
     Int plane = known(1);
     for (size_t i = 0; i < n; ++i)
-      plane = mul(g, plane, dim(g, x, g.rank(x) - static_cast<int64_t>(n - i)));
-    Value size = g.to_value(plane);
-    y[1] = sub(g, y[1], mul(g, div(g, y[1], size), size));
+      plane = plane * size_of(x, x.rank() - static_cast<int64_t>(n - i));
+    T size = g.value(plane);
+    y[1] = y[1] - y[1] / size * size;
   }
   if (!batched)
-    for (Value& v : y) v = squeeze(g, v, {0});
-  y[0] = g.cast(y[0], g.dtype(x));
+    for (T& v : y) v = squeeze(v, {0});
+  y[0] = cast(y[0], x.dtype());
   return y;
 }
 
 // Number of windows along axis i by PyTorch's ceil rule, computed in the graph.
-Int computed_count(Emit& g, const Window& w, size_t i, const Int& size) {
+Int computed_count(Call& g, const Window& w, size_t i, const Int& size) {
   const int64_t s = w.stride[i];
-  Int rounded_up = floor_div(g, add(g, size, known(2 * w.padding[i] - extent(w, i) + s - 1)), s);
-  Int last_start = floor_div(g, add(g, size, known(w.padding[i] - 1)), s);
-  Value last = g.node("Min", {g.to_value(rounded_up), g.to_value(last_start)});
-  return add(g, Int{std::nullopt, last}, known(1));
+  Int rounded_up = floor_div(size + known(2 * w.padding[i] - extent(w, i) + s - 1), s);
+  Int last_start = floor_div(size + known(w.padding[i] - 1), s);
+  T last = minimum(g.value(rounded_up), g.value(last_start));
+  return computed(last) + known(1);
 }
 
 // Zeros before and behind each of the last n axes of a batch.
-Value pad_zeros(Emit& g, Value x, const Ints& begins, const Ints& ends) {
+T pad_zeros(Call& g, T x, const Ints& begins, const Ints& ends) {
   const size_t n = begins.size();
   Ints pads(2 * (n + 2), 0);
   for (size_t i = 0; i < n; ++i) {
     pads[2 + i] = begins[i];
     pads[n + 4 + i] = ends[i];
   }
-  return g.node("Pad", {x, g.i64s(pads), num(g, 0, x)}, {{"mode", std::string("constant")}});
+  return node("Pad", {x, g.i64s(pads), number(0, x)}, {{"mode", std::string("constant")}});
 }
 
-Value avg_pool(Emit& g, Value x, Window w, bool count_include_pad, std::optional<int64_t> divisor,
-               size_t n) {
-  if (!is_float(g.dtype(x))) throw Unsupported("average pooling of integers");
-  const int64_t rank = g.rank(x);
+T avg_pool(Call& g, T x, Window w, bool count_include_pad, std::optional<int64_t> divisor,
+           size_t n) {
+  if (!is_float(x.dtype())) throw Unsupported("average pooling of integers");
+  const int64_t rank = x.rank();
   const bool batched = rank == static_cast<int64_t>(n) + 2;
-  Plan p = plan(g, x, w, n);
-  Value in = batched ? x : unsqueeze(g, x, {0});
+  Plan p = plan(x, w, n);
+  T in = batched ? x : unsqueeze(x, {0});
   bool include = count_include_pad || divisor;
   Dims crop;
   if (p.partial && include) {
@@ -146,7 +143,7 @@ Value avg_pool(Emit& g, Value x, Window w, bool count_include_pad, std::optional
     for (size_t i = 0; i < n; ++i) {
       if (divisor && p.ceil_mode) ends[i] += w.stride[i] - 1;
       if (p.ceil_mode)  // one window more than PyTorch has is possible
-        crop.push_back(computed_count(g, w, i, dim(g, x, rank - static_cast<int64_t>(n - i))));
+        crop.push_back(computed_count(g, w, i, size_of(x, rank - static_cast<int64_t>(n - i))));
       p.pads[n + i] -= begins[i];
       p.pads[i] = 0;
     }
@@ -161,52 +158,52 @@ Value avg_pool(Emit& g, Value x, Window w, bool count_include_pad, std::optional
     for (int64_t k : w.kernel) factor *= static_cast<double>(k);
   }
   // Between the Pad and the pool, or ONNX Runtime joins them and then rejects the padding.
-  if (factor != 1) in = mul(g, in, num(g, factor, in));
+  if (factor != 1) in = in * factor;
   ir::Attributes a = attributes(w, p);
   if (include) a.set("count_include_pad", int64_t{1});
-  Value y = g.node("AveragePool", {in}, std::move(a));
+  T y = node("AveragePool", {in}, std::move(a));
   for (size_t i = 0; i < crop.size(); ++i)
-    y = slice(g, y, static_cast<int64_t>(i) + 2, known(0), crop[i]);
-  return batched ? y : squeeze(g, y, {0});
+    y = slice(y, static_cast<int64_t>(i) + 2, known(0), crop[i]);
+  return batched ? y : squeeze(y, {0});
 }
 
 template <size_t N>
 constexpr auto max_values =
-    [](Emit& g, Value x, Ints kernel, Ints stride, Ints padding, Ints dilation, bool ceil) {
+    [](Call& g, T x, Ints kernel, Ints stride, Ints padding, Ints dilation, bool ceil) {
       return max_pool(g, x, window(kernel, stride, padding, dilation, ceil, N), N, false);
     };
 template <size_t N>
 constexpr auto max_indices =
-    [](Emit& g, Value x, Ints kernel, Ints stride, Ints padding, Ints dilation, bool ceil) {
+    [](Call& g, T x, Ints kernel, Ints stride, Ints padding, Ints dilation, bool ceil) {
       return max_pool(g, x, window(kernel, stride, padding, dilation, ceil, N), N, true);
     };
 template <size_t N>
-constexpr auto average = [](Emit& g, Value x, Ints kernel, Ints stride, Ints padding, bool ceil,
+constexpr auto average = [](Call& g, T x, Ints kernel, Ints stride, Ints padding, bool ceil,
                             bool include, std::optional<int64_t> divisor) {
   return avg_pool(g, x, window(kernel, stride, padding, {}, ceil, N), include, divisor, N);
 };
-constexpr auto average1d = [](Emit& g, Value x, Ints kernel, Ints stride, Ints padding, bool ceil,
+constexpr auto average1d = [](Call& g, T x, Ints kernel, Ints stride, Ints padding, bool ceil,
                               bool include) {
   return avg_pool(g, x, window(kernel, stride, padding, {}, ceil, 1), include, std::nullopt, 1);
 };
 
 // Puts each value back at the position that pooling took it from; everything else is 0.
-Value max_unpool(Emit& g, Value x, Value indices, const Dims& output_size) {
+T max_unpool(T x, T indices, const Dims& output_size) {
   const int64_t n = static_cast<int64_t>(output_size.size());
-  const int64_t rank = g.rank(x);
+  const int64_t rank = x.rank();
   const int64_t lead = rank - n;
   Dims planes;
-  for (int64_t i = 0; i < lead; ++i) planes.push_back(dim(g, x, i));
+  for (int64_t i = 0; i < lead; ++i) planes.push_back(size_of(x, i));
   Dims flat_in = planes, flat_out = planes, result = planes;
   Int plane = known(1);
-  for (int64_t i = lead; i < rank; ++i) plane = mul(g, plane, dim(g, x, i));
+  for (int64_t i = lead; i < rank; ++i) plane = plane * size_of(x, i);
   flat_in.push_back(plane);
-  flat_out.push_back(product(g, output_size));
+  flat_out.push_back(product(output_size));
   result.insert(result.end(), output_size.begin(), output_size.end());
-  Value zeros = expand(g, num(g, 0, x), flat_out);
-  Value y = g.node("ScatterElements", {zeros, reshape(g, indices, flat_in), reshape(g, x, flat_in)},
-                   {{"axis", lead}});
-  return reshape(g, y, result);
+  T zeros = expand(number(0, x), flat_out);
+  T y = node("ScatterElements", {zeros, reshape(indices, flat_in), reshape(x, flat_in)},
+             {{"axis", lead}});
+  return reshape(y, result);
 }
 
 constexpr Lowering table[] = {
@@ -229,11 +226,9 @@ constexpr Lowering table[] = {
     op("aten::avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor",
        average<3>),
     op("aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor",
-       [](Emit& g, Value x, Value indices, Dims size) { return max_unpool(g, x, indices, size); }),
+       [](T x, T indices, Dims size) { return max_unpool(x, indices, size); }),
     op("aten::max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor",
-       [](Emit& g, Value x, Value indices, Dims size, Skip, Skip) {
-         return max_unpool(g, x, indices, size);
-       }),
+       [](T x, T indices, Dims size, Skip, Skip) { return max_unpool(x, indices, size); }),
 };
 
 }  // namespace

@@ -12,16 +12,14 @@
 namespace oe::lower {
 namespace {
 
-using namespace nn;
-
 using MaybeDims = std::optional<Dims>;
 using MaybeFloats = std::optional<Floats>;
 
 // The last n axes of x, to `size` or by `scales` (an output has floor(in * scale) elements).
-Planes planes(Emit& g, Value x, size_t n, const MaybeDims& size, const MaybeFloats& scales) {
+Planes planes(T x, size_t n, const MaybeDims& size, const MaybeFloats& scales) {
   Planes r;
   for (size_t i = 0; i < n; ++i) {
-    Plane p{dim(g, x, g.rank(x) - static_cast<int64_t>(n - i)), {}, std::nullopt};
+    Plane p{size_of(x, x.rank() - static_cast<int64_t>(n - i)), {}, std::nullopt};
     if (size && !size->empty()) {
       p.out = size->size() == 1 ? (*size)[0] : size->at(i);
     } else {
@@ -31,11 +29,10 @@ Planes planes(Emit& g, Value x, size_t n, const MaybeDims& size, const MaybeFloa
       if (p.in.known) {
         p.out = known(static_cast<int64_t>(static_cast<double>(*p.in.known) * s));
       } else if (s == std::floor(s)) {
-        p.out = mul(g, p.in, known(static_cast<int64_t>(s)));
+        p.out = p.in * known(static_cast<int64_t>(s));
       } else {
-        Value length = g.cast(p.in.computed, DType::Double);
-        p.out = {std::nullopt, g.cast(g.node("Floor", {mul(g, length, g.number(s, DType::Double))}),
-                                      DType::Int64)};
+        T length = cast(p.in.computed, DType::Double);
+        p.out = {std::nullopt, cast(floor(length * s), DType::Int64)};
       }
     }
     r.push_back(p);
@@ -75,20 +72,20 @@ std::optional<float> exact_factor(const Plane& p) {
   return std::nullopt;
 }
 
-Value resize(Emit& g, Value x, const Planes& p, ir::Attributes attributes) {
-  const int64_t lead = g.rank(x) - static_cast<int64_t>(p.size());
+T resize(Call& g, T x, const Planes& p, ir::Attributes attributes) {
+  const int64_t lead = x.rank() - static_cast<int64_t>(p.size());
   std::vector<float> factors(static_cast<size_t>(lead), 1.0f);
   for (const Plane& plane : p)
     if (auto f = exact_factor(plane)) factors.push_back(*f);
-  const auto rank = g.rank(x);
+  const auto rank = x.rank();
   if (static_cast<int64_t>(factors.size()) == rank) {
-    Value scales = g.tensor(Tensor::of<float>(DType::Float, {rank}, factors));
-    return g.node("Resize", {x, nullptr, scales}, std::move(attributes));
+    T scales = g.tensor(Tensor::of<float>(DType::Float, {rank}, factors));
+    return node("Resize", {x, nullptr, scales}, std::move(attributes));
   }
   Dims sizes;
-  for (int64_t i = 0; i < lead; ++i) sizes.push_back(dim(g, x, i));
+  for (int64_t i = 0; i < lead; ++i) sizes.push_back(size_of(x, i));
   for (const Plane& plane : p) sizes.push_back(plane.out);
-  return g.node("Resize", {x, nullptr, nullptr, g.to_vector(sizes)}, std::move(attributes));
+  return node("Resize", {x, nullptr, nullptr, g.vector(sizes)}, std::move(attributes));
 }
 
 // --- nearest
@@ -141,28 +138,28 @@ bool resize_agrees(const Plane& p, const Picking& k) {
   return same(longest, static_cast<int64_t>(static_cast<double>(longest) * *p.scale));
 }
 
-Value computed_indices(Emit& g, const Planes& planes, const Plane& p, const Picking& k) {
+T computed_indices(Call& g, const Planes& planes, const Plane& p, const Picking& k) {
   const DType t = k.in_double ? DType::Double : DType::Float;
-  Value position = iota(g, p.out), at = g.cast(position, t);
-  if (k.exact) at = add(g, at, g.number(0.5, t));
-  Value in = g.cast(g.to_value(p.in), t);
-  Value s = p.scale ? g.number(1 / *p.scale, t) : div(g, in, g.cast(g.to_value(p.out), t));
-  Value index = g.node("Floor", {mul(g, at, s)});
-  index = g.cast(g.node("Min", {index, sub(g, in, g.number(1, t))}), DType::Int64);
+  T position = g.iota(p.out), at = cast(position, t);
+  if (k.exact) at = at + 0.5;
+  T in = cast(g.value(p.in), t);
+  T s = p.scale ? g.number(1 / *p.scale, t) : in / cast(g.value(p.out), t);
+  T index = floor(at * s);
+  index = cast(minimum(index, in - 1), DType::Int64);
   const int64_t m = multiple(p);
   if (m == 0 || k.small == false) return index;
-  Value special = g.node("Equal", {g.to_value(p.out), g.to_value(mul(g, p.in, known(m)))});
+  T special = equal(g.value(p.out), g.value(p.in * known(m)));
   if (!k.small) {
-    Value total = g.to_value(add(g, planes[0].out, planes[1].out));
-    special = g.node("And", {special, g.node("Less", {total, g.i64(129)})});
+    T total = g.value(planes[0].out + planes[1].out);
+    special = special & (total < 129);
   }
-  return where(g, special, m == 1 ? position : div(g, position, g.i64(m)), index);
+  return where(special, m == 1 ? position : position / m, index);
 }
 
-Value nearest(Emit& g, Value x, const Planes& p, bool exact) {
-  const DType t = g.dtype(x);
+T nearest(Call& g, T x, const Planes& p, bool exact) {
+  const DType t = x.dtype();
   const Picking k = picking(p, exact, t == DType::Double);
-  const int64_t first = g.rank(x) - static_cast<int64_t>(p.size());
+  const int64_t first = x.rank() - static_cast<int64_t>(p.size());
   bool agrees = !exact && (t == DType::Float || narrow_float(t));
   for (const Plane& plane : p) agrees = agrees && resize_agrees(plane, k);
   if (agrees)
@@ -175,9 +172,9 @@ Value nearest(Emit& g, Value x, const Planes& p, bool exact) {
     const bool fixed = plane.in.known && plane.out.known;
     if (fixed && *plane.in.known == *plane.out.known && !plane.scale) continue;
     const bool decided = fixed && (k.small || multiple(plane) == 0);
-    Value index = decided ? g.i64s(fixed_indices(plane, *plane.in.known, *plane.out.known, k))
-                          : computed_indices(g, p, plane, k);
-    x = gather(g, x, index, first + static_cast<int64_t>(i));
+    T index = decided ? g.i64s(fixed_indices(plane, *plane.in.known, *plane.out.known, k))
+                      : computed_indices(g, p, plane, k);
+    x = gather(x, index, first + static_cast<int64_t>(i));
   }
   return x;
 }
@@ -190,8 +187,8 @@ bool all_known(const Planes& p) {
   return true;
 }
 
-Value weighted(Emit& g, Value x, const Planes& p, Interpolation kind, bool align_corners) {
-  const DType t = g.dtype(x);
+T weighted(Call& g, T x, const Planes& p, Interpolation kind, bool align_corners) {
+  const DType t = x.dtype();
   if (!is_float(t)) throw Unsupported("interpolation of integers with weights");
   const bool antialias = kind != Interpolation::Linear && kind != Interpolation::Cubic;
   bool factors = true;  // a factor of the model's own has to reach Resize as it is
@@ -224,10 +221,10 @@ Value weighted(Emit& g, Value x, const Planes& p, Interpolation kind, bool align
 // Positions follow the scale factors only where recompute_scale_factor is False: left out, it means
 // True here (torch/csrc/jit/runtime/register_prim_ops_fulljit.cpp), unlike in Python.
 
-Value interpolate(Emit& g, Value x, const MaybeDims& size, const MaybeFloats& scales,
-                  const std::string& mode, bool align_corners, bool use_scales, bool antialias) {
-  const size_t n = static_cast<size_t>(g.rank(x) - 2);
-  Planes p = planes(g, x, n, size, scales);
+T interpolate(Call& g, T x, const MaybeDims& size, const MaybeFloats& scales,
+              const std::string& mode, bool align_corners, bool use_scales, bool antialias) {
+  const size_t n = static_cast<size_t>(x.rank() - 2);
+  Planes p = planes(x, n, size, scales);
   if (!use_scales)
     for (Plane& plane : p) plane.scale.reset();
   if (mode == "nearest" || mode == "nearest-exact")
@@ -244,60 +241,58 @@ Value interpolate(Emit& g, Value x, const MaybeDims& size, const MaybeFloats& sc
 }
 
 template <bool Exact>
-constexpr auto nearest1 = [](Emit& g, Value x, Dims size, std::optional<double> s) {
-  return nearest(g, x, with_scales(planes(g, x, 1, size, {}), {s}), Exact);
+constexpr auto nearest1 = [](Call& g, T x, Dims size, std::optional<double> s) {
+  return nearest(g, x, with_scales(planes(x, 1, size, {}), {s}), Exact);
 };
 template <bool Exact>
 constexpr auto nearest2 =
-    [](Emit& g, Value x, Dims size, std::optional<double> h, std::optional<double> w) {
-      return nearest(g, x, with_scales(planes(g, x, 2, size, {}), {h, w}), Exact);
+    [](Call& g, T x, Dims size, std::optional<double> h, std::optional<double> w) {
+      return nearest(g, x, with_scales(planes(x, 2, size, {}), {h, w}), Exact);
     };
 template <bool Exact>
-constexpr auto nearest3 = [](Emit& g, Value x, Dims size, std::optional<double> d,
+constexpr auto nearest3 = [](Call& g, T x, Dims size, std::optional<double> d,
                              std::optional<double> h, std::optional<double> w) {
-  return nearest(g, x, with_scales(planes(g, x, 3, size, {}), {d, h, w}), Exact);
+  return nearest(g, x, with_scales(planes(x, 3, size, {}), {d, h, w}), Exact);
 };
 template <size_t N, bool Exact>
-constexpr auto nearest_vec = [](Emit& g, Value x, MaybeDims size, MaybeFloats scales) {
-  return nearest(g, x, planes(g, x, N, size, scales), Exact);
+constexpr auto nearest_vec = [](Call& g, T x, MaybeDims size, MaybeFloats scales) {
+  return nearest(g, x, planes(x, N, size, scales), Exact);
 };
-constexpr auto linear1 = [](Emit& g, Value x, Dims size, bool corners, std::optional<double> s) {
-  return weighted(g, x, with_scales(planes(g, x, 1, size, {}), {s}), Interpolation::Linear,
-                  corners);
+constexpr auto linear1 = [](Call& g, T x, Dims size, bool corners, std::optional<double> s) {
+  return weighted(g, x, with_scales(planes(x, 1, size, {}), {s}), Interpolation::Linear, corners);
 };
 template <Interpolation K>
-constexpr auto weighted2 = [](Emit& g, Value x, Dims size, bool corners, std::optional<double> h,
-                              std::optional<double> w) {
-  return weighted(g, x, with_scales(planes(g, x, 2, size, {}), {h, w}), K, corners);
-};
-constexpr auto linear3 = [](Emit& g, Value x, Dims size, bool corners, std::optional<double> d,
+constexpr auto weighted2 =
+    [](Call& g, T x, Dims size, bool corners, std::optional<double> h, std::optional<double> w) {
+      return weighted(g, x, with_scales(planes(x, 2, size, {}), {h, w}), K, corners);
+    };
+constexpr auto linear3 = [](Call& g, T x, Dims size, bool corners, std::optional<double> d,
                             std::optional<double> h, std::optional<double> w) {
-  return weighted(g, x, with_scales(planes(g, x, 3, size, {}), {d, h, w}), Interpolation::Linear,
+  return weighted(g, x, with_scales(planes(x, 3, size, {}), {d, h, w}), Interpolation::Linear,
                   corners);
 };
 template <size_t N, Interpolation K>
-constexpr auto weighted_vec =
-    [](Emit& g, Value x, MaybeDims size, bool corners, MaybeFloats scales) {
-      return weighted(g, x, planes(g, x, N, size, scales), K, corners);
-    };
+constexpr auto weighted_vec = [](Call& g, T x, MaybeDims size, bool corners, MaybeFloats scales) {
+  return weighted(g, x, planes(x, N, size, scales), K, corners);
+};
 template <class Size, class Scale>
-constexpr auto functional =
-    [](Emit& g, Value x, std::optional<Size> size, std::optional<Scale> scale, std::string mode,
-       std::optional<bool> corners, std::optional<bool> recompute, bool antialias) {
-      MaybeDims d;
-      MaybeFloats f;
-      if constexpr (std::is_same_v<Size, Int>) {
-        if (size) d = Dims{*size};
-      } else {
-        d = size;
-      }
-      if constexpr (std::is_same_v<Scale, double>) {
-        if (scale) f = Floats{*scale};
-      } else {
-        f = scale;
-      }
-      return interpolate(g, x, d, f, mode, corners.value_or(false), recompute == false, antialias);
-    };
+constexpr auto functional = [](Call& g, T x, std::optional<Size> size, std::optional<Scale> scale,
+                               std::string mode, std::optional<bool> corners,
+                               std::optional<bool> recompute, bool antialias) {
+  MaybeDims d;
+  MaybeFloats f;
+  if constexpr (std::is_same_v<Size, Int>) {
+    if (size) d = Dims{*size};
+  } else {
+    d = size;
+  }
+  if constexpr (std::is_same_v<Scale, double>) {
+    if (scale) f = Floats{*scale};
+  } else {
+    f = scale;
+  }
+  return interpolate(g, x, d, f, mode, corners.value_or(false), recompute == false, antialias);
+};
 
 constexpr auto kLinear = Interpolation::Linear;
 constexpr auto kCubic = Interpolation::Cubic;

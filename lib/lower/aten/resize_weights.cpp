@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace oe::lower::nn {
+namespace oe::lower {
 namespace {
 
 template <class T>
@@ -94,4 +94,4 @@ std::vector<double> weights(Interpolation kind, int64_t in, int64_t out, bool al
   return m;
 }
 
-}  // namespace oe::lower::nn
+}  // namespace oe::lower

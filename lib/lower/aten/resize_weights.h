@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-namespace oe::lower::nn {
+namespace oe::lower {
 
 enum class Interpolation { Linear, Cubic, LinearAntialias, CubicAntialias, LanczosAntialias };
 
@@ -21,4 +21,4 @@ std::vector<int64_t> nearest_indices(int64_t in, int64_t out, std::optional<doub
 std::vector<double> weights(Interpolation kind, int64_t in, int64_t out, bool align_corners,
                             std::optional<double> scale);
 
-}  // namespace oe::lower::nn
+}  // namespace oe::lower

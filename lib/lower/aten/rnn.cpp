@@ -8,8 +8,6 @@
 namespace oe::lower {
 namespace {
 
-using namespace nn;
-
 // One kind of layer: its ONNX operator and the order of its gates there.
 struct Kind {
   std::string_view op;
@@ -30,19 +28,19 @@ struct Layers {
 };
 
 // [gates * H, ...] with the gates in ONNX order.
-Value reorder(Emit& g, Value w, const Kind& k, int64_t hidden, int64_t rank) {
+T reorder(Call& g, T w, const Kind& k, int64_t hidden, int64_t rank) {
   if (k.gates.size() == 1) return w;
   Ints split{static_cast<int64_t>(k.gates.size()), hidden}, joined{-1};
   if (rank == 2) {
-    const int64_t columns = g.dim(w, 1).value_or(-1);
+    const int64_t columns = w.dim(1).value_or(-1);
     split.push_back(columns);
     joined = {static_cast<int64_t>(k.gates.size()) * hidden, columns};
   }
-  return reshape(g, gather(g, reshape(g, w, split), g.i64s(k.gates), 0), joined);
+  return reshape(gather(reshape(w, split), g.i64s(k.gates), 0), joined);
 }
 
 struct Weights {
-  Value w, r, b = nullptr;
+  T w, r, b = nullptr;
 };
 
 // Index in `params` of the first parameter of one direction of one layer.
@@ -52,77 +50,74 @@ size_t first_param(const Layers& l, int64_t layer, int64_t direction, bool proje
 }
 
 // The parameters of the directions [from, to) of one layer, stacked on a new first axis.
-Weights weights(Emit& g, const Layers& l, const Kind& k, int64_t layer, int64_t hidden,
+Weights weights(Call& g, const Layers& l, const Kind& k, int64_t layer, int64_t hidden,
                 int64_t from, int64_t to, bool projected) {
   Values w, r, b;
   for (int64_t d = from; d < to; ++d) {
     const size_t at = first_param(l, layer, d, projected);
-    w.push_back(unsqueeze(g, reorder(g, l.params.at(at), k, hidden, 2), {0}));
-    r.push_back(unsqueeze(g, reorder(g, l.params.at(at + 1), k, hidden, 2), {0}));
+    w.push_back(unsqueeze(reorder(g, l.params.at(at), k, hidden, 2), {0}));
+    r.push_back(unsqueeze(reorder(g, l.params.at(at + 1), k, hidden, 2), {0}));
     if (l.biases) {
-      Value ih = reorder(g, l.params.at(at + 2), k, hidden, 1);
-      Value hh = reorder(g, l.params.at(at + 3), k, hidden, 1);
-      b.push_back(unsqueeze(g, concat(g, {ih, hh}, 0), {0}));
+      T ih = reorder(g, l.params.at(at + 2), k, hidden, 1);
+      T hh = reorder(g, l.params.at(at + 3), k, hidden, 1);
+      b.push_back(unsqueeze(concat({ih, hh}, 0), {0}));
     }
   }
-  Weights out{concat(g, w, 0), concat(g, r, 0)};
-  if (l.biases) out.b = concat(g, b, 0);
+  Weights out{concat(w, 0), concat(r, 0)};
+  if (l.biases) out.b = concat(b, 0);
   return out;
 }
 
 // The entries of a state that belong to one layer.
-Value layer_state(Emit& g, Value state, const Layers& l, int64_t layer) {
+T layer_state(T state, const Layers& l, int64_t layer) {
   if (!state || l.layers == 1) return state;
   const int64_t d = l.directions();
-  return slice(g, state, 0, known(layer * d), known((layer + 1) * d));
+  return slice(state, 0, known(layer * d), known((layer + 1) * d));
 }
 
 // LSTM whose output is projected, h = P * (o * tanh(c)), P: [projection, H]. ONNX has none, but the
 // recurrence R * h is (R * P) * (o * tanh(c)): an LSTM of the unprojected output. Only the first
 // step is different, R * h0; there h0 comes in as additional input, whose weights are R.
-Values run_projected(Emit& g, Value x, Value h0, Value c0, const Layers& l, int64_t hidden,
-                     Value lengths) {
+Values run_projected(Call& g, T x, T h0, T c0, const Layers& l, int64_t hidden, T lengths) {
   const Kind k = lstm_kind();
-  const DType t = g.dtype(x);
-  Value last =
-      sub(g, lengths ? g.cast(lengths, DType::Int64) : unsqueeze(g, g.size(x, 0), {0}), g.i64(1));
-  Value step = unsqueeze(g, iota(g, Int{std::nullopt, g.size(x, 0)}), {1, 2});
+  T last = (lengths ? cast(lengths, DType::Int64) : unsqueeze(size(x, 0), {0})) - 1;
+  T step = unsqueeze(g.iota(computed(size(x, 0))), {1, 2});
   Values hs, cs;
   for (int64_t layer = 0; layer < l.layers; ++layer) {
     Values ys;
     for (int64_t d = 0; d < l.directions(); ++d) {
       const int64_t entry = layer * l.directions() + d;
       Weights w = weights(g, l, k, layer, hidden, d, d + 1, true);
-      Value p = l.params.at(first_param(l, layer, d, true) + (l.biases ? 4 : 2));
-      Value first = d == 0 ? g.i64(0) : unsqueeze(g, last, {0, 2});
-      Value h = slice(g, h0, 0, known(entry), known(entry + 1));
-      Value start = where(g, g.node("Equal", {step, first}), h, g.number(0, t));
-      Values in{concat(g, {x, start}, 2),
-                concat(g, {w.w, w.r}, 2),
-                matmul(g, w.r, p),
+      T p = l.params.at(first_param(l, layer, d, true) + (l.biases ? 4 : 2));
+      T first = d == 0 ? g.i64(0) : unsqueeze(last, {0, 2});
+      T h = slice(h0, 0, known(entry), known(entry + 1));
+      T start = where(equal(step, first), h, 0);
+      Values in{concat({x, start}, 2),
+                concat({w.w, w.r}, 2),
+                matmul(w.r, p),
                 w.b,
                 lengths,
                 nullptr,
-                slice(g, c0, 0, known(entry), known(entry + 1))};
-      Values out = g.nodes(
+                slice(c0, 0, known(entry), known(entry + 1))};
+      Values out = nodes(
           "LSTM", in,
           {{"hidden_size", hidden}, {"direction", std::string(d == 0 ? "forward" : "reverse")}}, 3);
-      Value pt = transpose(g, p, {1, 0});
-      ys.push_back(matmul(g, squeeze(g, out[0], {1}), pt));
-      hs.push_back(matmul(g, out[1], pt));
+      T pt = transpose(p, {1, 0});
+      ys.push_back(matmul(squeeze(out[0], {1}), pt));
+      hs.push_back(matmul(out[1], pt));
       cs.push_back(out[2]);
     }
-    x = concat(g, ys, 2);
+    x = concat(ys, 2);
   }
-  return {x, concat(g, hs, 0), concat(g, cs, 0)};
+  return {x, concat(hs, 0), concat(cs, 0)};
 }
 
 // Runs all layers over x [T, B, I]; `lengths` (int32 [B]) may be null. Returns the output
 // [T, B, directions * H] and the final states, layer by layer.
-Values run(Emit& g, Value x, Value h0, Value c0, const Layers& l, const Kind& k, Value lengths) {
+Values run(Call& g, T x, T h0, T c0, const Layers& l, const Kind& k, T lengths) {
   const int64_t gates = static_cast<int64_t>(k.gates.size());
-  auto rows = g.dim(l.params.at(0), 0);
-  auto recurrent = g.dim(l.params.at(1), 1);
+  auto rows = l.params.at(0).dim(0);
+  auto recurrent = l.params.at(1).dim(1);
   if (!rows || !recurrent) throw Unsupported("a recurrent layer whose hidden size is not known");
   const int64_t hidden = *rows / gates;
   if (*recurrent != hidden) return run_projected(g, x, h0, c0, l, hidden, lengths);
@@ -134,17 +129,17 @@ Values run(Emit& g, Value x, Value h0, Value c0, const Layers& l, const Kind& k,
     if (k.op == "GRU") a.set("linear_before_reset", int64_t{1});
     if (!k.activation.empty())
       a.set("activations", ir::Strings(static_cast<size_t>(l.directions()), k.activation));
-    Values in{x, w.w, w.r, w.b, lengths, layer_state(g, h0, l, layer)};
-    if (c0) in.push_back(layer_state(g, c0, l, layer));
-    Values out = g.nodes(k.op, in, std::move(a), c0 ? 3 : 2);
+    Values in{x, w.w, w.r, w.b, lengths, layer_state(h0, l, layer)};
+    if (c0) in.push_back(layer_state(c0, l, layer));
+    Values out = nodes(k.op, in, std::move(a), c0 ? 3 : 2);
     // [T, directions, B, H] -> [T, B, directions * H]
-    x = l.bidirectional ? reshape(g, transpose(g, out[0], {0, 2, 1, 3}), Ints{0, 0, 2 * hidden})
-                        : squeeze(g, out[0], {1});
+    x = l.bidirectional ? reshape(transpose(out[0], {0, 2, 1, 3}), Ints{0, 0, 2 * hidden})
+                        : squeeze(out[0], {1});
     hs.push_back(out[1]);
     if (c0) cs.push_back(out[2]);
   }
-  Values result{x, concat(g, hs, 0)};
-  if (c0) result.push_back(concat(g, cs, 0));
+  Values result{x, concat(hs, 0)};
+  if (c0) result.push_back(concat(cs, 0));
   return result;
 }
 
@@ -154,38 +149,34 @@ void refuse_dropout(double dropout, bool train, int64_t layers) {
 }
 
 // x [T, B, I], or [B, T, I] when batch_first.
-Values padded(Emit& g, Value x, Value h0, Value c0, const Layers& l, const Kind& k,
-              bool batch_first) {
+Values padded(Call& g, T x, T h0, T c0, const Layers& l, const Kind& k, bool batch_first) {
   const DType t = g.result_dtype();
-  x = g.cast(x, t);
-  if (batch_first) x = transpose(g, x, {1, 0, 2});
+  x = cast(x, t);
+  if (batch_first) x = transpose(x, {1, 0, 2});
   Values y = run(g, x, h0, c0, l, k, nullptr);
-  if (batch_first) y[0] = transpose(g, y[0], {1, 0, 2});
+  if (batch_first) y[0] = transpose(y[0], {1, 0, 2});
   return y;
 }
 
 // Packed data is padded, run with the sequences' lengths, and packed again.
-Values packed(Emit& g, Value data, Value batch_sizes, Value h0, Value c0, const Layers& l,
-              const Kind& k) {
-  Value sizes = g.cast(batch_sizes, DType::Int64);
-  Value mask = step_mask(g, sizes);
-  Value x = pad_packed(g, data, sizes, num(g, 0, data), 1);
-  Value lengths = g.cast(lengths_of(g, mask), DType::Int32);
+Values packed(Call& g, T data, T batch_sizes, T h0, T c0, const Layers& l, const Kind& k) {
+  T sizes = cast(batch_sizes, DType::Int64);
+  T mask = step_mask(g, sizes);
+  T x = pad_packed(g, data, sizes, number(0, data), 1);
+  T lengths = cast(lengths_of(mask), DType::Int32);
   Values y = run(g, x, h0, c0, l, k, lengths);
   y[0] = pack(g, y[0], mask, 1);
   return y;
 }
 
-constexpr auto lstm_input = [](Emit& g, Value x, Values hx, Values params, bool biases,
-                               int64_t layers, double dropout, bool train, bool bidirectional,
-                               bool batch_first) {
+constexpr auto lstm_input = [](Call& g, T x, Values hx, Values params, bool biases, int64_t layers,
+                               double dropout, bool train, bool bidirectional, bool batch_first) {
   refuse_dropout(dropout, train, layers);
   return padded(g, x, hx.at(0), hx.at(1), {params, biases, layers, bidirectional}, lstm_kind(),
                 batch_first);
 };
-constexpr auto lstm_data = [](Emit& g, Value data, Value sizes, Values hx, Values params,
-                              bool biases, int64_t layers, double dropout, bool train,
-                              bool bidirectional) {
+constexpr auto lstm_data = [](Call& g, T data, T sizes, Values hx, Values params, bool biases,
+                              int64_t layers, double dropout, bool train, bool bidirectional) {
   refuse_dropout(dropout, train, layers);
   return packed(g, data, sizes, hx.at(0), hx.at(1), {params, biases, layers, bidirectional},
                 lstm_kind());
@@ -196,16 +187,14 @@ Kind kind(Cell c) {
   return c == Cell::Gru ? gru_kind() : rnn_kind(c == Cell::Tanh ? "Tanh" : "Relu");
 }
 template <Cell C>
-constexpr auto cell_input = [](Emit& g, Value x, Value hx, Values params, bool biases,
-                               int64_t layers, double dropout, bool train, bool bidirectional,
-                               bool batch_first) {
+constexpr auto cell_input = [](Call& g, T x, T hx, Values params, bool biases, int64_t layers,
+                               double dropout, bool train, bool bidirectional, bool batch_first) {
   refuse_dropout(dropout, train, layers);
   return padded(g, x, hx, nullptr, {params, biases, layers, bidirectional}, kind(C), batch_first);
 };
 template <Cell C>
-constexpr auto cell_data = [](Emit& g, Value data, Value sizes, Value hx, Values params,
-                              bool biases, int64_t layers, double dropout, bool train,
-                              bool bidirectional) {
+constexpr auto cell_data = [](Call& g, T data, T sizes, T hx, Values params, bool biases,
+                              int64_t layers, double dropout, bool train, bool bidirectional) {
   refuse_dropout(dropout, train, layers);
   return packed(g, data, sizes, hx, nullptr, {params, biases, layers, bidirectional}, kind(C));
 };

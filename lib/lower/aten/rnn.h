@@ -1,19 +1,19 @@
 // What the recurrent families share: padded and packed data, cells and layers.
 #pragma once
 
-#include "lib/lower/aten/nn_build.h"
+#include "lib/lower/lowering.h"
 
-namespace oe::lower::nn {
+namespace oe::lower {
 
 // True where step t of sequence b exists: [T, B] from the batch size of every step.
 // A packed sequence holds its rows step by step, longest sequence first.
-Value step_mask(Emit& g, Value batch_sizes);
+T step_mask(Call& g, T batch_sizes);
 // [sum of batch_sizes, ...] -> [T, B, ...]; what does not exist is `fill` (of the data's type).
 // `trailing`: how many axes a row has.
-Value pad_packed(Emit& g, Value data, Value batch_sizes, Value fill, int64_t trailing);
+T pad_packed(Call& g, T data, T batch_sizes, T fill, int64_t trailing);
 // [T, B, ...] -> [sum of batch_sizes, ...].
-Value pack(Emit& g, Value padded, Value mask, int64_t trailing);
+T pack(Call& g, T padded, T mask, int64_t trailing);
 // Number of steps of every sequence, [B] int64.
-Value lengths_of(Emit& g, Value mask);
+T lengths_of(T mask);
 
-}  // namespace oe::lower::nn
+}  // namespace oe::lower

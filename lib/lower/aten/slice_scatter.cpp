@@ -5,92 +5,87 @@
 namespace oe::lower {
 namespace {
 
-using namespace shape;
-
 // The bounds of x[start:end] as PyTorch clamps them: 0 <= start <= end <= size.
 struct Bounds {
   Int start, end;
 };
 
-Bounds clamped(Emit& g, Value x, int64_t axis, const Int& start, const Int& end) {
-  const Int size = nn::dim(g, x, axis), zero = known(0);
+Bounds clamped(T x, int64_t axis, const Int& start, const Int& end) {
+  const Int size = size_of(x, axis), zero = known(0);
   auto place = [&](const Int& i) {
     if (i.known == 0) return i;
     if (i.known == kEnd) return size;
-    return max(g, min(g, wrap(g, i, size), size), zero);
+    return max(min(wrap(i, size), size), zero);
   };
   const Int first = place(start);
-  return {first, first.known == 0 ? place(end) : max(g, first, place(end))};
+  return {first, first.known == 0 ? place(end) : max(first, place(end))};
 }
 
 // Head, source and tail in a row: valid at every opset.
-Value replace_range(Emit& g, Value x, Value src, int64_t axis, const Int& start, const Int& end) {
+T replace_range(T x, T src, int64_t axis, const Int& start, const Int& end) {
   Values parts;
-  if (start.known != 0) parts.push_back(cut(g, x, axis, known(0), start));
+  if (start.known != 0) parts.push_back(slice(x, axis, known(0), start));
   parts.push_back(src);
-  const bool to_the_end = end.known && (*end.known == kEnd || end.known == g.dim(x, axis));
-  if (!to_the_end) parts.push_back(cut(g, x, axis, end, known(kEnd)));
-  return joined(g, parts, axis);
+  const bool to_the_end = end.known && (*end.known == kEnd || end.known == x.dim(axis));
+  if (!to_the_end) parts.push_back(slice(x, axis, end, known(kEnd)));
+  return concat(parts, axis);
 }
 
-Value slice_scatter(Emit& g, Value x, Value src, int64_t dim, const std::optional<Int>& start,
-                    const std::optional<Int>& end, const Int& step) {
-  const int64_t axis = g.axis(x, dim);
-  src = g.cast(src, g.dtype(x));
+T slice_scatter(Call& g, T x, T src, int64_t dim, const std::optional<Int>& start,
+                const std::optional<Int>& end, const Int& step) {
+  const int64_t axis = x.axis(dim);
+  src = cast(src, x.dtype());
   const Int from = start.value_or(known(0)), to = end.value_or(known(kEnd));
   if (step.known == 1) {
     // Bounds from the start in the right order clamp by themselves when they are cut.
     if (from.known && to.known && *from.known >= 0 && *to.known >= *from.known)
-      return replace_range(g, x, src, axis, from, to);
-    const Bounds b = clamped(g, x, axis, from, to);
-    return replace_range(g, x, src, axis, b.start, b.end);
+      return replace_range(x, src, axis, from, to);
+    const Bounds b = clamped(x, axis, from, to);
+    return replace_range(x, src, axis, b.start, b.end);
   }
-  const Bounds b = clamped(g, x, axis, from, to);
-  const Int count = ceil_div(g, sub(g, b.end, b.start), step);
-  Value steps = mul(g, iota(g, count), g.to_value(step));
-  Value places = with_rank(add(g, steps, g.to_value(b.start)), 1);
+  const Bounds b = clamped(x, axis, from, to);
+  const Int count = ceil_div(b.end - b.start, step);
+  T steps = g.iota(count) * g.value(step);
+  T places = with_rank(steps + g.value(b.start), 1);
   return scatter_slices(g, x, axis, places, src);
 }
 
-Value select_scatter(Emit& g, Value x, Value src, int64_t dim, const Int& index) {
-  const int64_t axis = g.axis(x, dim);
-  src = unsqueezed(g, g.cast(src, g.dtype(x)), {axis});
-  if (index.known && *index.known < 0 && !g.dim(x, axis)) {
+T select_scatter(T x, T src, int64_t dim, const Int& index) {
+  const int64_t axis = x.axis(dim);
+  src = unsqueeze(cast(src, x.dtype()), {axis});
+  if (index.known && *index.known < 0 && !x.dim(axis)) {
     const int64_t next = *index.known == -1 ? kEnd : *index.known + 1;
-    return replace_range(g, x, src, axis, index, known(next));
+    return replace_range(x, src, axis, index, known(next));
   }
-  const Int at = wrap(g, index, nn::dim(g, x, axis));
-  return replace_range(g, x, src, axis, at, add(g, at, known(1)));
+  const Int at = wrap(index, size_of(x, axis));
+  return replace_range(x, src, axis, at, at + known(1));
 }
 
-Value diagonal_scatter(Emit& g, Value x, Value src, int64_t offset, int64_t dim1, int64_t dim2) {
-  const Diagonal d(g, x, offset, dim1, dim2);
-  Value y = scatter_slices(g, d.flattened(g, x), d.rank - 2, d.places(g), src);
-  return d.restored(g, y);
+T diagonal_scatter(Call& g, T x, T src, int64_t offset, int64_t dim1, int64_t dim2) {
+  const Diagonal d(x, offset, dim1, dim2);
+  T y = scatter_slices(g, d.flattened(x), d.rank - 2, d.places(g), src);
+  return d.restored(y);
 }
 
-Value as_strided_scatter(Emit& g, Value x, Value src, const Dims& size, const Dims& stride,
-                         const std::optional<Int>& offset) {
-  Value places = strided_places(g, size, stride, offset.value_or(known(0)));
-  Value y = scatter_elements(g, flat(g, x), 0, flat(g, places), flat(g, src));
-  return g.rank(x) == 0 ? to_0d(g, y) : restore(g, y, x);
+T as_strided_scatter(Call& g, T x, T src, const Dims& size, const Dims& stride,
+                     const std::optional<Int>& offset) {
+  T places = strided_places(g, size, stride, offset.value_or(known(0)));
+  T y = scatter_elements(g, flat(x), 0, flat(places), flat(src));
+  return x.rank() == 0 ? to_0d(y) : restore(y, x);
 }
 
 constexpr Lowering table[] = {
     op("aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor",
-       [](Emit& g, Value x, Value src, int64_t dim, std::optional<Int> start,
-          std::optional<Int> end,
+       [](Call& g, T x, T src, int64_t dim, std::optional<Int> start, std::optional<Int> end,
           Int step) { return slice_scatter(g, x, src, dim, start, end, step); }),
     op("aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor",
-       [](Emit& g, Value x, Value src, int64_t dim, Int index) {
-         return select_scatter(g, x, src, dim, index);
-       }),
+       [](T x, T src, int64_t dim, Int index) { return select_scatter(x, src, dim, index); }),
     op("aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
-       [](Emit& g, Value x, Value src, int64_t offset, int64_t a, int64_t b) {
+       [](Call& g, T x, T src, int64_t offset, int64_t a, int64_t b) {
          return diagonal_scatter(g, x, src, offset, a, b);
        }),
     op("aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor",
-       [](Emit& g, Value x, Value src, Dims size, Dims stride, std::optional<Int> offset) {
+       [](Call& g, T x, T src, Dims size, Dims stride, std::optional<Int> offset) {
          return as_strided_scatter(g, x, src, size, stride, offset);
        }),
 };

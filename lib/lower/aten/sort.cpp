@@ -2,201 +2,197 @@
 // https://onnx.ai/onnx/operators/onnx__TopK.html (equal values keep their order)
 #include <limits>
 
-#include "lib/lower/aten/shape_build.h"
+#include "lib/lower/lowering.h"
 
 namespace oe::lower {
 namespace {
 
-using namespace shape;
-
 struct Ranked {
-  Value values, indices;
+  T values, indices;
 };
 
 // The k largest or smallest entries of an axis in order. x has at least one axis.
-Ranked top(Emit& g, Value x, const Int& k, int64_t axis, bool largest) {
-  const DType t = g.dtype(x);
-  Value in = t == DType::Bool ? g.cast(x, DType::Int32) : x;
-  Values y = g.nodes("TopK", {in, g.to_vector({k})},
-                     {{"axis", axis}, {"largest", int64_t{largest}}, {"sorted", int64_t{1}}}, 2);
+Ranked top(Call& g, T x, const Int& k, int64_t axis, bool largest) {
+  const DType t = x.dtype();
+  T in = t == DType::Bool ? cast(x, DType::Int32) : x;
+  Values y = nodes("TopK", {in, g.vector({k})},
+                   {{"axis", axis}, {"largest", int64_t{largest}}, {"sorted", int64_t{1}}}, 2);
   std::vector<Dim> dims = *x->type.shape;
   dims[static_cast<size_t>(axis)] = k.known ? Dim::of(*k.known) : Dim::unknown();
-  return {with_dims(g.cast(y[0], t), dims), with_dims(y[1], dims)};
+  return {with_dims(cast(y[0], t), dims), with_dims(y[1], dims)};
 }
 
 // Rows of 0-d tensors work on one element and give 0-d results.
-Values as_given(Emit& g, Value x, const Ranked& r) {
-  if (g.rank(x) > 0) return {r.values, r.indices};
-  return {to_0d(g, r.values), to_0d(g, r.indices)};
+Values as_given(T x, const Ranked& r) {
+  if (x.rank() > 0) return {r.values, r.indices};
+  return {to_0d(r.values), to_0d(r.indices)};
 }
 
-Values sort(Emit& g, Value x, int64_t dim, bool descending) {
-  const int64_t axis = g.axis(x, dim);
-  Value v = at_least_1d(g, x);
-  return as_given(g, x, top(g, v, nn::dim(g, v, axis), axis, descending));
+Values sort(Call& g, T x, int64_t dim, bool descending) {
+  const int64_t axis = x.axis(dim);
+  T v = at_least_1d(x);
+  return as_given(x, top(g, v, size_of(v, axis), axis, descending));
 }
 
-Values topk(Emit& g, Value x, const Int& k, int64_t dim, bool largest) {
-  return as_given(g, x, top(g, at_least_1d(g, x), k, g.axis(x, dim), largest));
+Values topk(Call& g, T x, const Int& k, int64_t dim, bool largest) {
+  return as_given(x, top(g, at_least_1d(x), k, x.axis(dim), largest));
 }
 
 // The last of the k smallest.
-Ranked kth(Emit& g, Value x, const Int& k, int64_t axis) {
+Ranked kth(Call& g, T x, const Int& k, int64_t axis) {
   const Ranked r = top(g, x, k, axis, false);
-  return {entry(g, r.values, axis, known(-1)), entry(g, r.indices, axis, known(-1))};
+  return {entry(r.values, axis, known(-1)), entry(r.indices, axis, known(-1))};
 }
 
-Values kept(Emit& g, Value x, Ranked r, int64_t axis, bool keepdim) {
-  if (keepdim && g.rank(x) > 0)
-    r = {unsqueezed(g, r.values, {axis}), unsqueezed(g, r.indices, {axis})};
+Values kept(T x, Ranked r, int64_t axis, bool keepdim) {
+  if (keepdim && x.rank() > 0) r = {unsqueeze(r.values, {axis}), unsqueeze(r.indices, {axis})};
   return {r.values, r.indices};
 }
 
-Values kthvalue(Emit& g, Value x, const Int& k, int64_t dim, bool keepdim) {
-  const int64_t axis = g.axis(x, dim);
-  return kept(g, x, kth(g, at_least_1d(g, x), k, axis), axis, keepdim);
+Values kthvalue(Call& g, T x, const Int& k, int64_t dim, bool keepdim) {
+  const int64_t axis = x.axis(dim);
+  return kept(x, kth(g, at_least_1d(x), k, axis), axis, keepdim);
 }
 
-Value reduced(Emit& g, std::string_view op, Value x, int64_t axis) {
-  Value y = g.node(op, {x, g.i64s({axis})}, {{"keepdims", int64_t{0}}});
-  return with_rank(y, g.rank(x) - 1);
+T reduced(Call& g, std::string_view op, T x, int64_t axis) {
+  T y = node(op, {x, g.i64s({axis})}, {{"keepdims", int64_t{0}}});
+  return with_rank(y, x.rank() - 1);
 }
 
 // The lower one of the two in the middle; a NaN anywhere is the median, and the first one counts.
-Ranked median(Emit& g, Value x, int64_t axis) {
-  const Int below = sub(g, nn::dim(g, x, axis), known(1));
-  Ranked r = kth(g, x, add(g, floor_div(g, below, 2), known(1)), axis);
-  if (!is_float(g.dtype(x))) return r;
-  Value nans = with_dims(g.cast(g.node("IsNaN", {x}), DType::Int32), *x->type.shape);
-  Value any = g.cast(reduced(g, "ReduceMax", nans, axis), DType::Bool);
-  Value first = g.node("ArgMax", {nans}, {{"axis", axis}, {"keepdims", int64_t{0}}});
+Ranked median(Call& g, T x, int64_t axis) {
+  const Int below = size_of(x, axis) - known(1);
+  Ranked r = kth(g, x, floor_div(below, 2) + known(1), axis);
+  if (!is_float(x.dtype())) return r;
+  T nans = with_dims(cast(is_nan(x), DType::Int32), *x->type.shape);
+  T any = cast(reduced(g, "ReduceMax", nans, axis), DType::Bool);
+  T first = node("ArgMax", {nans}, {{"axis", axis}, {"keepdims", int64_t{0}}});
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  const int64_t rank = g.rank(x) - 1;
-  return {with_rank(where(g, any, g.number(nan, g.dtype(x)), r.values), rank),
-          with_rank(where(g, any, first, r.indices), rank)};
+  const int64_t rank = x.rank() - 1;
+  return {with_rank(where(any, nan, r.values), rank),
+          with_rank(where(any, first, r.indices), rank)};
 }
 
 // NaNs are sorted to the end, the middle is that of the others.
-Ranked nan_median(Emit& g, Value x, int64_t axis) {
-  const DType t = g.dtype(x);
+Ranked nan_median(Call& g, T x, int64_t axis) {
+  const DType t = x.dtype();
   if (!is_float(t)) return median(g, x, axis);
   const double inf = std::numeric_limits<double>::infinity();
-  Value nan = g.node("IsNaN", {x});
-  Value clean = with_dims(where(g, nan, g.number(inf, t), x), *x->type.shape);
-  const Ranked r = top(g, clean, nn::dim(g, x, axis), axis, false);
-  Value valid = with_dims(g.cast(g.node("Not", {nan}), DType::Int64), *x->type.shape);
-  Value count = g.node("ReduceSum", {valid, g.i64s({axis})}, {{"keepdims", int64_t{1}}});
-  Value at = div(g, g.node("Max", {sub(g, count, g.i64(1)), g.i64(0)}), g.i64(2));
-  auto pick = [&](Value v) {
-    Value y = g.node("GatherElements", {v, at}, {{"axis", axis}});
-    return squeezed(g, with_rank(y, g.rank(x)), {axis});
+  T nan = is_nan(x);
+  T clean = with_dims(where(nan, inf, x), *x->type.shape);
+  const Ranked r = top(g, clean, size_of(x, axis), axis, false);
+  T valid = with_dims(cast(~nan, DType::Int64), *x->type.shape);
+  T count = node("ReduceSum", {valid, g.i64s({axis})}, {{"keepdims", int64_t{1}}});
+  T at = maximum(count - 1, 0) / 2;
+  auto pick = [&](T v) {
+    T y = node("GatherElements", {v, at}, {{"axis", axis}});
+    return squeeze(with_rank(y, x.rank()), {axis});
   };
-  Value none = g.node("Equal", {count, g.i64(0)});
-  none = squeezed(g, with_rank(none, g.rank(x)), {axis});
-  Value value = where(g, none, num(g, std::numeric_limits<double>::quiet_NaN(), x), pick(r.values));
-  return {with_rank(value, g.rank(x) - 1), pick(r.indices)};
+  T none = equal(count, 0);
+  none = squeeze(with_rank(none, x.rank()), {axis});
+  T value = where(none, std::numeric_limits<double>::quiet_NaN(), pick(r.values));
+  return {with_rank(value, x.rank() - 1), pick(r.indices)};
 }
 
-using Middle = Ranked (*)(Emit&, Value, int64_t);
+using Middle = Ranked (*)(Call&, T, int64_t);
 
 template <Middle F>
-Values along_dim(Emit& g, Value x, int64_t dim, bool keepdim) {
-  const int64_t axis = g.axis(x, dim);
-  return kept(g, x, F(g, at_least_1d(g, x), axis), axis, keepdim);
+Values along_dim(Call& g, T x, int64_t dim, bool keepdim) {
+  const int64_t axis = x.axis(dim);
+  return kept(x, F(g, at_least_1d(x), axis), axis, keepdim);
 }
 
 // Entries at the ranks q * (n - 1) of each sorted row [.., n] -> [.., Q], between two of them
 // interpolated. A NaN in a row is its result, or is passed over.
-Value quantiles_of_rows(Emit& g, Value x, Value q, const std::string& between, bool skip_nan) {
-  const DType t = g.dtype(x);
-  const int64_t last = g.rank(x) - 1;
+T quantiles_of_rows(Call& g, T x, T q, const std::string& between, bool skip_nan) {
+  const DType t = x.dtype();
+  const int64_t last = x.rank() - 1;
   const double inf = std::numeric_limits<double>::infinity();
-  const Int n = nn::dim(g, x, last);
-  Value nans = with_dims(g.node("IsNaN", {x}), *x->type.shape);
-  Value clean = with_dims(where(g, nans, g.number(inf, t), x), *x->type.shape);
-  Value sorted = top(g, clean, n, last, false).values;
-  Value numbers = g.cast(g.node("Not", {nans}), DType::Int32);
-  Value count = g.node("ReduceSum", {numbers, g.i64s({last})}, {{"keepdims", int64_t{1}}});
-  Value length = skip_nan ? g.cast(count, t) : g.cast(g.to_value(n), t);
-  Value ranks = mul(g, q, sub(g, length, g.number(1, t)));
-  if (skip_nan) ranks = g.node("Max", {ranks, g.number(0, t)});
-  if (between == "nearest") ranks = g.node("Round", {ranks});
-  auto pick = [&](Value rank) {
+  const Int n = size_of(x, last);
+  T nans = with_dims(is_nan(x), *x->type.shape);
+  T clean = with_dims(where(nans, inf, x), *x->type.shape);
+  T sorted = top(g, clean, n, last, false).values;
+  T numbers = cast(~nans, DType::Int32);
+  T count = node("ReduceSum", {numbers, g.i64s({last})}, {{"keepdims", int64_t{1}}});
+  T length = skip_nan ? cast(count, t) : cast(g.value(n), t);
+  T ranks = q * (length - 1);
+  if (skip_nan) ranks = maximum(ranks, 0);
+  if (between == "nearest") ranks = unary("Round", ranks);
+  auto pick = [&](T rank) {
     const ir::Attributes axis{{"axis", last}};
-    return g.node(skip_nan ? "GatherElements" : "Gather", {sorted, g.cast(rank, DType::Int64)},
-                  axis);
+    return node(skip_nan ? "GatherElements" : "Gather", {sorted, cast(rank, DType::Int64)}, axis);
   };
-  Value floor = g.node("Floor", {ranks});
-  Value y = pick(between == "higher" ? g.node("Ceil", {ranks}) : floor);
+  T below = floor(ranks);
+  T y = pick(between == "higher" ? ceil(ranks) : below);
   if (between == "linear" || between == "midpoint") {
-    Value w = between == "linear" ? sub(g, ranks, floor) : g.number(0.5, t);
-    Value above = pick(g.node("Ceil", {ranks})), step = sub(g, above, y);
-    Value near_above = sub(g, above, mul(g, step, sub(g, g.number(1, t), w)));
-    y = where(g, g.node("Less", {w, g.number(0.5, t)}), add(g, y, mul(g, w, step)), near_above);
+    T w = between == "linear" ? ranks - below : g.number(0.5, t);
+    T above = pick(ceil(ranks)), step = above - y;
+    T near_above = above - step * (1 - w);
+    y = where(w < 0.5, y + w * step, near_above);
   }
-  Value whole = skip_nan ? g.integer(0, DType::Int32) : g.cast(g.to_value(n), DType::Int32);
-  Value undefined = g.node("Equal", {count, whole});
-  if (!skip_nan) undefined = g.node("Not", {undefined});
+  T whole = skip_nan ? g.integer(0, DType::Int32) : cast(g.value(n), DType::Int32);
+  T undefined = equal(count, whole);
+  if (!skip_nan) undefined = ~undefined;
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  return with_rank(where(g, undefined, g.number(nan, t), y), last + 1);
+  return with_rank(where(undefined, nan, y), last + 1);
 }
 
 // One q gives the reduced shape, several ones a first axis.
-Value quantile(Emit& g, Value x, Value q, const std::optional<int64_t>& dim, bool keepdim,
-               const std::string& between, bool skip_nan) {
-  const int64_t rank = g.rank(x), many = g.rank(q) > 0 ? 1 : 0;
-  Value v = dim ? at_least_1d(g, x) : flat(g, x);
-  const int64_t axis = dim ? g.axis(x, *dim) : 0, last = g.rank(v) - 1;
+T quantile(Call& g, T x, T q, const std::optional<int64_t>& dim, bool keepdim,
+           const std::string& between, bool skip_nan) {
+  const int64_t rank = x.rank(), many = q.rank() > 0 ? 1 : 0;
+  T v = dim ? at_least_1d(x) : flat(x);
+  const int64_t axis = dim ? x.axis(*dim) : 0, last = v.rank() - 1;
   Ints order = range(0, last + 1);
   order.erase(order.begin() + axis);
   order.push_back(axis);
-  if (!many) q = unsqueezed(g, q, {0});
-  Value y = quantiles_of_rows(g, permuted(g, v, order), q, between, skip_nan);
+  if (!many) q = unsqueeze(q, {0});
+  T y = quantiles_of_rows(g, transpose(v, order), q, between, skip_nan);
   Ints front = range(0, last);
   front.insert(front.begin(), last);
-  y = many ? permuted(g, y, front) : squeezed(g, y, {last});
+  y = many ? transpose(y, front) : squeeze(y, {last});
   if (!keepdim || rank == 0) return y;
-  return unsqueezed(g, y, dim ? Ints{axis + many} : range(many, many + rank));
+  return unsqueeze(y, dim ? Ints{axis + many} : range(many, many + rank));
 }
 
 template <bool SkipNan>
 constexpr auto quantile_tensor =
-    [](Emit& g, Value x, Value q, std::optional<int64_t> dim, bool keepdim,
-       const std::string& between) { return quantile(g, x, q, dim, keepdim, between, SkipNan); };
+    [](Call& g, T x, T q, std::optional<int64_t> dim, bool keepdim, const std::string& between) {
+      return quantile(g, x, q, dim, keepdim, between, SkipNan);
+    };
 template <bool SkipNan>
-constexpr auto quantile_number = [](Emit& g, Value x, double q, std::optional<int64_t> dim,
+constexpr auto quantile_number = [](Call& g, T x, double q, std::optional<int64_t> dim,
                                     bool keepdim, const std::string& between) {
-  return quantile(g, x, g.number(q, g.dtype(x)), dim, keepdim, between, SkipNan);
+  return quantile(g, x, g.number(q, x.dtype()), dim, keepdim, between, SkipNan);
 };
 
 // The most frequent value, the smallest one of several; the index is that of its last occurrence.
-Ranked mode(Emit& g, Value x, int64_t axis) {
-  const int64_t rank = g.rank(x);
+Ranked mode(Call& g, T x, int64_t axis) {
+  const int64_t rank = x.rank();
   Ints last = range(0, rank);
   last.erase(last.begin() + axis);
   last.push_back(axis);
-  Value v = permuted(g, x, last);
-  Value equal = g.node("Equal", {unsqueezed(g, v, {rank}), unsqueezed(g, v, {rank - 1})});
-  Value same = with_rank(g.cast(equal, DType::Int64), rank + 1);
-  Value count = reduced(g, "ReduceSum", same, rank);
-  Value most = g.node("ReduceMax", {count, g.i64s({rank - 1})}, {{"keepdims", int64_t{1}}});
-  Value frequent = g.node("Equal", {count, most});
+  T v = transpose(x, last);
+  T same = cast(equal(unsqueeze(v, {rank}), unsqueeze(v, {rank - 1})), DType::Int64);
+  T count = reduced(g, "ReduceSum", same, rank);
+  T most = node("ReduceMax", {count, g.i64s({rank - 1})}, {{"keepdims", int64_t{1}}});
+  T frequent = equal(count, most);
   // Among the frequent ones: sorted first by value. Others are moved behind all values.
-  const Ranked sorted = top(g, v, nn::dim(g, v, rank - 1), rank - 1, false);
-  Value flags = g.node("GatherElements", {g.cast(frequent, DType::Int32), sorted.indices},
-                       {{"axis", rank - 1}});
-  Value first = g.node("ArgMax", {flags}, {{"axis", rank - 1}, {"keepdims", int64_t{1}}});
-  Value value = g.node("GatherElements", {sorted.values, first}, {{"axis", rank - 1}});
-  Value places = iota(g, nn::dim(g, v, rank - 1));
-  Value hits = where(g, g.node("Equal", {v, value}), places, g.i64(-1));
-  return {squeezed(g, with_rank(value, rank), {rank - 1}),
+  const Ranked sorted = top(g, v, size_of(v, rank - 1), rank - 1, false);
+  T flags =
+      node("GatherElements", {cast(frequent, DType::Int32), sorted.indices}, {{"axis", rank - 1}});
+  T first = node("ArgMax", {flags}, {{"axis", rank - 1}, {"keepdims", int64_t{1}}});
+  T value = node("GatherElements", {sorted.values, first}, {{"axis", rank - 1}});
+  T places = g.iota(size_of(v, rank - 1));
+  T hits = where(equal(v, value), places, -1);
+  return {squeeze(with_rank(value, rank), {rank - 1}),
           reduced(g, "ReduceMax", with_rank(hits, rank), rank - 1)};
 }
 
-constexpr auto sort_lambda = [](Emit& g, Value x, int64_t dim, bool descending) {
+constexpr auto sort_lambda = [](Call& g, T x, int64_t dim, bool descending) {
   return sort(g, x, dim, descending);
 };
-constexpr auto stable_lambda = [](Emit& g, Value x, Skip, int64_t dim, bool descending) {
+constexpr auto stable_lambda = [](Call& g, T x, Skip, int64_t dim, bool descending) {
   return sort(g, x, dim, descending);
 };
 
@@ -206,33 +202,30 @@ constexpr Lowering table[] = {
     op("aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
        stable_lambda),
     op("aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor",
-       [](Emit& g, Value x, int64_t dim, bool descending) {
-         return sort(g, x, dim, descending)[1];
-       }),
+       [](Call& g, T x, int64_t dim, bool descending) { return sort(g, x, dim, descending)[1]; }),
     op("aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor",
-       [](Emit& g, Value x, Skip, int64_t dim, bool descending) {
+       [](Call& g, T x, Skip, int64_t dim, bool descending) {
          return sort(g, x, dim, descending)[1];
        }),
-    op("aten::msort(Tensor self) -> Tensor",
-       [](Emit& g, Value x) { return sort(g, x, 0, false)[0]; }),
+    op("aten::msort(Tensor self) -> Tensor", [](Call& g, T x) { return sort(g, x, 0, false)[0]; }),
     op("aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
-       [](Emit& g, Value x, Int k, int64_t dim, bool largest, Skip) {
+       [](Call& g, T x, Int k, int64_t dim, bool largest, Skip) {
          return topk(g, x, k, dim, largest);
        }),
     op("aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
-       [](Emit& g, Value x, Int k, int64_t dim, bool keepdim) {
+       [](Call& g, T x, Int k, int64_t dim, bool keepdim) {
          return kthvalue(g, x, k, dim, keepdim);
        }),
     op("aten::median(Tensor self) -> Tensor",
-       [](Emit& g, Value x) { return median(g, flat(g, x), 0).values; }),
+       [](Call& g, T x) { return median(g, flat(x), 0).values; }),
     op("aten::median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-       [](Emit& g, Value x, int64_t dim, bool keepdim) {
+       [](Call& g, T x, int64_t dim, bool keepdim) {
          return along_dim<median>(g, x, dim, keepdim);
        }),
     op("aten::nanmedian(Tensor self) -> Tensor",
-       [](Emit& g, Value x) { return nan_median(g, flat(g, x), 0).values; }),
+       [](Call& g, T x) { return nan_median(g, flat(x), 0).values; }),
     op("aten::nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-       [](Emit& g, Value x, int64_t dim, bool keepdim) {
+       [](Call& g, T x, int64_t dim, bool keepdim) {
          return along_dim<nan_median>(g, x, dim, keepdim);
        }),
     op("aten::quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor",
@@ -244,9 +237,7 @@ constexpr Lowering table[] = {
     op("aten::nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor",
        quantile_number<true>),
     op("aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
-       [](Emit& g, Value x, int64_t dim, bool keepdim) {
-         return along_dim<mode>(g, x, dim, keepdim);
-       }),
+       [](Call& g, T x, int64_t dim, bool keepdim) { return along_dim<mode>(g, x, dim, keepdim); }),
 };
 
 }  // namespace

@@ -3,23 +3,21 @@
 #include <algorithm>
 #include <numeric>
 
-#include "lib/lower/aten/shape_build.h"
+#include "lib/lower/lowering.h"
 
 namespace oe::lower {
 namespace {
 
-using namespace shape;
-
 // How many pieces the model takes; a list whose length is not known is one ONNX sequence.
-bool is_sequence(Emit& g) {
+bool is_sequence(Call& g) {
   return g.call().outputs.size() == 1 &&
          g.call().outputs[0]->type.kind == program::Type::Kind::List;
 }
-int64_t pieces(Emit& g) { return static_cast<int64_t>(g.call().outputs.size()); }
+int64_t pieces(Call& g) { return static_cast<int64_t>(g.call().outputs.size()); }
 
-Values static_split(Emit& g, Value x, int64_t axis, const Ints& sizes) {
+Values static_split(T x, int64_t axis, const Ints& sizes) {
   if (sizes.empty()) return {};
-  Values out = nn::split(g, x, axis, sizes);
+  Values out = split(x, axis, sizes);
   for (size_t i = 0; i < out.size(); ++i) {
     if (out[i] == x) continue;
     std::vector<Dim> dims = *x->type.shape;
@@ -30,104 +28,103 @@ Values static_split(Emit& g, Value x, int64_t axis, const Ints& sizes) {
 }
 
 // Pieces between neighbouring bounds; the first one starts at 0.
-Values between(Emit& g, Value x, int64_t axis, const Dims& ends) {
+Values between(T x, int64_t axis, const Dims& ends) {
   Values out;
   Int start = known(0);
   for (const Int& end : ends) {
-    out.push_back(cut(g, x, axis, start, end));
+    out.push_back(slice(x, axis, start, end));
     start = end;
   }
   return out;
 }
 
-Values split_by(Emit& g, Value x, int64_t dim, const Int& size) {
-  x = at_least_1d(g, x);
-  const int64_t axis = g.axis(x, dim);
-  const Int total = nn::dim(g, x, axis);
-  if (is_sequence(g)) return {g.node("SplitToSequence", {x, g.to_value(size)}, {{"axis", axis}})};
+Values split_by(Call& g, T x, int64_t dim, const Int& size) {
+  x = at_least_1d(x);
+  const int64_t axis = x.axis(dim);
+  const Int total = size_of(x, axis);
+  if (is_sequence(g)) return {node("SplitToSequence", {x, g.value(size)}, {{"axis", axis}})};
   const int64_t n = pieces(g);
   if (n == 1) return {x};
   if (total.known && size.known) {
     Ints sizes;
     for (int64_t at = 0; at < *total.known; at += *size.known)
       sizes.push_back(std::min(*size.known, *total.known - at));
-    return static_split(g, x, axis, sizes);
+    return static_split(x, axis, sizes);
   }
   Dims ends;
-  for (int64_t i = 1; i <= n; ++i) ends.push_back(i == n ? known(kEnd) : mul(g, size, known(i)));
-  return between(g, x, axis, ends);
+  for (int64_t i = 1; i <= n; ++i) ends.push_back(i == n ? known(kEnd) : size * known(i));
+  return between(x, axis, ends);
 }
 
-Values split_sizes(Emit& g, Value x, const Dims& sizes, int64_t dim) {
-  const int64_t axis = g.axis(x, dim);
-  if (is_sequence(g)) return {g.node("SplitToSequence", {x, g.to_vector(sizes)}, {{"axis", axis}})};
-  if (g.all_known(sizes)) return static_split(g, x, axis, g.known(sizes, "split_sizes"));
+Values split_sizes(Call& g, T x, const Dims& sizes, int64_t dim) {
+  const int64_t axis = x.axis(dim);
+  if (is_sequence(g)) return {node("SplitToSequence", {x, g.vector(sizes)}, {{"axis", axis}})};
+  if (all_known(sizes)) return static_split(x, axis, g.known(sizes, "split_sizes"));
   Dims ends;
   Int at = known(0);
-  for (const Int& s : sizes) ends.push_back(at = add(g, at, s));
-  return between(g, x, axis, ends);
+  for (const Int& s : sizes) ends.push_back(at = at + s);
+  return between(x, axis, ends);
 }
 
-Values chunk(Emit& g, Value x, int64_t chunks, int64_t dim) {
-  const int64_t axis = g.axis(x, dim);
-  const Int total = nn::dim(g, x, axis);
+Values chunk(Call& g, T x, int64_t chunks, int64_t dim) {
+  const int64_t axis = x.axis(dim);
+  const Int total = size_of(x, axis);
   // An empty axis gives all chunks, each empty.
-  if (total.known == 0) return static_split(g, x, axis, Ints(static_cast<size_t>(chunks), 0));
-  return split_by(g, x, axis, ceil_div(g, total, known(chunks)));
+  if (total.known == 0) return static_split(x, axis, Ints(static_cast<size_t>(chunks), 0));
+  return split_by(g, x, axis, ceil_div(total, known(chunks)));
 }
 
-Values tensor_split(Emit& g, Value x, int64_t sections, int64_t dim) {
-  const int64_t axis = g.axis(x, dim);
-  const Int total = nn::dim(g, x, axis);
+Values tensor_split(T x, int64_t sections, int64_t dim) {
+  const int64_t axis = x.axis(dim);
+  const Int total = size_of(x, axis);
   if (total.known) {
     Ints sizes;
     for (int64_t i = 0; i < sections; ++i)
       sizes.push_back(*total.known / sections + (i < *total.known % sections));
-    return static_split(g, x, axis, sizes);
+    return static_split(x, axis, sizes);
   }
   // The first total % sections pieces are one longer.
-  const Int size = floor_div(g, total, sections);
-  const Int longer = modulo(g, total, known(sections));
+  const Int size = floor_div(total, sections);
+  const Int longer = modulo(total, known(sections));
   Dims ends;
-  for (int64_t i = 1; i < sections; ++i)
-    ends.push_back(add(g, mul(g, size, known(i)), min(g, longer, known(i))));
+  for (int64_t i = 1; i < sections; ++i) ends.push_back(size * known(i) + min(longer, known(i)));
   ends.push_back(known(kEnd));
-  return between(g, x, axis, ends);
+  return between(x, axis, ends);
 }
 
-Values split_at(Emit& g, Value x, Dims indices, int64_t dim) {
+Values split_at(T x, Dims indices, int64_t dim) {
   indices.push_back(known(kEnd));
-  return between(g, x, g.axis(x, dim), indices);
+  return between(x, x.axis(dim), indices);
 }
 
-Values split_by_tensor(Emit& g, Value x, Value at, int64_t dim) {
+Values split_by_tensor(Call& g, T x, T at, int64_t dim) {
   const int64_t n = pieces(g);
-  if (g.rank(at) == 0) return tensor_split(g, x, n, dim);
+  if (at.rank() == 0) return tensor_split(x, n, dim);
   Dims indices;
   for (int64_t i = 0; i + 1 < n; ++i)
-    indices.push_back(from_value(entry(g, g.cast(at, DType::Int64), 0, known(i))));
-  return split_at(g, x, indices, dim);
+    indices.push_back(computed(entry(cast(at, DType::Int64), 0, known(i))));
+  return split_at(x, indices, dim);
 }
 
-Values unbind(Emit& g, Value x, int64_t dim) {
-  const int64_t axis = g.axis(x, dim);
+Values unbind(Call& g, T x, int64_t dim) {
+  const int64_t axis = x.axis(dim);
   if (is_sequence(g))
-    return {g.node("SplitToSequence", {x}, {{"axis", axis}, {"keepdims", int64_t{0}}})};
+    return {node("SplitToSequence", {x}, {{"axis", axis}, {"keepdims", int64_t{0}}})};
   Values out;
-  for (int64_t i = 0; i < pieces(g); ++i) out.push_back(entry(g, x, axis, known(i)));
+  for (int64_t i = 0; i < pieces(g); ++i) out.push_back(entry(x, axis, known(i)));
   return out;
 }
 
 // hsplit works on the second axis where there is one.
-int64_t horizontal(Emit& g, Value x) { return g.rank(x) == 1 ? 0 : 1; }
+int64_t horizontal(T x) { return x.rank() == 1 ? 0 : 1; }
 
-constexpr auto split_lambda = [](Emit& g, Value x, Int size, int64_t dim) {
+constexpr auto split_lambda = [](Call& g, T x, Int size, int64_t dim) {
   return split_by(g, x, dim, size);
 };
-constexpr auto sizes_lambda = [](Emit& g, Value x, Dims sizes, int64_t dim) {
+constexpr auto sizes_lambda = [](Call& g, T x, Dims sizes, int64_t dim) {
   return split_sizes(g, x, sizes, dim);
 };
-constexpr auto chunk_lambda = [](Emit& g, Value x, int64_t chunks, int64_t dim) {
+constexpr auto chunk_lambda = [](Call& g, T x, int64_t chunks, int64_t dim) {
   return chunk(g, x, chunks, dim);
 };
 
@@ -143,25 +140,25 @@ constexpr Lowering table[] = {
     op("aten::chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", chunk_lambda),
     op("aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", chunk_lambda),
     op("aten::tensor_split.sections(Tensor self, SymInt sections, int dim=0) -> Tensor[]",
-       [](Emit& g, Value x, int64_t n, int64_t dim) { return tensor_split(g, x, n, dim); }),
+       [](T x, int64_t n, int64_t dim) { return tensor_split(x, n, dim); }),
     op("aten::tensor_split.indices(Tensor self, SymInt[] indices, int dim=0) -> Tensor[]",
-       [](Emit& g, Value x, Dims at, int64_t dim) { return split_at(g, x, at, dim); }),
+       [](T x, Dims at, int64_t dim) { return split_at(x, at, dim); }),
     op("aten::tensor_split.tensor_indices_or_sections(Tensor self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor[]",
-       [](Emit& g, Value x, Value at, int64_t dim) { return split_by_tensor(g, x, at, dim); }),
+       [](Call& g, T x, T at, int64_t dim) { return split_by_tensor(g, x, at, dim); }),
     op("aten::hsplit.int(Tensor self, int sections) -> Tensor[]",
-       [](Emit& g, Value x, int64_t n) { return tensor_split(g, x, n, horizontal(g, x)); }),
+       [](T x, int64_t n) { return tensor_split(x, n, horizontal(x)); }),
     op("aten::hsplit.array(Tensor self, int[] indices) -> Tensor[]",
-       [](Emit& g, Value x, Dims at) { return split_at(g, x, at, horizontal(g, x)); }),
+       [](T x, Dims at) { return split_at(x, at, horizontal(x)); }),
     op("aten::vsplit.int(Tensor self, int sections) -> Tensor[]",
-       [](Emit& g, Value x, int64_t n) { return tensor_split(g, x, n, 0); }),
+       [](T x, int64_t n) { return tensor_split(x, n, 0); }),
     op("aten::vsplit.array(Tensor self, int[] indices) -> Tensor[]",
-       [](Emit& g, Value x, Dims at) { return split_at(g, x, at, 0); }),
+       [](T x, Dims at) { return split_at(x, at, 0); }),
     op("aten::dsplit.int(Tensor self, int sections) -> Tensor[]",
-       [](Emit& g, Value x, int64_t n) { return tensor_split(g, x, n, 2); }),
+       [](T x, int64_t n) { return tensor_split(x, n, 2); }),
     op("aten::dsplit.array(Tensor self, int[] indices) -> Tensor[]",
-       [](Emit& g, Value x, Dims at) { return split_at(g, x, at, 2); }),
+       [](T x, Dims at) { return split_at(x, at, 2); }),
     op("aten::unbind.int(Tensor self, int dim=0) -> Tensor[]",
-       [](Emit& g, Value x, int64_t dim) { return unbind(g, x, dim); }),
+       [](Call& g, T x, int64_t dim) { return unbind(g, x, dim); }),
 };
 
 }  // namespace

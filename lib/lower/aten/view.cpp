@@ -3,88 +3,86 @@
 #include <algorithm>
 #include <numeric>
 
-#include "lib/lower/aten/shape_build.h"
+#include "lib/lower/lowering.h"
 
 namespace oe::lower {
 namespace {
 
-using namespace shape;
-
 // --- reshaping
 
-Value unflatten(Emit& g, Value x, int64_t dim, const Dims& given) {
-  x = at_least_1d(g, x);
-  const int64_t axis = g.axis(x, dim), rank = g.rank(x);
+T unflatten(Call& g, T x, int64_t dim, const Dims& given) {
+  x = at_least_1d(x);
+  const int64_t axis = x.axis(dim), rank = x.rank();
   Dims rest = given;
   // The -1 is worked out from this axis alone, so that other axes may be empty.
   for (Int& i : rest) {
     if (i.known != -1) continue;
     Int others = known(1);
     for (const Int& other : given)
-      if (other.known != -1) others = mul(g, others, other);
-    const Int size = nn::dim(g, x, axis);
+      if (other.known != -1) others = others * other;
+    const Int size = size_of(x, axis);
     if (size.known && others.known)
       i = known(*others.known ? *size.known / *others.known : 0);
     else
-      i = from_value(with_rank(div(g, g.to_value(size), g.to_value(others)), 0));
+      i = computed(with_rank(g.value(size) / g.value(others), 0));
   }
-  for (int64_t i = axis + 1; i < rank; ++i) rest.push_back(nn::dim(g, x, i));
-  return reshape_to(g, x, rest, axis);
+  for (int64_t i = axis + 1; i < rank; ++i) rest.push_back(size_of(x, i));
+  return reshape_to(x, rest, axis);
 }
 
-Value flatten(Emit& g, Value x, int64_t start_dim, int64_t end_dim) {
-  const int64_t rank = g.rank(x);
-  const int64_t start = g.axis(x, start_dim), end = g.axis(x, end_dim);
-  if (rank == 0) return at_least_1d(g, x);
+T flatten(T x, int64_t start_dim, int64_t end_dim) {
+  const int64_t rank = x.rank();
+  const int64_t start = x.axis(start_dim), end = x.axis(end_dim);
+  if (rank == 0) return at_least_1d(x);
   if (start == end) return x;
-  if (start == 0 && end == rank - 1) return flat(g, x);
+  if (start == 0 && end == rank - 1) return flat(x);
   Int size = known(1);
   bool fixed = true;
   for (int64_t i = start; i <= end; ++i) {
-    const auto n = g.dim(x, i);
+    const auto n = x.dim(i);
     fixed = fixed && n;
     if (n) size = known(*size.known * *n);
   }
   // Flatten is exact for empty axes and as old as ONNX.
   if (start == 1 && end == rank - 1)
-    return with_dims(g.node("Flatten", {x}, {{"axis", int64_t{1}}}),
+    return with_dims(node("Flatten", {x}, {{"axis", int64_t{1}}}),
                      {(*x->type.shape)[0], fixed ? Dim::of(*size.known) : Dim::unknown()});
   if (!fixed) {
     size = known(1);
-    for (int64_t i = start; i <= end; ++i) size = mul(g, size, nn::dim(g, x, i));
+    for (int64_t i = start; i <= end; ++i) size = size * size_of(x, i);
   }
   Dims rest{size};
-  for (int64_t i = end + 1; i < rank; ++i) rest.push_back(nn::dim(g, x, i));
-  return reshape_to(g, x, rest, start);
+  for (int64_t i = end + 1; i < rank; ++i) rest.push_back(size_of(x, i));
+  return reshape_to(x, rest, start);
 }
 
-Value like_other(Emit& g, Value x, Value other) {
+T like_other(T x, T other) {
   if (same_static(x, other)) return x;
-  return reshape_to(g, x, dims(g, other, g.rank(other)));
+  return reshape_to(x, sizes_of(other, other.rank()));
 }
 
 // --- squeezing: an axis goes away where its size is 1, which a dynamic axis decides at run time.
 
-Value squeeze_all(Emit& g, Value x) {
+T squeeze_all(T x) {
   Ints ones;
-  for (int64_t i = 0; i < g.rank(x); ++i) {
-    const auto n = g.dim(x, i);
-    if (!n) return g.node("Squeeze", {x});
+  for (int64_t i = 0; i < x.rank(); ++i) {
+    const auto n = x.dim(i);
+    if (!n) return unary("Squeeze", x);
     if (*n == 1) ones.push_back(i);
   }
-  return squeezed(g, x, ones);
+  return squeeze(x, ones);
 }
 
-Value squeeze_axes(Emit& g, Value x, const Ints& given) {
-  if (g.rank(x) == 0) return x;
+T squeeze_axes(Call& g, T x, const Ints& given) {
+  if (x.rank() == 0) return x;
   Ints ones, open;
   for (int64_t d : given) {
-    const int64_t axis = g.axis(x, d);
-    const auto n = g.dim(x, axis);
+    const int64_t axis = x.axis(d);
+    const auto n = x.dim(axis);
     if (!n) open.push_back(axis);
     if (n == 1) ones.push_back(axis);
   }
-  const int64_t rank = g.rank(x);
+  const int64_t rank = x.rank();
   const Shape& recorded = g.result_shape();
   // Capture saw the same rank at every size, size 1 among them where the model allows it.
   if (recorded) {
@@ -96,48 +94,46 @@ Value squeeze_axes(Emit& g, Value x, const Ints& given) {
     }
   }
   std::sort(ones.begin(), ones.end());
-  if (open.empty()) return squeezed(g, x, ones);
+  if (open.empty()) return squeeze(x, ones);
   // The sizes without the ones among these axes.
   Values kept;
-  Value all = g.shape(x);
+  T all = shape(x);
   for (int64_t i = 0; i < rank; ++i) {
     if (std::find(ones.begin(), ones.end(), i) != ones.end()) continue;
     Int end = known(i + 1);
     if (std::find(open.begin(), open.end(), i) != open.end()) {
-      Value single = g.node("Equal", {g.size(x, i), g.i64(1)});
-      end = from_value(sub(g, g.i64(i + 1), g.cast(single, DType::Int64)));
+      T single = equal(size(x, i), 1);
+      end = computed(i + 1 - cast(single, DType::Int64));
     }
-    kept.push_back(cut(g, all, 0, known(i), end));
+    kept.push_back(slice(all, 0, known(i), end));
   }
-  return g.node("Reshape", {x, concat(g, kept, 0)}, {{"allowzero", int64_t{1}}});
+  return node("Reshape", {x, concat(kept, 0)}, {{"allowzero", int64_t{1}}});
 }
 
-Value unsqueeze_at(Emit& g, Value x, int64_t dim) {
-  return unsqueezed(g, x, {dim < 0 ? dim + g.rank(x) + 1 : dim});
-}
+T unsqueeze_at(T x, int64_t dim) { return unsqueeze(x, {dim < 0 ? dim + x.rank() + 1 : dim}); }
 
 // --- order of the axes
 
-Value swap_axes(Emit& g, Value x, int64_t a, int64_t b) {
-  if (g.rank(x) == 0) return x;
-  Ints perm = range(0, g.rank(x));
-  std::swap(perm[static_cast<size_t>(g.axis(x, a))], perm[static_cast<size_t>(g.axis(x, b))]);
-  return permuted(g, x, perm);
+T swap_axes(T x, int64_t a, int64_t b) {
+  if (x.rank() == 0) return x;
+  Ints perm = range(0, x.rank());
+  std::swap(perm[static_cast<size_t>(x.axis(a))], perm[static_cast<size_t>(x.axis(b))]);
+  return transpose(x, perm);
 }
 
-Value permute(Emit& g, Value x, Ints order) {
-  for (int64_t& d : order) d = g.axis(x, d);
-  return permuted(g, x, order);
+T permute(T x, Ints order) {
+  for (int64_t& d : order) d = x.axis(d);
+  return transpose(x, order);
 }
 
-Value move_axes(Emit& g, Value x, const Ints& from, const Ints& to) {
-  const int64_t rank = g.rank(x);
+T move_axes(T x, const Ints& from, const Ints& to) {
+  const int64_t rank = x.rank();
   if (rank == 0) return x;
   Ints perm(static_cast<size_t>(rank), -1);
   std::vector<bool> used(static_cast<size_t>(rank));
   for (size_t i = 0; i < from.size(); ++i) {
-    perm[static_cast<size_t>(g.axis(x, to[i]))] = g.axis(x, from[i]);
-    used[static_cast<size_t>(g.axis(x, from[i]))] = true;
+    perm[static_cast<size_t>(x.axis(to[i]))] = x.axis(from[i]);
+    used[static_cast<size_t>(x.axis(from[i]))] = true;
   }
   int64_t next = 0;
   for (int64_t& p : perm) {
@@ -145,19 +141,19 @@ Value move_axes(Emit& g, Value x, const Ints& from, const Ints& to) {
     while (used[static_cast<size_t>(next)]) ++next;
     p = next++;
   }
-  return permuted(g, x, perm);
+  return transpose(x, perm);
 }
 
-Value reverse_axes(Emit& g, Value x) {
-  Ints perm = range(0, g.rank(x));
+T reverse_axes(T x) {
+  Ints perm = range(0, x.rank());
   std::reverse(perm.begin(), perm.end());
-  return permuted(g, x, perm);
+  return transpose(x, perm);
 }
 
 // --- expanding
 
-Value expand_to(Emit& g, Value x, Dims size) {
-  const int64_t rank = g.rank(x), extra = static_cast<int64_t>(size.size()) - rank;
+T expand_to(Call& g, T x, Dims size) {
+  const int64_t rank = x.rank(), extra = static_cast<int64_t>(size.size()) - rank;
   bool changes = extra > 0;
   std::vector<Dim> out;
   for (int64_t i = 0; i < static_cast<int64_t>(size.size()); ++i) {
@@ -172,60 +168,50 @@ Value expand_to(Emit& g, Value x, Dims size) {
     out.push_back(keeps ? before : n.known ? Dim::of(*n.known) : Dim::unknown());
   }
   if (!changes) return x;
-  return with_dims(g.node("Expand", {x, g.to_vector(size)}), out);
+  return with_dims(expand(x, g.vector(size)), out);
 }
 
-Value expand_like(Emit& g, Value x, Value other) {
+T expand_like(T x, T other) {
   if (same_static(x, other)) return x;
-  return expanded(g, x, g.shape(other), g.rank(other));
+  return expand(x, shape(other), other.rank());
 }
 
-Value at_least(Emit& g, Value x, int64_t wanted) {
-  const int64_t rank = g.rank(x);
+T at_least(T x, int64_t wanted) {
+  const int64_t rank = x.rank();
   if (rank >= wanted) return x;
   if (rank == 0) {
     const Ints ones(static_cast<size_t>(wanted), 1);
-    return reshape_to(g, x, to_dims(ones));
+    return reshape_to(x, to_dims(ones));
   }
-  if (wanted == 2) return unsqueezed(g, x, {0});
-  return rank == 1 ? unsqueezed(g, x, {0, 2}) : unsqueezed(g, x, {2});
+  if (wanted == 2) return unsqueeze(x, {0});
+  return rank == 1 ? unsqueeze(x, {0, 2}) : unsqueeze(x, {2});
 }
 
 template <int64_t N>
-Values all_at_least(Emit& g, const Values& v) {
+Values all_at_least(const Values& v) {
   Values out;
-  for (Value x : v) out.push_back(at_least(g, x, N));
+  for (T x : v) out.push_back(at_least(x, N));
   return out;
 }
 
 // --- rows
 
-constexpr auto itself = [](Emit&, Value x) { return x; };
-constexpr auto itself_1 = [](Emit&, Value x, Skip) { return x; };
-constexpr auto to_size = [](Emit& g, Value x, Dims size) { return reshape_to(g, x, size); };
-constexpr auto unsqueeze_row = [](Emit& g, Value x, int64_t dim) {
-  return unsqueeze_at(g, x, dim);
-};
-constexpr auto squeeze_row = [](Emit& g, Value x) { return squeeze_all(g, x); };
-constexpr auto squeeze_dims = [](Emit& g, Value x, Ints dims) { return squeeze_axes(g, x, dims); };
-constexpr auto swap_row = [](Emit& g, Value x, int64_t a, int64_t b) {
-  return swap_axes(g, x, a, b);
-};
-constexpr auto permute_row = [](Emit& g, Value x, Ints order) { return permute(g, x, order); };
-constexpr auto move_row = [](Emit& g, Value x, Ints from, Ints to) {
-  return move_axes(g, x, from, to);
-};
-constexpr auto matrix_t = [](Emit& g, Value x) {
-  return g.rank(x) < 2 ? x : swap_axes(g, x, 0, 1);
-};
-constexpr auto last_two = [](Emit& g, Value x) {
-  return g.rank(x) < 2 ? x : swap_axes(g, x, -2, -1);
-};
-constexpr auto reverse_row = [](Emit& g, Value x) { return reverse_axes(g, x); };
-constexpr auto expand_row = [](Emit& g, Value x, Dims size, Skip) { return expand_to(g, x, size); };
-constexpr auto same_type_only = [](Emit& g, Value x, DType t) {
-  if (t != g.dtype(x))
-    throw Unsupported("reads the bytes of " + std::string(name(g.dtype(x))) + " as " +
+constexpr auto itself = [](Call&, T x) { return x; };
+constexpr auto itself_1 = [](Call&, T x, Skip) { return x; };
+constexpr auto to_size = [](T x, Dims size) { return reshape_to(x, size); };
+constexpr auto unsqueeze_row = [](T x, int64_t dim) { return unsqueeze_at(x, dim); };
+constexpr auto squeeze_row = [](T x) { return squeeze_all(x); };
+constexpr auto squeeze_dims = [](Call& g, T x, Ints dims) { return squeeze_axes(g, x, dims); };
+constexpr auto swap_row = [](T x, int64_t a, int64_t b) { return swap_axes(x, a, b); };
+constexpr auto permute_row = [](T x, Ints order) { return permute(x, order); };
+constexpr auto move_row = [](T x, Ints from, Ints to) { return move_axes(x, from, to); };
+constexpr auto matrix_t = [](T x) { return x.rank() < 2 ? x : swap_axes(x, 0, 1); };
+constexpr auto last_two = [](T x) { return x.rank() < 2 ? x : swap_axes(x, -2, -1); };
+constexpr auto reverse_row = [](T x) { return reverse_axes(x); };
+constexpr auto expand_row = [](Call& g, T x, Dims size, Skip) { return expand_to(g, x, size); };
+constexpr auto same_type_only = [](T x, DType t) {
+  if (t != x.dtype())
+    throw Unsupported("reads the bytes of " + std::string(name(x.dtype())) + " as " +
                       std::string(name(t)));
   return x;
 };
@@ -237,17 +223,17 @@ constexpr Lowering table[] = {
     op("aten::reshape(Tensor self, SymInt[] shape) -> Tensor", to_size),
     op("aten::_reshape_copy(Tensor self, SymInt[] size) -> Tensor", to_size),
     op("aten::_reshape_alias(Tensor self, SymInt[] size, SymInt[] stride) -> Tensor",
-       [](Emit& g, Value x, Dims size, Skip) { return reshape_to(g, x, size); }),
+       [](T x, Dims size, Skip) { return reshape_to(x, size); }),
     op("aten::view_copy.dtype(Tensor self, ScalarType dtype) -> Tensor", same_type_only),
     op("aten::view_as(Tensor self, Tensor other) -> Tensor",
-       [](Emit& g, Value x, Value other) { return like_other(g, x, other); }),
+       [](T x, T other) { return like_other(x, other); }),
     op("aten::reshape_as(Tensor self, Tensor other) -> Tensor",
-       [](Emit& g, Value x, Value other) { return like_other(g, x, other); }),
+       [](T x, T other) { return like_other(x, other); }),
     op("aten::flatten.using_ints(Tensor self, int start_dim=0, int end_dim=-1) -> Tensor",
-       [](Emit& g, Value x, int64_t start, int64_t end) { return flatten(g, x, start, end); }),
-    op("aten::ravel(Tensor self) -> Tensor", [](Emit& g, Value x) { return flat(g, x); }),
+       [](T x, int64_t start, int64_t end) { return flatten(x, start, end); }),
+    op("aten::ravel(Tensor self) -> Tensor", [](T x) { return flat(x); }),
     op("aten::unflatten.int(Tensor self, int dim, SymInt[] sizes) -> Tensor",
-       [](Emit& g, Value x, int64_t dim, Dims sizes) { return unflatten(g, x, dim, sizes); }),
+       [](Call& g, T x, int64_t dim, Dims sizes) { return unflatten(g, x, dim, sizes); }),
     op("aten::squeeze(Tensor self) -> Tensor", squeeze_row),
     op("aten::squeeze_copy(Tensor self) -> Tensor", squeeze_row),
     op("aten::squeeze.dim(Tensor self, int dim) -> Tensor", squeeze_dims),
@@ -271,23 +257,20 @@ constexpr Lowering table[] = {
     op("aten::expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor",
        expand_row),
     op("aten::broadcast_to(Tensor self, SymInt[] size) -> Tensor",
-       [](Emit& g, Value x, Dims size) { return expand_to(g, x, size); }),
+       [](Call& g, T x, Dims size) { return expand_to(g, x, size); }),
     op("aten::expand_as(Tensor self, Tensor other) -> Tensor",
-       [](Emit& g, Value x, Value other) { return expand_like(g, x, other); }),
+       [](T x, T other) { return expand_like(x, other); }),
     op("aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]",
-       [](Emit& g, Values v) { return broadcast(g, v); }),
-    op("aten::atleast_1d(Tensor self) -> Tensor",
-       [](Emit& g, Value x) { return at_least(g, x, 1); }),
-    op("aten::atleast_2d(Tensor self) -> Tensor",
-       [](Emit& g, Value x) { return at_least(g, x, 2); }),
-    op("aten::atleast_3d(Tensor self) -> Tensor",
-       [](Emit& g, Value x) { return at_least(g, x, 3); }),
+       [](Values v) { return broadcast(v); }),
+    op("aten::atleast_1d(Tensor self) -> Tensor", [](T x) { return at_least(x, 1); }),
+    op("aten::atleast_2d(Tensor self) -> Tensor", [](T x) { return at_least(x, 2); }),
+    op("aten::atleast_3d(Tensor self) -> Tensor", [](T x) { return at_least(x, 3); }),
     op("aten::atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]",
-       [](Emit& g, Values v) { return all_at_least<1>(g, v); }),
+       [](Values v) { return all_at_least<1>(v); }),
     op("aten::atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]",
-       [](Emit& g, Values v) { return all_at_least<2>(g, v); }),
+       [](Values v) { return all_at_least<2>(v); }),
     op("aten::atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]",
-       [](Emit& g, Values v) { return all_at_least<3>(g, v); }),
+       [](Values v) { return all_at_least<3>(v); }),
     op("aten::contiguous(Tensor self, *, MemoryFormat memory_format=0) -> Tensor", itself_1),
     op("aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", itself_1),
     op("aten::detach(Tensor self) -> Tensor", itself),
