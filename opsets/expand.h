@@ -13,19 +13,18 @@ namespace oe::opsets {
 // Throws NotExpressible when there is none.
 void expand_body(Rewriter& r, ir::Node& n);
 // (x - mean) / sqrt(variance + epsilon) over `axes`; axes count from 0. In x's own type.
-Value normalize(Rewriter& r, Value x, const Ints& axes, double epsilon);
+T normalize(T x, const Ints& axes, double epsilon);
 // Running "Add" or "Mul" along a constant axis, one step after the other.
-Value cumulate(Rewriter& r, std::string_view op, Value x, Value axis, bool exclusive,
-               bool from_end);
+T cumulate(Rewriter& r, std::string_view op, T x, T axis, bool exclusive, bool from_end);
 // int64; a bound that is null does not bind.
-Value clamp(Rewriter& r, Value v, Value low, Value high);
+T clamp(Rewriter& r, T v, T low, T high);
 // Negative int64 indices count from the end: i < 0 ? i + size : i.
-Value wrap_indices(Rewriter& r, Value indices, Value size);
+T wrap_indices(Rewriter& r, T indices, T size);
 // Positions in `data` with its first axes flattened: `coordinates[i]` indexes axis i (int64,
 // broadcast against each other).
-Value linear_index(Rewriter& r, Value data, const Values& coordinates);
+T linear_index(T data, const Values& coordinates);
 // Constant padding by concatenation: any element type, computed and negative pads. `value` is 0-d.
-Value pad_by_concat(Rewriter& r, Value x, Value pads, Value value);
+T pad_by_concat(Rewriter& r, T x, T pads, T value);
 
 // --- whole nodes
 // The `axes` input of a reduction becomes an attribute.
@@ -38,7 +37,7 @@ void sum_in_halves(Rewriter& r, ir::Node& n);
 // Div and Mod of integers whose one divisor is zero only where nothing is divided.
 void never_by_zero(Rewriter& r, ir::Node& n);
 // Known to fit into 32 bits: sizes, counts, casts of smaller types and what picks from them.
-bool small_integers(Value v, int depth = 6);
+bool small_integers(const ir::Value* v, int depth = 6);
 // x * sigmoid(alpha x).
 void swish(Rewriter& r, ir::Node& n);
 // max(0, x) + min(0, alpha (exp(x / alpha) - 1)).

@@ -7,127 +7,125 @@ namespace oe::opsets {
 namespace {
 
 // Sizes of axes [from, rank) as a vector; empty when there are none.
-Value trailing_sizes(Rewriter& r, Value v, int64_t from) {
+T trailing_sizes(Rewriter& r, T v, int64_t from) {
   Values sizes;
-  for (int64_t a = from; a < r.rank(v); ++a) sizes.push_back(r.vector(r.size(v, a)));
-  return sizes.empty() ? r.i64s({}) : r.concat(sizes, 0);
+  for (int64_t a = from; a < v.rank(); ++a) sizes.push_back(vector(size(v, a)));
+  return sizes.empty() ? r.i64s({}) : concat(sizes, 0);
 }
 
 // `v` with its first `count` axes made one: [product, rest...].
-Value flatten_leading(Rewriter& r, Value v, int64_t count) {
-  Value shape = r.concat({r.i64s({-1}), trailing_sizes(r, v, count)}, 0);
-  return r.reshape(v, shape, r.rank(v) - count + 1);
+T flatten_leading(Rewriter& r, T v, int64_t count) {
+  T shape = concat({r.i64s({-1}), trailing_sizes(r, v, count)}, 0);
+  return reshape(v, shape, v.rank() - count + 1);
 }
 
 // The coordinates in the last axis of `indices`, wrapped, as a position in flattened `data`.
-Value tuple_positions(Rewriter& r, Value data, Value indices, int64_t coordinates) {
-  const int64_t last = r.rank(indices) - 1;
+T tuple_positions(Rewriter& r, T data, T indices, int64_t coordinates) {
+  const int64_t last = indices.rank() - 1;
   Values parts;
   for (int64_t i = 0; i < coordinates; ++i)
-    parts.push_back(wrap_indices(r, r.gather(indices, r.i64(i), last), r.size(data, i)));
-  return linear_index(r, data, parts);
+    parts.push_back(wrap_indices(r, gather(indices, r.i64(i), last), size(data, i)));
+  return linear_index(data, parts);
 }
 
-int64_t tuple_length(Rewriter& r, Value indices) {
-  if (auto k = r.dim(indices, -1)) return *k;
-  throw NotExpressible{"needs opset " + std::to_string(r.below() + 1) +
-                       " or later where the length of an index is not known"};
+int64_t tuple_length(Rewriter& r, T indices) {
+  if (auto k = indices.dim(-1)) return *k;
+  throw Unsupported("needs opset " + std::to_string(r.below() + 1) +
+                    " or later where the length of an index is not known");
 }
 
 }  // namespace
 
 void scatter_elements_loop(Rewriter& r, ir::Node& n, std::string_view combine) {
-  Value data = n.input(0), indices = n.input(1), updates = n.input(2);
-  const int64_t axis = r.wrap(n.attributes.get_or<int64_t>("axis", 0), r.rank(data));
+  T data = r.in(0), indices = r.in(1), updates = r.in(2);
+  const int64_t axis = data.axis(n.attributes.get_or<int64_t>("axis", 0));
   // Within one step no position occurs twice: its entries differ in another axis.
   const Values results =
-      r.loop(r.size(indices, axis), {data}, [&](Value i, const Values& state) -> Values {
-        Value at = r.vector(i);
-        Value where = r.gather(indices, at, axis), what = r.gather(updates, at, axis);
-        Value old = r.op("GatherElements", {state[0], where}, {{"axis", axis}},
-                         Rewriter::like(where, r.dtype(data)));
-        Value fresh = r.op(combine, {old, what});
-        return {r.op("ScatterElements", {state[0], where, fresh}, {{"axis", axis}},
-                     Rewriter::like(data, r.dtype(data)))};
+      r.loop(size(indices, axis), {data}, [&](T i, const Values& state) -> Values {
+        T at = vector(i);
+        T where = gather(indices, at, axis), what = gather(updates, at, axis);
+        T old =
+            node("GatherElements", {state[0], where}, {{"axis", axis}}, like(where, data.dtype()));
+        T fresh = node(combine, {old, what});
+        return {node("ScatterElements", {state[0], where, fresh}, {{"axis", axis}},
+                     like(data, data.dtype()))};
       });
   r.bind(n.outputs[0], results[0]);
 }
 
 void scatter_nd_loop(Rewriter& r, ir::Node& n, std::string_view combine) {
-  Value data = n.input(0), indices = n.input(1), updates = n.input(2);
+  T data = r.in(0), indices = r.in(1), updates = r.in(2);
   const int64_t k = tuple_length(r, indices);
-  Value tuples = r.reshape(indices, Ints{-1, k});
-  Value rows = r.reshape(updates, r.concat({r.i64s({-1}), trailing_sizes(r, data, k)}, 0),
-                         r.rank(data) - k + 1);
-  const Values results =
-      r.loop(r.size(tuples, 0), {data}, [&](Value i, const Values& state) -> Values {
-        Value at = r.vector(i);
-        Value where = r.gather(tuples, at, 0), what = r.gather(rows, at, 0);
-        Value old = r.op("GatherND", {state[0], where}, {}, Rewriter::like(what, r.dtype(data)));
-        Value fresh = r.op(combine, {old, what});
-        return {
-            r.op("ScatterND", {state[0], where, fresh}, {}, Rewriter::like(data, r.dtype(data)))};
-      });
+  T tuples = reshape(indices, Ints{-1, k});
+  T rows =
+      reshape(updates, concat({r.i64s({-1}), trailing_sizes(r, data, k)}, 0), data.rank() - k + 1);
+  const Values results = r.loop(size(tuples, 0), {data}, [&](T i, const Values& state) -> Values {
+    T at = vector(i);
+    T where = gather(tuples, at, 0), what = gather(rows, at, 0);
+    T old = node("GatherND", {state[0], where}, {}, like(what, data.dtype()));
+    T fresh = node(combine, {old, what});
+    return {node("ScatterND", {state[0], where, fresh}, {}, like(data, data.dtype()))};
+  });
   r.bind(n.outputs[0], results[0]);
 }
 
 void flat_gather_elements(Rewriter& r, ir::Node& n) {
-  Value data = n.input(0), indices = r.cast(n.input(1), DType::Int64);
-  const int64_t rank = r.rank(data);
-  const int64_t axis = r.wrap(n.attributes.get_or<int64_t>("axis", 0), rank);
+  T data = r.in(0), indices = cast(r.in(1), DType::Int64);
+  const int64_t rank = data.rank();
+  const int64_t axis = wrapped(n.attributes.get_or<int64_t>("axis", 0), rank);
   Values coordinates;
   for (int64_t a = 0; a < rank; ++a) {
     if (a == axis) {
-      coordinates.push_back(wrap_indices(r, indices, r.size(data, axis)));
+      coordinates.push_back(wrap_indices(r, indices, size(data, axis)));
       continue;
     }
     Ints others;
     for (int64_t b = 0; b < rank; ++b)
       if (b != a) others.push_back(b);
-    Value counter = r.arange(r.size(indices, a));
-    coordinates.push_back(others.empty() ? counter : r.unsqueeze(counter, others));
+    T counter = arange(size(indices, a));
+    coordinates.push_back(others.empty() ? counter : unsqueeze(counter, others));
   }
-  Value flat = r.reshape(data, Ints{-1});
-  r.bind(n.outputs[0], r.gather(flat, linear_index(r, data, coordinates), 0));
+  T flat = reshape(data, Ints{-1});
+  r.bind(n.outputs[0], gather(flat, linear_index(data, coordinates), 0));
 }
 
 void flat_gather_nd(Rewriter& r, ir::Node& n) {
-  Value data = n.input(0), indices = n.input(1);
+  T data = r.in(0), indices = r.in(1);
   const int64_t k = tuple_length(r, indices);
-  Value position = tuple_positions(r, data, indices, k);
-  r.bind(n.outputs[0], r.gather(flatten_leading(r, data, k), position, 0));
+  T position = tuple_positions(r, data, indices, k);
+  r.bind(n.outputs[0], gather(flatten_leading(r, data, k), position, 0));
 }
 
 void flat_scatter_nd(Rewriter& r, ir::Node& n) {
-  Value data = n.input(0), indices = n.input(1), updates = n.input(2);
-  const int64_t k = tuple_length(r, indices), rank = r.rank(data);
+  T data = r.in(0), indices = r.in(1), updates = r.in(2);
+  const int64_t k = tuple_length(r, indices), rank = data.rank();
   // Data as [positions, elements of a row], one row of updates for each index.
-  Value row = r.i64s({1});
-  for (int64_t a = k; a < rank; ++a) row = r.mul(row, r.vector(r.size(data, a)));
-  Value matrix = r.reshape(data, r.concat({r.i64s({-1}), row}, 0), 2);
-  Value position = r.reshape(tuple_positions(r, data, indices, k), Ints{-1, 1});
-  Value where = r.expand(position, r.concat({r.i64s({1}), row}, 0));
-  Value what = r.reshape(updates, r.shape(where), 2);
-  Value scattered = r.op("Scatter", {matrix, where, what}, {{"axis", int64_t{0}}},
-                         Rewriter::ranked(r.dtype(data), 2));
-  r.bind(n.outputs[0], r.reshape(scattered, r.shape(data), rank));
+  T row = r.i64s({1});
+  for (int64_t a = k; a < rank; ++a) row = row * vector(size(data, a));
+  T matrix = reshape(data, concat({r.i64s({-1}), row}, 0), 2);
+  T position = reshape(tuple_positions(r, data, indices, k), Ints{-1, 1});
+  T where = expand(position, concat({r.i64s({1}), row}, 0));
+  T what = reshape(updates, shape(where), 2);
+  T scattered =
+      node("Scatter", {matrix, where, what}, {{"axis", int64_t{0}}}, ranked(data.dtype(), 2));
+  r.bind(n.outputs[0], reshape(scattered, shape(data), rank));
 }
 
 void reverse_sequence(Rewriter& r, ir::Node& n) {
-  Value x = n.input(0), lengths = n.input(1);
+  T x = r.in(0), lengths = r.in(1);
   const int64_t time = n.attributes.get_or<int64_t>("time_axis", 0);
   // Position t reads length - 1 - t inside the sequence and t behind it; axes [time, batch].
-  Value t = r.unsqueeze(r.arange(r.size(x, time)), {1});
-  Value length = r.unsqueeze(lengths, {0});
-  Value turned = r.op("Sub", {r.op("Sub", {length, r.i64(1)}), t});
-  Value step = r.where(r.less(t, length), turned, t);
-  Value sequence = r.unsqueeze(r.arange(r.size(x, 1 - time)), {0});
+  T t = unsqueeze(arange(size(x, time)), {1});
+  T length = unsqueeze(lengths, {0});
+  T turned = length - 1 - t;
+  T step = where(t < length, turned, t);
+  T sequence = unsqueeze(arange(size(x, 1 - time)), {0});
   if (time == 1) {
-    step = r.transpose(step, {1, 0});
-    sequence = r.transpose(sequence, {1, 0});
+    step = transpose(step, {1, 0});
+    sequence = transpose(sequence, {1, 0});
   }
-  Value position = linear_index(r, x, time == 0 ? Values{step, sequence} : Values{sequence, step});
-  r.bind(n.outputs[0], r.gather(flatten_leading(r, x, 2), position, 0));
+  T position = linear_index(x, time == 0 ? Values{step, sequence} : Values{sequence, step});
+  r.bind(n.outputs[0], gather(flatten_leading(r, x, 2), position, 0));
 }
 
 }  // namespace oe::opsets

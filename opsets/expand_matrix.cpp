@@ -8,20 +8,20 @@ namespace oe::opsets {
 namespace {
 
 struct Term {
-  Value value = nullptr;
+  T value = nullptr;
   std::string labels;  // one character an axis
 };
 
 bool has(const std::string& s, char c) { return s.find(c) != std::string::npos; }
 
-Value arranged(Rewriter& r, const Term& t, const std::string& order) {
+T arranged(const Term& t, const std::string& order) {
   Ints perm;
   for (char c : order) perm.push_back(static_cast<int64_t>(t.labels.find(c)));
-  return r.transpose(t.value, perm);
+  return transpose(t.value, perm);
 }
 
 // Sums away the labels that nobody else needs.
-Term reduced(Rewriter& r, Term t, const std::string& needed) {
+Term reduced(Term t, const std::string& needed) {
   Ints axes;
   std::string left;
   for (size_t i = 0; i < t.labels.size(); ++i) {
@@ -31,43 +31,42 @@ Term reduced(Rewriter& r, Term t, const std::string& needed) {
       axes.push_back(static_cast<int64_t>(i));
   }
   if (axes.empty()) return t;
-  return {r.reduce("ReduceSum", t.value, axes, false), left};
+  return {reduce("ReduceSum", t.value, axes, false), left};
 }
 
 Term product(Rewriter& r, Term a, Term b, const std::string& needed) {
-  a = reduced(r, a, needed + b.labels);
-  b = reduced(r, b, needed + a.labels);
+  a = reduced(a, needed + b.labels);
+  b = reduced(b, needed + a.labels);
   std::string batch, left, right, inner;
   for (char c : a.labels) (has(b.labels, c) ? (has(needed, c) ? batch : inner) : left) += c;
   for (char c : b.labels)
     if (!has(a.labels, c)) right += c;
-  const auto size = [&](char c) {
+  const auto size_of_label = [&](char c) {
     const Term& t = has(a.labels, c) ? a : b;
-    return r.vector(r.size(t.value, static_cast<int64_t>(t.labels.find(c))));
+    return vector(size(t.value, static_cast<int64_t>(t.labels.find(c))));
   };
   const auto sizes = [&](const std::string& labels) {
     Values v;
-    for (char c : labels) v.push_back(size(c));
+    for (char c : labels) v.push_back(size_of_label(c));
     return v;
   };
   const auto total = [&](const std::string& labels) {
-    Value v = r.i64s({1});
-    for (char c : labels) v = r.mul(v, size(c));
+    T v = r.i64s({1});
+    for (char c : labels) v = v * size_of_label(c);
     return v;
   };
   const auto folded = [&](const Term& t, const std::string& rows, const std::string& columns) {
     Values shape = sizes(batch);
     shape.push_back(total(rows));
     shape.push_back(total(columns));
-    return r.reshape(arranged(r, t, batch + rows + columns), r.concat(shape, 0),
-                     static_cast<int64_t>(batch.size()) + 2);
+    return reshape(arranged(t, batch + rows + columns), concat(shape, 0),
+                   static_cast<int64_t>(batch.size()) + 2);
   };
-  Value m = r.op("MatMul", {folded(a, left, inner), folded(b, inner, right)}, {},
-                 Rewriter::ranked(r.dtype(a.value), static_cast<int64_t>(batch.size()) + 2));
+  T m = matmul(folded(a, left, inner), folded(b, inner, right));
   const std::string labels = batch + left + right;
   const Values shape = sizes(labels);
-  Value y = r.reshape(m, shape.empty() ? r.i64s({}) : r.concat(shape, 0),
-                      static_cast<int64_t>(labels.size()));
+  T y = reshape(m, shape.empty() ? r.i64s({}) : concat(shape, 0),
+                static_cast<int64_t>(labels.size()));
   return {y, labels};
 }
 
@@ -79,15 +78,15 @@ void einsum(Rewriter& r, ir::Node& n) {
   const size_t arrow = equation.find("->");
   std::string left = equation.substr(0, arrow), output;
   if (equation.find('.') != std::string::npos)
-    throw NotExpressible{"needs opset 12 or later for an equation with '...'"};
+    throw Unsupported("needs opset 12 or later for an equation with '...'");
   std::vector<Term> terms;
   for (size_t i = 0, from = 0; i < n.inputs.size(); ++i) {
     const size_t to = std::min(left.find(',', from), left.size());
-    terms.push_back({n.input(i), left.substr(from, to - from)});
+    terms.push_back({r.in(i), left.substr(from, to - from)});
     from = to + 1;
     const std::string& labels = terms.back().labels;
     if (std::set<char>(labels.begin(), labels.end()).size() != labels.size())
-      throw NotExpressible{"needs opset 12 or later for a label that occurs twice in an operand"};
+      throw Unsupported("needs opset 12 or later for a label that occurs twice in an operand");
   }
   if (arrow != std::string::npos) {
     output = equation.substr(arrow + 2);
@@ -104,46 +103,46 @@ void einsum(Rewriter& r, ir::Node& n) {
     for (size_t j = i + 1; j < terms.size(); ++j) needed += terms[j].labels;
     result = product(r, result, terms[i], needed);
   }
-  result = reduced(r, result, output);
-  r.bind(n.outputs[0], arranged(r, result, output));
+  result = reduced(result, output);
+  r.bind(n.outputs[0], arranged(result, output));
 }
 
 void affine_grid(Rewriter& r, ir::Node& n) {
-  Value theta = n.input(0), size = n.input(1);
-  const DType t = r.dtype(theta);
+  T theta = r.in(0), target = r.in(1);
+  const DType t = theta.dtype();
   const bool corners = n.attributes.get_or<int64_t>("align_corners", 0) != 0;
-  const auto length = r.dim(size, 0);
-  if (!length) throw NotExpressible{};
+  const auto length = target.dim(0);
+  if (!length) throw Unsupported("");
   const int64_t axes = *length - 2;
-  const auto known = r.ints(size);
+  const auto known = ints(target);
   // Along each axis -1 ... 1, between the centres or between the edges of the outer pixels.
   Values extents, columns;
   for (int64_t a = 0; a < axes; ++a) {
     const auto i = static_cast<size_t>(a + 2);
-    extents.push_back(known ? r.i64((*known)[i]) : r.gather(size, r.i64(a + 2), 0));
+    extents.push_back(known ? r.i64((*known)[i]) : gather(target, r.i64(a + 2), 0));
   }
-  Value shape = r.i64s({});
-  for (Value e : extents) shape = r.concat({shape, r.vector(e)}, 0);
+  T shape = r.i64s({});
+  for (T e : extents) shape = concat({shape, vector(e)}, 0);
   for (int64_t a = axes - 1; a >= 0; --a) {  // x, the last axis, comes first
-    Value count = extents[static_cast<size_t>(a)];
-    Value i = r.cast(r.arange(count), t), one = r.number(1, t), two = r.number(2, t), x = nullptr;
+    T count = extents[static_cast<size_t>(a)];
+    T i = cast(arange(count), t), one = r.number(1, t), two = r.number(2, t), x = nullptr;
     if (corners) {
-      Value last = r.cast(clamp(r, r.sub(count, r.i64(1)), r.i64(1), nullptr), t);
-      x = r.op("Sub", {r.op("Div", {r.op("Mul", {i, two}), last}), one});
+      T last = cast(clamp(r, count - 1, r.i64(1), nullptr), t);
+      x = i * two / last - one;
     } else {
-      Value odd = r.op("Add", {r.op("Mul", {i, two}), one});
-      x = r.op("Sub", {r.op("Div", {odd, r.cast(count, t)}), one});
+      T odd = i * two + one;
+      x = odd / cast(count, t) - one;
     }
     Ints others;
     for (int64_t b = 0; b <= axes; ++b)
       if (b != a) others.push_back(b);
-    columns.push_back(r.expand(r.unsqueeze(x, others), r.concat({shape, r.i64s({1})}, 0)));
+    columns.push_back(expand(unsqueeze(x, others), concat({shape, r.i64s({1})}, 0)));
   }
-  columns.push_back(r.full(r.concat({shape, r.i64s({1})}, 0), r.number(1, t)));
-  Value points = r.reshape(r.concat(columns, axes), Ints{-1, axes + 1});
-  Value grid = r.op("MatMul", {points, r.transpose(theta, {0, 2, 1})}, {}, r.ranked(t, 3));
-  Value result = r.concat({r.vector(r.size(theta, 0)), shape, r.i64s({axes})}, 0);
-  r.bind(n.outputs[0], r.reshape(grid, result, axes + 2));
+  columns.push_back(full(concat({shape, r.i64s({1})}, 0), r.number(1, t)));
+  T points = reshape(concat(columns, axes), Ints{-1, axes + 1});
+  T grid = matmul(points, transpose(theta, {0, 2, 1}));
+  T result = concat({vector(size(theta, 0)), shape, r.i64s({axes})}, 0);
+  r.bind(n.outputs[0], reshape(grid, result, axes + 2));
 }
 
 namespace {
@@ -178,10 +177,9 @@ TensorPtr contributions(const BlockAxis& b) {
 
 // Axis by axis every element of the image gathers what adds to it.
 void col_to_im(Rewriter& r, ir::Node& n) {
-  const auto image = r.ints(n.input(1)), block = r.ints(n.input(2));
-  if (!image || !block)
-    throw NotExpressible{"needs opset 18 or later where the sizes are computed"};
-  Value x = n.input(0);
+  const auto image = ints(r.in(1)), block = ints(r.in(2));
+  if (!image || !block) throw Unsupported("needs opset 18 or later where the sizes are computed");
+  T x = r.in(0);
   const size_t axes = image->size();
   const auto strides = n.attributes.get_or<Ints>("strides", Ints(axes, 1));
   const auto dilations = n.attributes.get_or<Ints>("dilations", Ints(axes, 1));
@@ -199,17 +197,17 @@ void col_to_im(Rewriter& r, ir::Node& n) {
     joined.push_back(b.block * b.counts);
   }
   for (const BlockAxis& b : all) apart.push_back(b.counts);
-  Value y = r.reshape(r.transpose(r.reshape(x, apart), perm), joined);
+  T y = reshape(transpose(reshape(x, apart), perm), joined);
   const auto rank = static_cast<int64_t>(axes) + 2;
   for (size_t i = 0; i < axes; ++i) {
     const auto axis = static_cast<int64_t>(i) + 2;
     Ints behind(static_cast<size_t>(2 * rank), 0);
     behind[static_cast<size_t>(rank + axis)] = 1;
-    y = r.op("Pad", {y, r.i64s(behind)}, {}, Rewriter::ranked(r.dtype(x), rank));
-    y = r.gather(y, r.constant(contributions(all[i])), axis);
-    y = r.reduce("ReduceSum", y, {axis + 1}, false);
+    y = node("Pad", {y, r.i64s(behind)}, {}, ranked(x.dtype(), rank));
+    y = gather(y, r.tensor(contributions(all[i])), axis);
+    y = reduce("ReduceSum", y, {axis + 1}, false);
   }
-  y->type = Rewriter::ranked(r.dtype(x), rank);
+  y->type = ranked(x.dtype(), rank);
   r.bind(n.outputs[0], y);
 }
 

@@ -9,98 +9,98 @@ namespace {
 
 // One axis of a padding: how much on either side, as 0-d int64.
 struct Sides {
-  Value low = nullptr, high = nullptr;
+  T low = nullptr, high = nullptr;
 };
 
-Sides sides_of(Rewriter& r, Value pads, size_t index, size_t count) {
-  if (const auto known = r.ints(pads))
+Sides sides_of(Rewriter& r, T pads, size_t index, size_t count) {
+  if (const auto known = ints(pads))
     return {r.i64((*known)[index]), r.i64((*known)[index + count])};
-  const auto at = [&](size_t i) { return r.gather(pads, r.i64(static_cast<int64_t>(i)), 0); };
+  const auto at = [&](size_t i) { return gather(pads, r.i64(static_cast<int64_t>(i)), 0); };
   return {at(index), at(index + count)};
 }
 
-bool is_zero(Rewriter& r, Value v) { return r.scalar(v) == 0.0; }
+bool is_zero(T v) { return scalar(v) == 0.0; }
 
 // |v|, folded where v is constant.
-Value absolute(Rewriter& r, Value v) {
-  if (auto known = r.ints(v)) {
+T absolute(Rewriter& r, T v) {
+  if (auto known = ints(v)) {
     for (int64_t& i : *known) i = std::abs(i);
     return r.i64s(*known);
   }
-  return r.op("Abs", {v});
+  return abs(v);
 }
 
-Value modulo(Rewriter& r, Value v, Value by) {
-  const auto known = r.ints(v), d = r.ints(by);
+T modulo(Rewriter& r, T v, T by) {
+  const auto known = ints(v), d = ints(by);
   if (known && d && d->at(0) > 0) {
     Ints out;
     for (int64_t i : *known) out.push_back(((i % d->at(0)) + d->at(0)) % d->at(0));
     return r.i64s(out);
   }
-  if (r.below() >= 10) return r.op("Mod", {v, by});
-  throw NotExpressible{"needs opset 10 or later where the sizes are not known", 10};
+  if (r.below() >= 10) return node("Mod", {v, by});
+  throw Unsupported("needs opset 10 or later where the sizes are not known", 10);
 }
 
 }  // namespace
 
 void pad_by_index(Rewriter& r, ir::Node& n) {
-  Value x = n.input(0), pads = n.input(1);
+  T x = r.in(0), pads = r.in(1);
   const auto mode = n.attributes.get_or<std::string>("mode", "constant");
-  const int64_t rank = r.rank(x);
+  const int64_t rank = x.rank();
   Ints axes;
-  if (Value given = n.input(3)) {
-    const auto known = r.ints(given);
-    if (!known) throw NotExpressible{"needs opset 19 or later where the axes are computed"};
+  if (T given = r.in(3)) {
+    const auto known = ints(given);
+    if (!known) throw Unsupported("needs opset 19 or later where the axes are computed");
     axes = *known;
   } else {
     for (int64_t a = 0; a < rank; ++a) axes.push_back(a);
   }
-  Value y = x, zero = r.i64(0), one = r.i64(1);
+  T y = x, zero = r.i64(0), one = r.i64(1);
   for (size_t i = 0; i < axes.size(); ++i) {
-    const int64_t axis = r.wrap(axes[i], rank);
+    const int64_t axis = wrapped(axes[i], rank);
     const Sides side = sides_of(r, pads, i, axes.size());
-    if (is_zero(r, side.low) && is_zero(r, side.high)) continue;
-    Value size = r.size(x, axis), last = r.sub(size, one);
-    Value count = r.add(r.add(size, side.low), side.high);
-    Value at = r.sub(r.arange(count), side.low);
+    if (is_zero(side.low) && is_zero(side.high)) continue;
+    T length = size(x, axis), last = length - one;
+    T count = length + side.low + side.high;
+    T at = arange(count) - side.low;
     if (mode == "wrap") {
-      at = modulo(r, at, size);
+      at = modulo(r, at, length);
     } else if (mode == "edge") {
       at = clamp(r, at, zero, last);
     } else {
       // Back and forth with period 2 (size - 1); an axis of size 1 repeats its only element.
-      Value period = clamp(r, r.mul(last, r.i64(2)), one, nullptr);
-      Value phase = modulo(r, absolute(r, at), period);
-      at = r.sub(last, absolute(r, r.sub(last, phase)));
+      T period = clamp(r, last * 2, one, nullptr);
+      T phase = modulo(r, absolute(r, at), period);
+      at = last - absolute(r, last - phase);
     }
-    y = r.gather(y, at, axis);
+    y = gather(y, at, axis);
   }
   r.bind(n.outputs[0], y);
 }
 
-Value pad_by_concat(Rewriter& r, Value x, Value pads, Value value) {
-  const int64_t rank = r.rank(x);
-  Value zero = r.i64(0);
+T pad_by_concat(Rewriter& r, T x, T pads, T value) {
+  const int64_t rank = x.rank();
+  T zero = r.i64(0);
   for (int64_t axis = 0; axis < rank; ++axis) {
     const Sides side = sides_of(r, pads, static_cast<size_t>(axis), static_cast<size_t>(rank));
-    const auto low = r.ints(side.low), high = r.ints(side.high);
+    const auto low = ints(side.low), high = ints(side.high);
     // A negative pad cuts off.
-    const auto cut = [&](Value pad) { return clamp(r, r.sub(zero, pad), zero, nullptr); };
+    const auto cut = [&](T pad) { return clamp(r, zero - pad, zero, nullptr); };
     if (!low || !high || low->at(0) < 0 || high->at(0) < 0) {
-      Value end = r.sub(r.size(x, axis), cut(side.high));
-      x = r.slice(x, axis, cut(side.low), end);
+      T end = size(x, axis) - cut(side.high);
+      x = slice(x, axis, cut(side.low), end);
     }
-    const auto block = [&](Value pad) {
+    const auto block = [&](T pad) {
       Values sizes;
       for (int64_t a = 0; a < rank; ++a)
-        sizes.push_back(r.vector(a == axis ? clamp(r, pad, zero, nullptr) : r.size(x, a)));
-      return r.full(r.concat(sizes, 0), value);
+        sizes.push_back(vector(a == axis ? clamp(r, pad, zero, nullptr) : size(x, a)));
+      return full(concat(sizes, 0), value);
     };
     Values parts;
     if (!low || low->at(0) > 0) parts.push_back(block(side.low));
     parts.push_back(x);
     if (!high || high->at(0) > 0) parts.push_back(block(side.high));
-    x = r.concat(parts, axis);
+    x = concat(parts, axis);
   }
   return x;
 }
@@ -108,7 +108,7 @@ Value pad_by_concat(Rewriter& r, Value x, Value pads, Value value) {
 void ceil_pool(Rewriter& r, ir::Node& n) {
   if (const auto* dilations = n.attributes.get<Ints>("dilations"))
     for (int64_t d : *dilations)
-      if (d != 1) throw NotExpressible{"needs opset 10 or later for dilations"};
+      if (d != 1) throw Unsupported("needs opset 10 or later for dilations");
   n.attributes.erase("dilations");
   const bool ceil = n.attributes.get_or<int64_t>("ceil_mode", 0) != 0;
   n.attributes.erase("ceil_mode");
@@ -122,7 +122,7 @@ void ceil_pool(Rewriter& r, ir::Node& n) {
   Ints pads = n.attributes.get_or<Ints>("pads", Ints(2 * axes, 0)), extra(2 * axes, 0);
   for (size_t i = 0; i < axes; ++i) {
     const int64_t k = kernel[i], s = strides[i], low = pads[i], high = pads[i + axes];
-    if (const auto size = r.dim(n.input(0), static_cast<int64_t>(i) + 2)) {
+    if (const auto size = r.in(0).dim(static_cast<int64_t>(i) + 2)) {
       const int64_t span = *size + low + high - k;
       int64_t last = (span + s - 1) / s;    // index of the last window
       if (last * s >= *size + low) --last;  // it would start in the padding at the end
@@ -131,7 +131,7 @@ void ceil_pool(Rewriter& r, ir::Node& n) {
       // Any size: floor((span + s - 1) / s) is the ceiling, and no window starts in the padding.
       extra[i + axes] = s - 1;
     } else {
-      throw NotExpressible{"needs opset 10 or later for ceil_mode where the size is not known"};
+      throw Unsupported("needs opset 10 or later for ceil_mode where the size is not known");
     }
   }
   if (n.op == "AveragePool" && n.attributes.get_or<int64_t>("count_include_pad", 0) != 0) {
@@ -141,8 +141,8 @@ void ceil_pool(Rewriter& r, ir::Node& n) {
       around[2 + i] = pads[i];
       around[4 + axes + i] = pads[i + axes];
     }
-    n.inputs[0] = r.op("Pad", {n.input(0)}, {{"pads", around}, {"value", 0.0f}},
-                       Rewriter::ranked(r.dtype(n.input(0)), static_cast<int64_t>(axes) + 2));
+    n.inputs[0] = node("Pad", {r.in(0)}, {{"pads", around}, {"value", 0.0f}},
+                       ranked(r.in(0).dtype(), static_cast<int64_t>(axes) + 2));
     n.attributes.erase("count_include_pad");
     n.attributes.set("pads", extra);
   } else {

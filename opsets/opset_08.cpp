@@ -12,35 +12,34 @@ bool same_shapes(const ir::Node& n) {
   for (const Dim& d : *first)
     if (d.kind == Dim::Kind::Unknown && n.inputs.size() > 1) return false;
   return std::all_of(n.inputs.begin(), n.inputs.end(),
-                     [&](Value v) { return v->type.shape == first; });
+                     [&](const ir::Value* v) { return v->type.shape == first; });
 }
 
 void sum(Rewriter& r, ir::Node& n) {
   if (same_shapes(n)) return r.keep();
-  Value y = n.input(0);
-  for (size_t i = 1; i < n.inputs.size(); ++i) y = r.op("Add", {y, n.input(i)});
-  if (n.op == "Mean")
-    y = r.op("Div", {y, r.number(static_cast<double>(n.inputs.size()), r.dtype(y))});
+  T y = r.in(0);
+  for (size_t i = 1; i < n.inputs.size(); ++i) y = y + r.in(i);
+  if (n.op == "Mean") y = y / static_cast<double>(n.inputs.size());
   r.bind(n.outputs[0], y);
 }
 
 // Picks the larger or smaller of two; a NaN wins.
 void extreme(Rewriter& r, ir::Node& n) {
   if (same_shapes(n)) return r.keep();
-  Value y = n.input(0);
+  T y = r.in(0);
   for (size_t i = 1; i < n.inputs.size(); ++i) {
-    Value b = n.input(i);
-    Value better = n.op == "Max" ? r.less(y, b) : r.less(b, y);
-    y = r.where(r.op("Or", {better, r.is_nan(b)}), b, y);
+    T b = r.in(i);
+    T better = n.op == "Max" ? y < b : b < y;
+    y = where(better | is_nan(b), b, y);
   }
   r.bind(n.outputs[0], y);
 }
 
-void expand(Rewriter& r, ir::Node& n) { r.bind(n.outputs[0], r.expand(n.input(0), n.input(1))); }
+void expand(Rewriter& r, ir::Node& n) { r.bind(n.outputs[0], expand(r.in(0), r.in(1))); }
 
 void max_pool(Rewriter& r, ir::Node& n) {
   if (n.outputs.size() > 1 && n.outputs[1])
-    throw NotExpressible{"needs opset 8 or later for the indices of MaxPool"};
+    throw Unsupported("needs opset 8 or later for the indices of MaxPool");
   n.outputs.resize(1);
   n.attributes.erase("storage_order");
   r.keep();

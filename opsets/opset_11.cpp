@@ -14,23 +14,23 @@ namespace {
 void wrap_axes(Rewriter& r, ir::Node& n) {
   const bool grows = n.op == "Unsqueeze";
   if (auto* axis = n.attributes.find("axis"))
-    if (auto* a = std::get_if<int64_t>(axis); a && *a < 0) *a = r.wrap(*a, r.rank(n.input(0)));
+    if (auto* a = std::get_if<int64_t>(axis); a && *a < 0) *a = r.in(0).axis(*a);
   if (auto* axes = n.attributes.find("axes"))
     if (auto* list = std::get_if<Ints>(axes)) {
       const auto added = grows ? static_cast<int64_t>(list->size()) : 0;
       for (int64_t& a : *list)
-        if (a < 0) a = r.wrap(a, r.rank(n.input(0)) + added);
+        if (a < 0) a = wrapped(a, r.in(0).rank() + added);
     }
   r.keep();
 }
 
 void gather(Rewriter& r, ir::Node& n) {
-  Value x = n.input(0);
+  T x = r.in(0);
   auto axis = n.attributes.get_or<int64_t>("axis", 0);
-  if (axis < 0) n.attributes.set("axis", axis = r.wrap(axis, r.rank(x)));
-  if (const auto indices = r.ints(n.input(1));
+  if (axis < 0) n.attributes.set("axis", axis = x.axis(axis));
+  if (const auto indices = ints(r.in(1));
       indices && std::any_of(indices->begin(), indices->end(), [](int64_t i) { return i < 0; }))
-    n.inputs[1] = wrap_indices(r, r.cast(n.input(1), DType::Int64), r.size(x, axis));
+    n.inputs[1] = wrap_indices(r, cast(r.in(1), DType::Int64), size(x, axis));
   r.keep();
 }
 
@@ -38,39 +38,40 @@ void gather(Rewriter& r, ir::Node& n) {
 // axis, and ONNX Runtime plans its buffers by that. Of a computed end it says nothing. Below 10 the
 // bounds are attributes, of which inference is right.
 void compute_ends(Rewriter& r, ir::Node& n) {
-  Value x = n.input(0);
-  const auto starts = r.ints(n.input(1)), ends = r.ints(n.input(2));
-  const auto axes = n.input(3) ? r.ints(n.input(3)) : std::nullopt;
-  const auto steps = n.input(4) ? r.ints(n.input(4)) : Ints{};
+  T x = r.in(0);
+  const auto starts = ints(r.in(1)), ends = ints(r.in(2));
+  const auto axes = r.in(3) ? ints(r.in(3)) : std::nullopt;
+  const auto steps = r.in(4) ? ints(r.in(4)) : Ints{};
   if (!starts || !ends || !axes || !steps || !x->rank()) return;
   Values computed;
   bool needed = false;
   for (size_t i = 0; i < axes->size(); ++i) {
     const int64_t step = steps->empty() ? 1 : (*steps)[i], end = (*ends)[i];
     const bool whole = (*starts)[i] == 0 && end == INT64_MAX && step == 1;
-    if (whole || step < 0 || r.dim(x, (*axes)[i])) {
+    if (whole || step < 0 || x.dim((*axes)[i])) {
       computed.push_back(r.i64s({end}));
       continue;
     }
     needed = true;
-    Value size = r.size(x, (*axes)[i]);
-    Value e = end == INT64_MAX ? size : clamp(r, wrap_indices(r, r.i64(end), size), r.i64(0), size);
-    computed.push_back(r.vector(e));
+    T length = size(x, (*axes)[i]);
+    T e =
+        end == INT64_MAX ? length : clamp(r, wrap_indices(r, r.i64(end), length), r.i64(0), length);
+    computed.push_back(vector(e));
   }
-  if (needed) n.inputs[2] = computed.size() == 1 ? computed[0] : r.concat(computed, 0);
+  if (needed) n.inputs[2] = computed.size() == 1 ? computed[0] : concat(computed, 0);
 }
 
 void slice(Rewriter& r, ir::Node& n) {
-  if (const auto axes = n.input(3) ? r.ints(n.input(3)) : std::nullopt) {
+  if (const auto axes = r.in(3) ? ints(r.in(3)) : std::nullopt) {
     Ints wrapped = *axes;
     for (int64_t& a : wrapped)
-      if (a < 0) a = r.wrap(a, r.rank(n.input(0)));
+      if (a < 0) a = r.in(0).axis(a);
     n.inputs[3] = r.i64s(wrapped);
     // The other vectors have to have the type of this one.
     for (size_t i : {1, 2, 4})
-      if (n.input(i)) {
-        const auto known = r.ints(n.input(i));
-        n.inputs[i] = known ? r.i64s(*known) : r.cast(n.input(i), DType::Int64);
+      if (r.in(i)) {
+        const auto known = ints(r.in(i));
+        n.inputs[i] = known ? r.i64s(*known) : cast(r.in(i), DType::Int64);
       }
   }
   if (r.context().target == 10) compute_ends(r, n);
@@ -79,12 +80,12 @@ void slice(Rewriter& r, ir::Node& n) {
 
 void one_hot(Rewriter& r, ir::Node& n) {
   const auto axis = n.attributes.get_or<int64_t>("axis", -1);
-  if (axis < -1) n.attributes.set("axis", r.wrap(axis, r.rank(n.input(0)) + 1));
-  Value indices = n.input(0);
-  if (is_integer(r.dtype(indices))) {
-    Value depth = r.cast(n.input(1), DType::Int64);
-    if (depth->rank() != 0) depth = r.reshape(depth, Ints{});
-    n.inputs[0] = wrap_indices(r, r.cast(indices, DType::Int64), depth);
+  if (axis < -1) n.attributes.set("axis", wrapped(axis, r.in(0).rank() + 1));
+  T indices = r.in(0);
+  if (is_integer(indices.dtype())) {
+    T depth = cast(r.in(1), DType::Int64);
+    if (depth->rank() != 0) depth = reshape(depth, Ints{});
+    n.inputs[0] = wrap_indices(r, cast(indices, DType::Int64), depth);
   }
   r.keep();
 }
@@ -95,34 +96,34 @@ void bit_shift(Rewriter& r, ir::Node& n) {
   for (int i = 0; i < 64; ++i) powers.push_back(static_cast<int64_t>(uint64_t{1} << i));
   for (int i = 0; i < 64; ++i)
     complements.push_back(i == 0 ? 0 : powers[static_cast<size_t>(64 - i)] / 2);
-  const DType t = r.dtype(n.input(0));
-  Value x = r.cast(n.input(0), DType::Int64), y = r.cast(n.input(1), DType::Int64);
-  Value power = r.gather(r.i64s(powers), y, 0);
+  const DType t = r.in(0).dtype();
+  T x = cast(r.in(0), DType::Int64), y = cast(r.in(1), DType::Int64);
+  T power = gather(r.i64s(powers), y, 0);
   if (n.attributes.get_or<std::string>("direction", "") == "LEFT")
-    return r.bind(n.outputs[0], r.cast(r.op("Mul", {x, power}), t));
+    return r.bind(n.outputs[0], cast(x * power, t));
   if (t != DType::UInt64) {
-    const auto amount = r.scalar(n.input(1));
+    const auto amount = scalar(r.in(1));
     if (byte_size(t) < 8 || (amount && *amount < 63))
-      return r.bind(n.outputs[0], r.cast(r.op("Div", {x, power}), t));
+      return r.bind(n.outputs[0], cast(x / power, t));
   }
   // Seen as int64 the top bit is the sign: it is taken off, and put back shifted.
-  Value lowest = r.i64(std::numeric_limits<int64_t>::min()), zero = r.i64(0);
-  Value top = r.less(x, zero);
-  Value low = r.where(top, r.op("Sub", {x, lowest}), x);
+  T lowest = r.i64(std::numeric_limits<int64_t>::min()), zero = r.i64(0);
+  T top = x < zero;
+  T low = where(top, x - lowest, x);
   Ints high_bits;
   for (int i = 0; i < 64; ++i) high_bits.push_back(static_cast<int64_t>(uint64_t{1} << (63 - i)));
-  Value moved_top = r.where(top, r.gather(r.i64s(high_bits), y, 0), zero);
+  T moved_top = where(top, gather(r.i64s(high_bits), y, 0), zero);
   // 2^63 is negative as a divisor; what is left after the top bit was taken is below it anyway.
-  Value quotient = r.where(r.less(power, zero), zero, r.op("Div", {low, power}));
-  r.bind(n.outputs[0], r.cast(r.op("Add", {quotient, moved_top}), t));
+  T quotient = where(power < zero, zero, low / power);
+  r.bind(n.outputs[0], cast(quotient + moved_top, t));
 }
 
 // Bounds become attributes where they are constants that a float holds exactly.
 void clip(Rewriter& r, ir::Node& n) {
-  Value x = n.input(0), low = n.input(1), high = n.input(2);
-  const auto as_float = [&](Value v, float fallback) -> std::optional<float> {
+  T x = r.in(0), low = r.in(1), high = r.in(2);
+  const auto as_float = [&](T v, float fallback) -> std::optional<float> {
     if (!v) return fallback;
-    const auto d = r.scalar(v);
+    const auto d = scalar(v);
     if (!d || static_cast<double>(static_cast<float>(*d)) != *d) return std::nullopt;
     return static_cast<float>(*d);
   };
@@ -134,53 +135,53 @@ void clip(Rewriter& r, ir::Node& n) {
     n.attributes.set("max", *hi);
     return r.keep();
   }
-  Value y = x;
-  if (low) y = r.op("Max", {y, low});
-  if (high) y = r.op("Min", {y, high});
+  T y = x;
+  if (low) y = maximum(y, low);
+  if (high) y = minimum(y, high);
   r.bind(n.outputs[0], y);
 }
 
 void cum_sum(Rewriter& r, ir::Node& n) {
   const bool exclusive = n.attributes.get_or<int64_t>("exclusive", 0) != 0;
   const bool from_end = n.attributes.get_or<int64_t>("reverse", 0) != 0;
-  r.bind(n.outputs[0], cumulate(r, "Add", n.input(0), n.input(1), exclusive, from_end));
+  r.bind(n.outputs[0], cumulate(r, "Add", r.in(0), r.in(1), exclusive, from_end));
 }
 
 void depth_to_space(Rewriter& r, ir::Node& n) {
   const auto mode = n.attributes.get_or<std::string>("mode", "DCR");
   n.attributes.erase("mode");
   if (mode == "DCR") return r.keep();
-  Value x = n.input(0);
+  T x = r.in(0);
   const int64_t b = n.attributes.get_or<int64_t>("blocksize", 1);
-  const auto at = [&](int64_t axis) { return r.vector(r.size(x, axis)); };
-  Value block = r.i64s({b});
-  Value depth = r.div(at(1), r.i64s({b * b}));
-  Value split = r.reshape(x, r.concat({at(0), depth, block, block, at(2), at(3)}, 0), 6);
-  Value turned = r.transpose(split, {0, 1, 4, 2, 5, 3});
-  Value shape = r.concat({at(0), depth, r.mul(at(2), block), r.mul(at(3), block)}, 0);
-  r.bind(n.outputs[0], r.reshape(turned, shape, 4));
+  const auto at = [&](int64_t axis) { return vector(size(x, axis)); };
+  T block = r.i64s({b});
+  T depth = at(1) / r.i64s({b * b});
+  T split = reshape(x, concat({at(0), depth, block, block, at(2), at(3)}, 0), 6);
+  T turned = transpose(split, {0, 1, 4, 2, 5, 3});
+  T shape = concat({at(0), depth, at(2) * block, at(3) * block}, 0);
+  r.bind(n.outputs[0], reshape(turned, shape, 4));
 }
 
 void equal(Rewriter& r, ir::Node& n) {
-  const DType t = r.dtype(n.input(0));
+  const DType t = r.in(0).dtype();
   if (t == DType::Bool || t == DType::Int32 || t == DType::Int64) return r.keep();
-  r.bind(n.outputs[0], r.equal(n.input(0), n.input(1)));
+  r.bind(n.outputs[0], equal(r.in(0), r.in(1)));
 }
 
 void gemm(Rewriter& r, ir::Node& n) {
-  if (!n.input(2)) {
+  if (!r.in(2)) {
     n.inputs.resize(3);
-    n.inputs[2] = r.number(0, r.dtype(n.input(0)));
+    n.inputs[2] = r.number(0, r.in(0).dtype());
   }
   r.keep();
 }
 
 void pad(Rewriter& r, ir::Node& n) {
-  Value x = n.input(0), value = n.input(2);
-  const DType t = r.dtype(x);
+  T x = r.in(0), value = r.in(2);
+  const DType t = x.dtype();
   const auto mode = n.attributes.get_or<std::string>("mode", "constant");
-  const auto pads = r.ints(n.input(1));
-  const auto fill = value ? r.scalar(value) : 0.0;
+  const auto pads = ints(r.in(1));
+  const auto fill = value ? scalar(value) : 0.0;
   const bool exact = fill && static_cast<double>(static_cast<float>(*fill)) == *fill;
   const bool has_infinity = fill && std::isinf(*fill);
   if (pads && is_float(t) && (mode != "constant" || exact || has_infinity)) {
@@ -191,83 +192,82 @@ void pad(Rewriter& r, ir::Node& n) {
   }
   if (mode != "constant") return pad_by_index(r, n);
   if (!value) value = r.number(0, t);
-  if (value->rank() != 0) value = r.reshape(value, Ints{});
-  r.bind(n.outputs[0], pad_by_concat(r, x, n.input(1), value));
+  if (value->rank() != 0) value = reshape(value, Ints{});
+  r.bind(n.outputs[0], pad_by_concat(r, x, r.in(1), value));
 }
 
 // start + i * delta for i below ceil((limit - start) / delta)
 void range(Rewriter& r, ir::Node& n) {
-  Value start = n.input(0), limit = n.input(1), delta = n.input(2);
-  const DType t = r.dtype(start);
-  Value count = nullptr;
-  const auto step = r.scalar(delta), first = r.scalar(start);
+  T start = r.in(0), limit = r.in(1), delta = r.in(2);
+  const DType t = start.dtype();
+  T count = nullptr;
+  const auto step = scalar(delta), first = scalar(start);
   if (is_integer(t)) {
-    Value span = r.cast(r.sub(limit, start), DType::Int64), by = r.cast(delta, DType::Int64);
+    T span = cast(limit - start, DType::Int64), by = cast(delta, DType::Int64);
     if (step != 1) {
       // Rounded away from zero; a negative count means none.
-      Value one = r.i64(1);
-      Value down = step ? r.number(*step > 0 ? 0 : 1, DType::Bool) : r.less(by, r.i64(0));
-      Value slack = step ? r.i64(*step > 0 ? static_cast<int64_t>(*step) - 1
-                                           : static_cast<int64_t>(*step) + 1)
-                         : r.sub(by, r.where(down, r.i64(-1), one));
-      span = r.div(r.add(span, slack), by);
+      T one = r.i64(1);
+      T down = step ? r.number(*step > 0 ? 0 : 1, DType::Bool) : by < 0;
+      T slack = step ? r.i64(*step > 0 ? static_cast<int64_t>(*step) - 1
+                                       : static_cast<int64_t>(*step) + 1)
+                     : by - where(down, -1, one);
+      span = (span + slack) / by;
     }
     count = clamp(r, span, r.i64(0), nullptr);
   } else {
-    Value steps = r.op("Ceil", {r.op("Div", {r.op("Sub", {limit, start}), delta})});
-    count = r.cast(r.op("Max", {steps, r.number(0, t)}), DType::Int64);
+    T steps = ceil((limit - start) / delta);
+    count = cast(maximum(steps, 0), DType::Int64);
   }
-  Value y = r.cast(r.arange(count), t);
-  if (step != 1) y = t == DType::Int64 ? r.mul(y, delta) : r.op("Mul", {y, delta});
-  if (first != 0) y = t == DType::Int64 ? r.add(y, start) : r.op("Add", {y, start});
+  T y = cast(arange(count), t);
+  if (step != 1) y = t == DType::Int64 ? y * delta : y * delta;
+  if (first != 0) y = t == DType::Int64 ? y + start : y + start;
   r.bind(n.outputs[0], y);
 }
 
 // To the nearest, halves to the even neighbour.
 void round(Rewriter& r, ir::Node& n) {
-  Value x = n.input(0);
-  const DType t = r.dtype(x);
-  Value half = r.number(0.5, t), floor = r.op("Floor", {x});
-  Value rest = r.op("Sub", {x, floor});
+  T x = r.in(0);
+  const DType t = x.dtype();
+  T half = r.number(0.5, t), below = floor(x);
+  T rest = x - below;
   // floor is odd where floor - 2 * Floor(floor / 2) is one; NaN compares as false everywhere.
-  Value even = r.op("Floor", {r.op("Mul", {floor, half})});
-  Value parity = r.op("Sub", {floor, r.op("Add", {even, even})});
-  Value tie_up =
-      r.op("And", {r.op("Not", {r.op("Less", {rest, half})}), r.op("Greater", {parity, half})});
-  Value up = r.op("Or", {r.op("Greater", {rest, half}), tie_up});
-  r.bind(n.outputs[0], r.op("Add", {floor, r.cast(up, t)}));
+  T even = floor(below * half);
+  T parity = below - (even + even);
+  T tie_up = ~(rest < half) & (parity > half);
+  T up = (rest > half) | tie_up;
+  r.bind(n.outputs[0], below + cast(up, t));
 }
 
 void scatter_elements(Rewriter& r, ir::Node& n) {
-  Value x = n.input(0);
+  T x = r.in(0);
   auto axis = n.attributes.get_or<int64_t>("axis", 0);
-  if (axis < 0) n.attributes.set("axis", axis = r.wrap(axis, r.rank(x)));
-  n.inputs[1] = wrap_indices(r, r.cast(n.input(1), DType::Int64), r.size(x, axis));
+  if (axis < 0) n.attributes.set("axis", axis = x.axis(axis));
+  n.inputs[1] = wrap_indices(r, cast(r.in(1), DType::Int64), size(x, axis));
   n.op = "Scatter";
   r.keep();
 }
 
 // The k smallest are the k largest of the negated.
 void top_k(Rewriter& r, ir::Node& n) {
-  Value x = n.input(0);
+  T x = r.in(0);
   const bool largest = n.attributes.get_or<int64_t>("largest", 1) != 0;
   n.attributes.erase("largest");
   n.attributes.erase("sorted");  // sorted is one of the orders that unsorted allows
   const auto axis = n.attributes.get_or<int64_t>("axis", -1);
-  if (axis < -1) n.attributes.set("axis", r.wrap(axis, r.rank(x)));
-  const DType t = r.dtype(x);
+  if (axis < -1) n.attributes.set("axis", x.axis(axis));
+  const DType t = x.dtype();
   if (is_integer(t) && byte_size(t) == 8)
-    throw NotExpressible{"needs opset 11 or later for element type " + std::string(oe::name(t))};
+    throw Unsupported("needs opset 11 or later for element type " + std::string(oe::name(t)));
   if (largest && !is_integer(t)) return r.keep();
   const DType c = is_integer(t) ? DType::Double : t;
-  n.inputs[0] = r.cast(x, c);
-  if (!largest) n.inputs[0] = r.op("Neg", {n.inputs[0]});
-  Value out = r.detach(0);
-  Value values = n.outputs[0];
+  n.inputs[0] = cast(x, c);
+  if (!largest) n.inputs[0] = -r.in(0);
+  T out = r.detach(0);
+  T values = r.at(n.outputs[0]);
   values->type.dtype = c;
   r.keep();
-  if (!largest) values = r.op("Neg", {values});
-  r.bind(out, r.cast(values, t));
+  if (!largest) values = -values;
+  r.bind(out, cast(values, t));
 }
 
 // Below 11 a Loop carries at least one value.
@@ -276,9 +276,9 @@ void loop(Rewriter& r, ir::Node& n) {
   if (n.inputs.size() > 2) return r.keep();
   ir::Model& m = r.model();
   const auto* body = n.attributes.get<std::shared_ptr<ir::Graph>>("body");
-  if (!body) throw NotExpressible{};
-  const ir::Type type = r.ranked(DType::Int64, 0);
-  Value state = m.new_value("state", type), next = m.new_value("state_out", type);
+  if (!body) throw Unsupported("");
+  const ir::Type type = ranked(DType::Int64, 0);
+  ir::Value *state = m.new_value("state", type), *next = m.new_value("state_out", type);
   (*body)->inputs.push_back(state);
   (*body)->nodes.push_back(ir::make_node(m, n.name + "_state", "Identity", {state}, {next}));
   (*body)->outputs.insert((*body)->outputs.begin() + 1, next);
@@ -294,29 +294,27 @@ void loop(Rewriter& r, ir::Node& n) {
 void hide_shapes(Rewriter& r, ir::Node& n) {
   const auto* a = n.attributes.get<std::shared_ptr<ir::Graph>>("then_branch");
   const auto* b = n.attributes.get<std::shared_ptr<ir::Graph>>("else_branch");
-  if (!a || !b) throw NotExpressible{};
-  Value nothing = nullptr;
+  if (!a || !b) throw Unsupported("");
+  T nothing = nullptr;
   for (size_t i = 0; i < n.outputs.size(); ++i) {
     const Shape &x = (*a)->outputs[i]->type.shape, &y = (*b)->outputs[i]->type.shape;
     const auto told = [](const Dim& d, const Dim& e) {
       return d.is_number() && e.is_number() && d.number == e.number;
     };
     if (x && y && x->size() != y->size())
-      throw NotExpressible{"needs opset 11 or later for branches of different ranks"};
+      throw Unsupported("needs opset 11 or later for branches of different ranks");
     if (x && y && std::equal(x->begin(), x->end(), y->begin(), y->end(), told)) continue;
-    if (!nothing)
-      nothing =
-          r.op("Mul", {r.cast(n.input(0), DType::Int64), r.i64(0)}, {}, r.ranked(DType::Int64, 0));
+    if (!nothing) nothing = cast(r.in(0), DType::Int64) * 0;
     for (const auto& graph : {*a, *b}) {
       ir::Model& m = r.model();
-      Value v = graph->outputs[i];
-      const ir::Type sizes = r.ranked(DType::Int64, 1);
-      Value shape = m.new_value(v->name + "_shape", sizes);
-      Value computed = m.new_value(v->name + "_computed_shape", sizes);
+      ir::Value* v = graph->outputs[i];
+      const ir::Type sizes = ranked(DType::Int64, 1);
+      ir::Value* shape = m.new_value(v->name + "_shape", sizes);
+      ir::Value* computed = m.new_value(v->name + "_computed_shape", sizes);
       // Rank and nothing else: what is said here is checked against the other branch.
       Shape open;
       if (v->type.shape) open = std::vector<Dim>(v->type.shape->size(), Dim::unknown());
-      Value out = m.new_value(v->name + "_result", ir::Type::tensor(v->type.dtype, open));
+      ir::Value* out = m.new_value(v->name + "_result", ir::Type::tensor(v->type.dtype, open));
       graph->nodes.push_back(ir::make_node(m, v->name + "_Shape", "Shape", {v}, {shape}));
       graph->nodes.push_back(
           ir::make_node(m, v->name + "_Add", "Add", {shape, nothing}, {computed}));
@@ -332,7 +330,7 @@ void scan(Rewriter& r, ir::Node& n) {
   for (const char* name : {"scan_input_axes", "scan_output_axes"})
     if (const auto* axes = n.attributes.get<Ints>(name))
       for (int64_t a : *axes)
-        if (a < 0) throw NotExpressible{"needs opset 11 or later for negative scan axes"};
+        if (a < 0) throw Unsupported("needs opset 11 or later for negative scan axes");
   r.keep();
 }
 

@@ -12,14 +12,14 @@ void arg_extreme(Rewriter& r, ir::Node& n) {
   const bool last = n.attributes.get_or<int64_t>("select_last_index", 0) != 0;
   n.attributes.erase("select_last_index");
   if (!last) return r.keep();
-  Value x = n.input(0);
-  const int64_t axis = r.wrap(n.attributes.get_or<int64_t>("axis", 0), r.rank(x));
+  T x = r.in(0);
+  const int64_t axis = x.axis(n.attributes.get_or<int64_t>("axis", 0));
   n.attributes.set("axis", axis);
-  n.inputs[0] = r.reverse(x, axis);
-  Value out = r.detach(0);
-  Value from_end = n.outputs[0];
+  n.inputs[0] = reverse(x, axis);
+  T out = r.detach(0);
+  T from_end = r.at(n.outputs[0]);
   r.keep();
-  r.bind(out, r.op("Sub", {r.sub(r.size(x, axis), r.i64(1)), from_end}));
+  r.bind(out, size(x, axis) - 1 - from_end);
 }
 
 void constant(Rewriter& r, ir::Node& n) {
@@ -31,7 +31,7 @@ void constant(Rewriter& r, ir::Node& n) {
     n.attributes.set("value", std::make_shared<const Tensor>(
                                   std::vector<int64_t>{static_cast<int64_t>(list->size())}, *list));
   else
-    n.attributes.set("value", r.data(n.outputs[0]));
+    n.attributes.set("value", content(n.outputs[0]));
   for (const char* name :
        {"value_float", "value_floats", "value_int", "value_ints", "value_string", "value_strings"})
     n.attributes.erase(name);
@@ -41,71 +41,71 @@ void constant(Rewriter& r, ir::Node& n) {
 // Without training the input passes through. With it an element stays where a number in [0, 1) is
 // not below the ratio, and makes up for those that go: below 12 the operator only passes through.
 void dropout(Rewriter& r, ir::Node& n) {
-  Value x = n.input(0), training = n.input(2);
-  const auto known = training ? r.scalar(training) : 0.0;
-  const auto ratio = n.input(1) ? r.scalar(n.input(1)) : 0.5;
+  T x = r.in(0), training = r.in(2);
+  const auto known = training ? scalar(training) : 0.0;
+  const auto ratio = r.in(1) ? scalar(r.in(1)) : 0.5;
   if (!known || !ratio)
-    throw NotExpressible{"needs opset 12 or later for dropout that is switched by the input"};
+    throw Unsupported("needs opset 12 or later for dropout that is switched by the input");
   const bool wants_mask = n.outputs.size() > 1 && n.outputs[1];
   if (*known == 0 || *ratio == 0) {
-    r.bind(n.outputs[0], r.op("Identity", {x}));
-    if (wants_mask) r.bind(n.outputs[1], r.full(r.shape(x), r.number(1, DType::Bool)));
+    r.bind(n.outputs[0], unary("Identity", x));
+    if (wants_mask) r.bind(n.outputs[1], full(shape(x), r.number(1, DType::Bool)));
     return;
   }
-  const DType t = r.dtype(x), drawn = DType::Float;
-  Value u = r.op("RandomUniformLike", {r.full(r.shape(x), r.number(0, drawn))},
-                 {{"dtype", static_cast<int64_t>(drawn)}}, r.like(x, drawn));
-  Value stays = r.op("Not", {r.less(u, r.number(*ratio, drawn))});
-  Value kept = r.op("Div", {x, r.number(*ratio < 1 ? 1 - *ratio : 1, t)});
-  r.bind(n.outputs[0], r.where(stays, kept, r.number(0, t)));
-  if (wants_mask) r.bind(n.outputs[1], r.op("Identity", {stays}));
+  const DType drawn = DType::Float;
+  T u = node("RandomUniformLike", {full(shape(x), r.number(0, drawn))},
+             {{"dtype", static_cast<int64_t>(drawn)}}, like(x, drawn));
+  T stays = ~(u < *ratio);
+  T kept = x / (*ratio < 1 ? 1 - *ratio : 1);
+  r.bind(n.outputs[0], where(stays, kept, 0));
+  if (wants_mask) r.bind(n.outputs[1], unary("Identity", stays));
 }
 
 void at_least(Rewriter& r, ir::Node& n) {
-  Value a = n.input(0), b = n.input(1);
+  T a = r.in(0), b = r.in(1);
   if (n.op == "LessOrEqual") std::swap(a, b);
   // NaN is neither, so that the complement of Less serves integers only.
-  if (is_integer(r.dtype(a))) return r.bind(n.outputs[0], r.op("Not", {r.less(a, b)}));
-  r.bind(n.outputs[0], r.op("Or", {r.less(b, a), r.equal(a, b)}));
+  if (is_integer(a.dtype())) return r.bind(n.outputs[0], ~(a < b));
+  r.bind(n.outputs[0], (b < a) | equal(a, b));
 }
 
 void clip(Rewriter& r, ir::Node& n) {
-  if (!is_integer(r.dtype(n.input(0)))) return r.keep();
-  Value y = n.input(0);
-  if (n.input(1)) y = r.maximum(y, n.input(1));
-  if (n.input(2)) y = r.minimum(y, n.input(2));
+  if (!is_integer(r.in(0).dtype())) return r.keep();
+  T y = r.in(0);
+  if (r.in(1)) y = maximum(y, r.in(1));
+  if (r.in(2)) y = minimum(y, r.in(2));
   r.bind(n.outputs[0], y);
 }
 
 void extreme(Rewriter& r, ir::Node& n) {
-  if (!is_integer(r.dtype(n.input(0)))) return r.keep();
-  Value y = n.input(0);
+  if (!is_integer(r.in(0).dtype())) return r.keep();
+  T y = r.in(0);
   for (size_t i = 1; i < n.inputs.size(); ++i)
-    y = n.op == "Max" ? r.maximum(y, n.input(i)) : r.minimum(y, n.input(i));
+    y = n.op == "Max" ? maximum(y, r.in(i)) : minimum(y, r.in(i));
   r.bind(n.outputs[0], y);
 }
 
 void pow(Rewriter& r, ir::Node& n) {
-  Value x = n.input(0), y = n.input(1);
-  const DType t = r.dtype(x);
+  T x = r.in(0), y = r.in(1);
+  const DType t = x.dtype();
   if (!is_integer(t)) {
-    n.inputs[1] = r.cast(y, t);
+    n.inputs[1] = cast(y, t);
     return r.keep();
   }
-  const auto exponent = r.scalar(y);
-  if (exponent && is_integer(r.dtype(y)) && *exponent >= 1 && *exponent <= 64 &&
-      r.rank(y) <= r.rank(x)) {
+  const auto exponent = scalar(y);
+  if (exponent && is_integer(y.dtype()) && *exponent >= 1 && *exponent <= 64 &&
+      y.rank() <= x.rank()) {
     // Square and multiply: wraps around as integers do.
-    Value power = x, result = nullptr;
+    T power = x, result = nullptr;
     for (auto e = static_cast<int64_t>(*exponent); e > 0; e /= 2) {
-      if (e % 2 == 1) result = result ? r.op("Mul", {result, power}) : power;
-      if (e > 1) power = r.op("Mul", {power, power});
+      if (e % 2 == 1) result = result ? result * power : power;
+      if (e > 1) power = power * power;
     }
     return r.bind(n.outputs[0], result);
   }
-  if (byte_size(t) == 8) throw NotExpressible{"needs opset 12 or later for a 64-bit integer power"};
-  Value p = r.op("Pow", {r.cast(x, DType::Double), r.cast(y, DType::Double)});
-  r.bind(n.outputs[0], r.cast(r.cast(p, DType::Int64), t));
+  if (byte_size(t) == 8) throw Unsupported("needs opset 12 or later for a 64-bit integer power");
+  T p = node("Pow", {cast(x, DType::Double), cast(y, DType::Double)});
+  r.bind(n.outputs[0], cast(cast(p, DType::Int64), t));
 }
 
 // Batch axes become leading coordinates of the indices.
@@ -113,22 +113,22 @@ void gather_nd(Rewriter& r, ir::Node& n) {
   const int64_t batch = n.attributes.get_or<int64_t>("batch_dims", 0);
   n.attributes.erase("batch_dims");
   if (batch == 0) return r.keep();
-  Value data = n.input(0), indices = n.input(1);
-  const int64_t rank = r.rank(indices);
-  Value lengths = r.shape(indices);
-  Value one_each = r.concat({r.slice(lengths, 0, 0, rank - 1), r.i64s({1})}, 0);
+  T data = r.in(0), indices = r.in(1);
+  const int64_t rank = indices.rank();
+  T lengths = shape(indices);
+  T one_each = concat({slice(lengths, 0, known(0), known(rank - 1)), r.i64s({1})}, 0);
   Values columns;
   for (int64_t a = 0; a < batch; ++a) {
     Ints others;
     for (int64_t i = 0; i < rank; ++i)
       if (i != a) others.push_back(i);
-    Value counter = r.unsqueeze(r.arange(r.size(data, a)), others);
-    columns.push_back(r.expand(counter, one_each));
+    T counter = unsqueeze(arange(size(data, a)), others);
+    columns.push_back(expand(counter, one_each));
   }
   columns.push_back(indices);
-  Value tuples = r.concat(columns, rank - 1);
-  tuples->type = r.ranked(DType::Int64, rank);
-  if (const auto k = r.dim(indices, rank - 1)) tuples->type.shape->back() = Dim::of(batch + *k);
+  T tuples = concat(columns, rank - 1);
+  tuples->type = ranked(DType::Int64, rank);
+  if (const auto k = indices.dim(rank - 1)) tuples->type.shape->back() = Dim::of(batch + *k);
   n.inputs[1] = tuples;
   r.keep();
 }

@@ -10,19 +10,19 @@ namespace {
 // Below 13 the input is coerced to two dimensions at `axis`, and everything after it is
 // normalized together: the same thing only for the last axis.
 void along_axis(Rewriter& r, ir::Node& n) {
-  Value x = n.input(0);
+  T x = r.in(0);
   const int64_t axis = n.attributes.get_or<int64_t>("axis", -1);
   if (axis == -1 && !x->rank()) {
     n.attributes.set("axis", int64_t{-1});
     return r.keep();
   }
-  const int64_t rank = r.rank(x), a = r.wrap(axis, rank);
+  const int64_t rank = x.rank(), a = wrapped(axis, rank);
   if (rank == 0) {  // of a single element
-    Value y = r.op(n.op, {r.reshape(x, Ints{1})}, {{"axis", int64_t{0}}});
-    return r.bind(n.outputs[0], r.reshape(y, Ints{}));
+    T y = node(n.op, {reshape(x, Ints{1})}, {{"axis", int64_t{0}}});
+    return r.bind(n.outputs[0], reshape(y, Ints{}));
   }
   bool last = true;
-  for (int64_t i = a + 1; i < rank; ++i) last = last && r.dim(x, i) == 1;
+  for (int64_t i = a + 1; i < rank; ++i) last = last && x.dim(i) == 1;
   if (last) {
     n.attributes.set("axis", a);
     return r.keep();
@@ -30,34 +30,34 @@ void along_axis(Rewriter& r, ir::Node& n) {
   Ints perm;
   for (int64_t i = 0; i < rank; ++i) perm.push_back(i);
   std::swap(perm[static_cast<size_t>(a)], perm[static_cast<size_t>(rank - 1)]);
-  Value y = r.op(n.op, {r.transpose(x, perm)}, {{"axis", rank - 1}});
-  r.bind(n.outputs[0], r.transpose(y, perm));
+  T y = node(n.op, {transpose(x, perm)}, {{"axis", rank - 1}});
+  r.bind(n.outputs[0], transpose(y, perm));
 }
 
 void split(Rewriter& r, ir::Node& n) {
-  Value sizes = n.input(1);
+  T sizes = r.in(1);
   n.inputs.resize(1);
   if (!sizes) return r.keep();
-  if (const auto known = r.ints(sizes)) {
+  if (const auto known = ints(sizes)) {
     n.attributes.set("split", *known);
     return r.keep();
   }
   // Computed sizes: one slice for each part.
-  const int64_t axis = r.wrap(n.attributes.get_or<int64_t>("axis", 0), r.rank(n.input(0)));
-  Value start = r.i64(0);
+  const int64_t axis = r.in(0).axis(n.attributes.get_or<int64_t>("axis", 0));
+  T start = r.i64(0);
   for (size_t i = 0; i < n.outputs.size(); ++i) {
-    Value end = r.add(start, r.gather(sizes, r.i64(static_cast<int64_t>(i)), 0));
-    if (n.outputs[i]) r.bind(n.outputs[i], r.slice(n.input(0), axis, start, end));
+    T end = start + gather(sizes, r.i64(static_cast<int64_t>(i)), 0);
+    if (n.outputs[i]) r.bind(n.outputs[i], slice(r.in(0), axis, start, end));
     start = end;
   }
 }
 
 void axes_to_attribute(Rewriter& r, ir::Node& n) {
-  Value axes = n.input(1);
+  T axes = r.in(1);
   n.inputs.resize(1);
   if (axes) {
-    const auto known = r.ints(axes);
-    if (!known) throw NotExpressible{"needs opset 13 or later where the axes are computed"};
+    const auto known = ints(axes);
+    if (!known) throw Unsupported("needs opset 13 or later where the axes are computed");
     n.attributes.set("axes", *known);
   }
   r.keep();
@@ -65,7 +65,7 @@ void axes_to_attribute(Rewriter& r, ir::Node& n) {
 
 // All three inputs have to be given below 13; an empty one says nothing.
 void resize(Rewriter& r, ir::Node& n) {
-  Value none = r.numbers({}, {0}, DType::Float);
+  T none = r.numbers({}, {0}, DType::Float);
   n.inputs.resize(std::max<size_t>(n.inputs.size(), 3));
   if (!n.inputs[1]) n.inputs[1] = none;
   if (!n.inputs[2]) n.inputs[2] = none;
@@ -75,18 +75,20 @@ void resize(Rewriter& r, ir::Node& n) {
 
 // Per-axis scales are new; with one scale for all the axis says nothing.
 void quantize(Rewriter& r, ir::Node& n) {
-  if (r.rank(n.input(1)) != 0)
-    throw NotExpressible{"needs opset 13 or later where each channel has its own scale"};
+  if (r.in(1).rank() != 0)
+    throw Unsupported("needs opset 13 or later where each channel has its own scale");
   n.attributes.erase("axis");
   r.keep();
 }
 
 // Below 13 control flow passes on tensors only.
 void tensors_only(Rewriter& r, ir::Node& n) {
-  const auto is_sequence = [](Value v) { return v && v->type.kind == ir::Type::Kind::Sequence; };
+  const auto is_sequence = [](const ir::Value* v) {
+    return v && v->type.kind == ir::Type::Kind::Sequence;
+  };
   if (std::any_of(n.inputs.begin(), n.inputs.end(), is_sequence) ||
       std::any_of(n.outputs.begin(), n.outputs.end(), is_sequence))
-    throw NotExpressible{"needs opset 13 or later to pass a sequence"};
+    throw Unsupported("needs opset 13 or later to pass a sequence");
   r.keep();
 }
 

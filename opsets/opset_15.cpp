@@ -8,16 +8,16 @@ namespace {
 
 // Scale and statistics may have types of their own: below 15 scale has x's, mean and variance one.
 void batch_normalization(Rewriter& r, ir::Node& n) {
-  const DType t = r.dtype(n.input(0));
-  n.inputs[1] = r.cast(n.input(1), t);
-  n.inputs[2] = r.cast(n.input(2), t);
+  const DType t = r.in(0).dtype();
+  n.inputs[1] = cast(r.in(1), t);
+  n.inputs[2] = cast(r.in(2), t);
   r.keep();
 }
 
 void cast_like(Rewriter& r, ir::Node& n) {
-  const DType to = r.dtype(n.input(1));
-  if (to == DType::Undefined) throw NotExpressible{};
-  r.bind(n.outputs[0], r.op("Cast", {n.input(0)}, {{"to", static_cast<int64_t>(to)}}));
+  const DType to = r.in(1).dtype();
+  if (to == DType::Undefined) throw Unsupported("");
+  r.bind(n.outputs[0], node("Cast", {r.in(0)}, {{"to", static_cast<int64_t>(to)}}));
 }
 
 void shape(Rewriter& r, ir::Node& n) {
@@ -28,8 +28,8 @@ void shape(Rewriter& r, ir::Node& n) {
     n.attributes.erase("start");
     return r.keep();
   }
-  Value all = r.op("Shape", {n.input(0)}, {}, r.ranked(DType::Int64, 1));
-  r.bind(n.outputs[0], r.slice(all, 0, start, stop));
+  T all = node("Shape", {r.in(0)}, {}, ranked(DType::Int64, 1));
+  r.bind(n.outputs[0], slice(all, 0, known(start), known(stop)));
 }
 
 constexpr Row rows[] = {

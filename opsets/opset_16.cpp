@@ -9,7 +9,7 @@ void roi_align(Rewriter& r, ir::Node& n) {
   // The older form has no pixel shift, and clamps the size of a region, which cannot be undone.
   if (n.attributes.get_or<std::string>("coordinate_transformation_mode", "half_pixel") !=
       "output_half_pixel")
-    throw NotExpressible{};
+    throw Unsupported("");
   n.attributes.erase("coordinate_transformation_mode");
   r.keep();
 }

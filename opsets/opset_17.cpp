@@ -5,24 +5,24 @@ namespace oe::opsets {
 namespace {
 
 void layer_normalization(Rewriter& r, ir::Node& n) {
-  Value x = n.input(0), scale = n.input(1), bias = n.input(2);
-  const DType t = r.dtype(x);
+  T x = r.in(0), scale = r.in(1), bias = r.in(2);
+  const DType t = x.dtype();
   const auto stash = static_cast<DType>(n.attributes.get_or<int64_t>("stash_type", 1));
-  Value c = r.cast(x, t == DType::Double ? t : stash);
-  const int64_t rank = r.rank(x), axis = r.wrap(n.attributes.get_or<int64_t>("axis", -1), rank);
+  T c = cast(x, t == DType::Double ? t : stash);
+  const int64_t rank = x.rank(), axis = wrapped(n.attributes.get_or<int64_t>("axis", -1), rank);
   Ints axes;
   for (int64_t a = axis; a < rank; ++a) axes.push_back(a);
 
-  Value mean = r.reduce("ReduceMean", c, axes, true);
-  Value centered = r.op("Sub", {c, mean});
-  Value variance = r.reduce("ReduceMean", r.op("Mul", {centered, centered}), axes, true);
-  Value epsilon = r.number(n.attributes.get_or<float>("epsilon", 1e-5f), r.dtype(c));
-  Value deviation = r.op("Sqrt", {r.op("Add", {variance, epsilon})});
-  Value y = r.op("Mul", {r.cast(r.op("Div", {centered, deviation}), t), scale});
-  if (bias) y = r.op("Add", {y, bias});
+  T mean = reduce("ReduceMean", c, axes, true);
+  T centered = c - mean;
+  T variance = reduce("ReduceMean", centered * centered, axes, true);
+  T epsilon = r.number(n.attributes.get_or<float>("epsilon", 1e-5f), c.dtype());
+  T deviation = sqrt(variance + epsilon);
+  T y = cast(centered / deviation, t) * scale;
+  if (bias) y = y + bias;
   r.bind(n.outputs[0], y);
   if (n.outputs.size() > 1) r.bind(n.outputs[1], mean);
-  if (n.outputs.size() > 2 && n.outputs[2]) r.bind(n.outputs[2], r.op("Reciprocal", {deviation}));
+  if (n.outputs.size() > 2 && n.outputs[2]) r.bind(n.outputs[2], reciprocal(deviation));
 }
 
 constexpr Row rows[] = {

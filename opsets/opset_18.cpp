@@ -10,50 +10,50 @@ namespace {
 // Equal parts with a shorter last one: sizes are spelled out, computed where the axis is dynamic.
 void split(Rewriter& r, ir::Node& n) {
   n.attributes.erase("num_outputs");
-  if (n.input(1)) return r.keep();
+  if (r.in(1)) return r.keep();
   n.inputs.resize(1);
   const auto parts = static_cast<int64_t>(n.outputs.size());
   const int64_t axis = n.attributes.get_or<int64_t>("axis", 0);
-  if (const auto size = r.dim(n.input(0), axis); size && *size % parts == 0) return r.keep();
-  Value total = r.vector(r.size(n.input(0), axis));
-  Value part = r.div(r.add(total, r.i64s({parts - 1})), r.i64s({parts}));
+  if (const auto size = r.in(0).dim(axis); size && *size % parts == 0) return r.keep();
+  T total = vector(size(r.in(0), axis));
+  T part = (total + r.i64s({parts - 1})) / r.i64s({parts});
   Values sizes(static_cast<size_t>(parts - 1), part);
-  sizes.push_back(r.sub(total, r.mul(part, r.i64s({parts - 1}))));
-  n.inputs.push_back(r.concat(sizes, 0));
+  sizes.push_back(total - part * r.i64s({parts - 1}));
+  n.inputs.push_back(concat(sizes, 0));
   r.keep();
 }
 
 // A vector over `axes` becomes one over all axes, with `others` (1-d, one element per axis, or a
 // single one) where `axes` says nothing. Null stays null.
-Value spread(Rewriter& r, Value v, const Ints& axes, int64_t rank, Value others) {
+T spread(Rewriter& r, T v, const Ints& axes, int64_t rank, T others) {
   if (!v) return v;
   Values all;
   for (int64_t a = 0; a < rank; ++a) {
     const auto it = std::find(axes.begin(), axes.end(), a);
     if (it != axes.end())
-      all.push_back(r.gather(v, r.i64s({it - axes.begin()}), 0));
+      all.push_back(gather(v, r.i64s({it - axes.begin()}), 0));
     else
-      all.push_back(r.dim(others, 0) == 1 ? others : r.gather(others, r.i64s({a}), 0));
+      all.push_back(others.dim(0) == 1 ? others : gather(others, r.i64s({a}), 0));
   }
-  return r.concat(all, 0);
+  return concat(all, 0);
 }
 
-Ints wrapped(Rewriter& r, Ints axes, int64_t rank) {
-  for (int64_t& a : axes) a = r.wrap(a, rank);
+Ints wrapped(Ints axes, int64_t rank) {
+  for (int64_t& a : axes) a = opsets::wrapped(a, rank);
   return axes;
 }
 
 void pad(Rewriter& r, ir::Node& n) {
-  Value axes_value = n.input(3);
+  T axes_value = r.in(3);
   n.inputs.resize(std::min<size_t>(n.inputs.size(), 3));
   while (!n.inputs.back()) n.inputs.pop_back();
   if (!axes_value) return r.keep();
-  const auto given = r.ints(axes_value);
-  if (!given) throw NotExpressible{"needs opset 18 or later where the axes are computed"};
-  const int64_t rank = r.rank(n.input(0)), count = static_cast<int64_t>(given->size());
-  const Ints axes = wrapped(r, *given, rank);
-  Value pads = n.input(1);
-  if (const auto known = r.ints(pads)) {
+  const auto given = ints(axes_value);
+  if (!given) throw Unsupported("needs opset 18 or later where the axes are computed");
+  const int64_t rank = r.in(0).rank(), count = static_cast<int64_t>(given->size());
+  const Ints axes = wrapped(*given, rank);
+  T pads = r.in(1);
+  if (const auto known = ints(pads)) {
     Ints full(static_cast<size_t>(2 * rank), 0);
     for (int64_t i = 0; i < count; ++i) {
       full[static_cast<size_t>(axes[i])] = (*known)[i];
@@ -61,32 +61,33 @@ void pad(Rewriter& r, ir::Node& n) {
     }
     n.inputs[1] = r.i64s(full);
   } else {
-    Value zero = r.i64s({0});
-    n.inputs[1] = r.concat({spread(r, r.slice(pads, 0, 0, count), axes, rank, zero),
-                            spread(r, r.slice(pads, 0, count, 2 * count), axes, rank, zero)},
-                           0);
+    T zero = r.i64s({0});
+    n.inputs[1] = concat(
+        {spread(r, slice(pads, 0, build::known(0), build::known(count)), axes, rank, zero),
+         spread(r, slice(pads, 0, build::known(count), build::known(2 * count)), axes, rank, zero)},
+        0);
   }
   r.keep();
 }
 
 void resize(Rewriter& r, ir::Node& n) {
   if (n.attributes.get_or<int64_t>("antialias", 0) != 0)
-    throw NotExpressible{"needs opset 18 or later for antialiasing"};
+    throw Unsupported("needs opset 18 or later for antialiasing");
   if (n.attributes.get_or<std::string>("keep_aspect_ratio_policy", "stretch") != "stretch")
-    throw NotExpressible{"needs opset 18 or later for 'keep_aspect_ratio_policy'"};
+    throw Unsupported("needs opset 18 or later for 'keep_aspect_ratio_policy'");
   n.attributes.erase("antialias");
   n.attributes.erase("keep_aspect_ratio_policy");
   const auto* given = n.attributes.get<Ints>("axes");
   if (!given) return r.keep();
-  const int64_t rank = r.rank(n.input(0));
-  const Ints axes = wrapped(r, *given, rank);
+  const int64_t rank = r.in(0).rank();
+  const Ints axes = wrapped(*given, rank);
   n.attributes.erase("axes");
-  if (n.input(1) && n.attributes.get_or<std::string>("coordinate_transformation_mode", "") ==
-                        "tf_crop_and_resize")
-    throw NotExpressible{"needs opset 18 or later for 'tf_crop_and_resize' with axes"};
+  if (r.in(1) && n.attributes.get_or<std::string>("coordinate_transformation_mode", "") ==
+                     "tf_crop_and_resize")
+    throw Unsupported("needs opset 18 or later for 'tf_crop_and_resize' with axes");
   n.inputs[1] = nullptr;
-  if (Value scales = n.input(2)) {
-    if (const auto t = r.data(scales)) {
+  if (T scales = r.in(2)) {
+    if (const auto t = content(scales)) {
       std::vector<double> full(static_cast<size_t>(rank), 1.0);
       const auto values = t->as_double();
       for (size_t i = 0; i < values.size(); ++i) full[static_cast<size_t>(axes[i])] = values[i];
@@ -95,13 +96,13 @@ void resize(Rewriter& r, ir::Node& n) {
       n.inputs[2] = spread(r, scales, axes, rank, r.numbers({1}, {1}, DType::Float));
     }
   }
-  if (n.input(3)) n.inputs[3] = spread(r, n.input(3), axes, rank, r.shape(n.input(0)));
+  if (r.in(3)) n.inputs[3] = spread(r, r.in(3), axes, rank, shape(r.in(0)));
   r.keep();
 }
 
 void mish(Rewriter& r, ir::Node& n) {
-  Value x = n.input(0);
-  r.bind(n.outputs[0], r.op("Mul", {x, r.op("Tanh", {r.op("Softplus", {x})})}));
+  T x = r.in(0);
+  r.bind(n.outputs[0], x * tanh(softplus(x)));
 }
 
 void scatter_elements(Rewriter& r, ir::Node& n) {

@@ -17,9 +17,9 @@ void drop_saturate(Rewriter& r, ir::Node& n) {
 }
 
 void quantize(Rewriter& r, ir::Node& n) {
-  if (r.dtype(n.input(1)) != DType::Float)
-    throw NotExpressible{"needs opset 19 or later where the scale is not of type float"};
-  if (n.input(2) && is_float8(r.dtype(n.input(2)))) throw NotExpressible{};
+  if (r.in(1).dtype() != DType::Float)
+    throw Unsupported("needs opset 19 or later where the scale is not of type float");
+  if (r.in(2) && is_float8(r.in(2).dtype())) throw Unsupported("");
   n.attributes.erase("saturate");
   r.keep();
 }
@@ -32,7 +32,7 @@ void pad(Rewriter& r, ir::Node& n) {
 void resize(Rewriter& r, ir::Node& n) {
   if (n.attributes.get_or<std::string>("coordinate_transformation_mode", "") ==
       "half_pixel_symmetric")
-    throw NotExpressible{"needs opset 19 or later for 'half_pixel_symmetric'"};
+    throw Unsupported("needs opset 19 or later for 'half_pixel_symmetric'");
   r.keep();
 }
 

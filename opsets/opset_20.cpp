@@ -9,8 +9,8 @@ namespace {
 
 // Mode names changed; inputs of rank 5 are new.
 void grid_sample(Rewriter& r, ir::Node& n) {
-  if (r.rank(n.input(0)) != 4)
-    throw NotExpressible{"needs opset 20 or later for an input that is not 4-dimensional"};
+  if (r.in(0).rank() != 4)
+    throw Unsupported("needs opset 20 or later for an input that is not 4-dimensional");
   const auto mode = n.attributes.get_or<std::string>("mode", "linear");
   n.attributes.set("mode", mode == "linear"  ? std::string("bilinear")
                            : mode == "cubic" ? std::string("bicubic")
@@ -19,30 +19,30 @@ void grid_sample(Rewriter& r, ir::Node& n) {
 }
 
 void gelu(Rewriter& r, ir::Node& n) {
-  Value x = n.input(0);
-  const DType t = r.dtype(x);
-  Value half_x = r.op("Mul", {x, r.number(0.5, t)}), one = r.number(1, t), inner = nullptr;
+  T x = r.in(0);
+  const DType t = x.dtype();
+  T half_x = x * 0.5, one = r.number(1, t), inner = nullptr;
   if (n.attributes.get_or<std::string>("approximate", "none") == "tanh") {
     // 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
-    Value cube = r.op("Mul", {r.op("Mul", {x, x}), x});
-    Value sum = r.op("Add", {x, r.op("Mul", {cube, r.number(0.044715, t)})});
-    inner = r.op("Tanh", {r.op("Mul", {sum, r.number(0.7978845608028654, t)})});
+    T cube = x * x * x;
+    T sum = x + cube * 0.044715;
+    inner = tanh(sum * 0.7978845608028654);
   } else {
-    inner = r.op("Erf", {r.op("Mul", {x, r.number(0.7071067811865476, t)})});
+    inner = erf(x * 0.7071067811865476);
   }
-  r.bind(n.outputs[0], r.op("Mul", {half_x, r.op("Add", {inner, one})}));
+  r.bind(n.outputs[0], half_x * (inner + one));
 }
 
 void dft(Rewriter& r, ir::Node& n) {
   int64_t axis = -2;
-  if (Value v = n.input(2)) {
-    const auto known = r.ints(v);
-    if (!known) throw NotExpressible{"needs opset 20 or later where the axis is computed"};
+  if (T v = r.in(2)) {
+    const auto known = ints(v);
+    if (!known) throw Unsupported("needs opset 20 or later where the axis is computed");
     axis = known->at(0);
   }
   n.inputs.resize(std::min<size_t>(n.inputs.size(), 2));
   while (!n.inputs.empty() && !n.inputs.back()) n.inputs.pop_back();
-  n.attributes.set("axis", r.wrap(axis, axis < 0 ? r.rank(n.input(0)) : 0));
+  n.attributes.set("axis", wrapped(axis, axis < 0 ? r.in(0).rank() : 0));
   r.keep();
 }
 

@@ -7,35 +7,35 @@ namespace {
 
 // Below 21 scale and bias are per group, which cannot say a scale per channel.
 void group_normalization(Rewriter& r, ir::Node& n) {
-  Value x = n.input(0), scale = n.input(1), bias = n.input(2);
-  const DType t = r.dtype(x);
-  const int64_t rank = r.rank(x);
+  T x = r.in(0), scale = r.in(1), bias = r.in(2);
+  const DType t = x.dtype();
+  const int64_t rank = x.rank();
   const int64_t groups = n.attributes.get_or<int64_t>("num_groups", 1);
   const float epsilon = n.attributes.get_or<float>("epsilon", 1e-5f);
   const auto stash = static_cast<DType>(n.attributes.get_or<int64_t>("stash_type", 1));
-  Value c = r.cast(x, t == DType::Double ? t : stash);
-  Value grouped = r.reshape(c, Ints{0, groups, -1});
-  Value normal = nullptr;
-  if (r.dtype(c) == DType::Float) {
-    Value ones = r.numbers(std::vector<double>(static_cast<size_t>(groups), 1), {groups}, stash);
-    Value zeros = r.numbers(std::vector<double>(static_cast<size_t>(groups), 0), {groups}, stash);
-    normal = r.op("InstanceNormalization", {grouped, ones, zeros}, {{"epsilon", epsilon}},
-                  r.ranked(stash, 3));
+  T c = cast(x, t == DType::Double ? t : stash);
+  T grouped = reshape(c, Ints{0, groups, -1});
+  T normal = nullptr;
+  if (c.dtype() == DType::Float) {
+    T ones = r.numbers(std::vector<double>(static_cast<size_t>(groups), 1), {groups}, stash);
+    T zeros = r.numbers(std::vector<double>(static_cast<size_t>(groups), 0), {groups}, stash);
+    normal = node("InstanceNormalization", {grouped, ones, zeros}, {{"epsilon", epsilon}},
+                  ranked(stash, 3));
   } else {  // InstanceNormalization of other types is rarely implemented
-    normal = normalize(r, grouped, {2}, epsilon);
+    normal = normalize(grouped, {2}, epsilon);
   }
-  Value y = r.cast(r.reshape(normal, r.shape(x), rank), t);
+  T y = cast(reshape(normal, shape(x), rank), t);
   Ints trailing;
   for (int64_t a = 1; a < rank - 1; ++a) trailing.push_back(a);
-  const auto per_channel = [&](Value v) { return trailing.empty() ? v : r.unsqueeze(v, trailing); };
-  y = r.op("Mul", {y, per_channel(scale)});
-  r.bind(n.outputs[0], r.op("Add", {y, per_channel(bias)}));
+  const auto per_channel = [&](T v) { return trailing.empty() ? v : unsqueeze(v, trailing); };
+  y = y * per_channel(scale);
+  r.bind(n.outputs[0], y + per_channel(bias));
 }
 
-void q_linear_mat_mul(Rewriter& r, ir::Node& n) {
+void q_linear_mat_mul(Rewriter& r, ir::Node&) {
   for (size_t scale : {1, 4, 6})
-    if (r.dtype(n.input(scale)) != DType::Float)
-      throw NotExpressible{"needs opset 21 or later where a scale is not of type float"};
+    if (r.in(scale).dtype() != DType::Float)
+      throw Unsupported("needs opset 21 or later where a scale is not of type float");
   r.keep();
 }
 

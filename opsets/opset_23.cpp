@@ -5,24 +5,24 @@ namespace oe::opsets {
 namespace {
 
 void rms_normalization(Rewriter& r, ir::Node& n) {
-  Value x = n.input(0), scale = n.input(1);
-  const DType t = r.dtype(x);
+  T x = r.in(0), scale = r.in(1);
+  const DType t = x.dtype();
   const auto stash = static_cast<DType>(n.attributes.get_or<int64_t>("stash_type", 1));
   // The stash type is a lower bound: a double stays one.
-  Value c = r.cast(x, t == DType::Double ? t : stash);
-  const int64_t rank = r.rank(x), axis = r.wrap(n.attributes.get_or<int64_t>("axis", -1), rank);
+  T c = cast(x, t == DType::Double ? t : stash);
+  const int64_t rank = x.rank(), axis = wrapped(n.attributes.get_or<int64_t>("axis", -1), rank);
   Ints axes;
   for (int64_t a = axis; a < rank; ++a) axes.push_back(a);
-  Value mean = r.reduce("ReduceMean", r.op("Mul", {c, c}), axes, true);
-  Value epsilon = r.number(n.attributes.get_or<float>("epsilon", 1e-5f), r.dtype(c));
-  Value normal = r.op("Div", {c, r.op("Sqrt", {r.op("Add", {mean, epsilon})})});
-  r.bind(n.outputs[0], r.op("Mul", {r.cast(normal, r.dtype(scale)), scale}));
+  T mean = reduce("ReduceMean", c * c, axes, true);
+  T epsilon = r.number(n.attributes.get_or<float>("epsilon", 1e-5f), c.dtype());
+  T normal = c / sqrt(mean + epsilon);
+  r.bind(n.outputs[0], cast(normal, scale.dtype()) * scale);
 }
 
 void quantize(Rewriter& r, ir::Node& n) {
-  if (r.dtype(n.input(0)) != r.dtype(n.input(1)))
-    throw NotExpressible{"needs opset 23 or later where the scale has another type than the input"};
-  if (n.attributes.get_or<int64_t>("precision", 0) != 0) throw NotExpressible{};
+  if (r.in(0).dtype() != r.in(1).dtype())
+    throw Unsupported("needs opset 23 or later where the scale has another type than the input");
+  if (n.attributes.get_or<int64_t>("precision", 0) != 0) throw Unsupported("");
   n.attributes.erase("precision");
   r.keep();
 }
@@ -30,8 +30,8 @@ void quantize(Rewriter& r, ir::Node& n) {
 void dequantize(Rewriter& r, ir::Node& n) {
   const auto to = n.attributes.get_or<int64_t>("output_dtype", 0);
   n.attributes.erase("output_dtype");
-  if (to == 0 || to == static_cast<int64_t>(r.dtype(n.input(1)))) return r.keep();
-  throw NotExpressible{"needs opset 23 or later for attribute 'output_dtype'"};
+  if (to == 0 || to == static_cast<int64_t>(r.in(1).dtype())) return r.keep();
+  throw Unsupported("needs opset 23 or later for attribute 'output_dtype'");
 }
 
 constexpr Row rows[] = {

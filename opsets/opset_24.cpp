@@ -8,7 +8,7 @@ namespace oe::opsets {
 namespace {
 
 void attention(Rewriter& r, ir::Node& n) {
-  if (n.input(6)) {
+  if (r.in(6)) {
     expand_body(r, n);
     return;
   }

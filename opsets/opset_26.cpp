@@ -9,7 +9,7 @@ namespace {
 void cum_prod(Rewriter& r, ir::Node& n) {
   const bool exclusive = n.attributes.get_or<int64_t>("exclusive", 0) != 0;
   const bool from_end = n.attributes.get_or<int64_t>("reverse", 0) != 0;
-  r.bind(n.outputs[0], cumulate(r, "Mul", n.input(0), n.input(1), exclusive, from_end));
+  r.bind(n.outputs[0], cumulate(r, "Mul", r.in(0), r.in(1), exclusive, from_end));
 }
 
 constexpr Row rows[] = {

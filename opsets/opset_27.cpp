@@ -6,13 +6,13 @@ namespace {
 
 // Half types count in the stash type; below 27 they are not listed, so the casts are explicit.
 void range(Rewriter& r, ir::Node& n) {
-  const DType t = r.dtype(n.input(0));
+  const DType t = r.in(0).dtype();
   const auto stash = static_cast<DType>(n.attributes.get_or<int64_t>("stash_type", 1));
   n.attributes.erase("stash_type");
   if (t != DType::Float16 && t != DType::BFloat16) return r.keep();
   Values in;
-  for (Value v : n.inputs) in.push_back(r.cast(v, stash));
-  r.bind(n.outputs[0], r.cast(r.op("Range", in, {}, r.ranked(stash, 1)), t));
+  for (T v : r.at(n.inputs)) in.push_back(cast(v, stash));
+  r.bind(n.outputs[0], cast(node("Range", in, {}, ranked(stash, 1)), t));
 }
 
 constexpr Row rows[] = {

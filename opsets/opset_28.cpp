@@ -24,49 +24,48 @@ DType unsigned_of(DType t) {
 
 // Below 28 only unsigned types shift, and an amount of the type's width or more is undefined.
 void bit_shift(Rewriter& r, ir::Node& n) {
-  Value x = n.input(0), y = n.input(1);
-  const DType t = r.dtype(x), u = unsigned_of(t);
+  T x = r.in(0), y = r.in(1);
+  const DType t = x.dtype(), u = unsigned_of(t);
   const auto bits = static_cast<int64_t>(8 * byte_size(t));
   const bool right = n.attributes.get_or<std::string>("direction", "") == "RIGHT";
-  const auto amounts = r.ints(y);
+  const auto amounts = ints(y);
   const bool in_range = amounts && std::all_of(amounts->begin(), amounts->end(),
                                                [&](int64_t a) { return a >= 0 && a < bits; });
   if (t == u && in_range) return r.keep();
 
-  Value zero = r.number(0, t), outside = nullptr;
+  T zero = r.number(0, t), outside = nullptr;
   if (!in_range) {
-    outside = r.op("Not", {r.op("Less", {y, r.number(static_cast<double>(bits), t)})});
-    if (t != u) outside = r.op("Or", {outside, r.op("Less", {y, zero})});
-    y = r.op("Where", {outside, r.number(static_cast<double>(bits - 1), t), y});
+    outside = ~(y < static_cast<double>(bits));
+    if (t != u) outside = outside | (y < zero);
+    y = where(outside, static_cast<double>(bits - 1), y);
   }
-  const auto shifted = [&](Value v) {
-    Value s = r.op("BitShift", {r.cast(v, u), r.cast(y, u)},
-                   {{"direction", std::string(right ? "RIGHT" : "LEFT")}});
+  const auto shifted = [&](T v) {
+    T s = node("BitShift", {cast(v, u), cast(y, u)},
+               {{"direction", std::string(right ? "RIGHT" : "LEFT")}});
     s->type = ir::Type::tensor(u, broadcast_shape({v, y}));
-    return r.cast(s, t);
+    return cast(s, t);
   };
   if (t == u || !right) {
-    Value s = shifted(x);
-    return r.bind(n.outputs[0], outside ? r.op("Where", {outside, zero, s}) : s);
+    T s = shifted(x);
+    return r.bind(n.outputs[0], outside ? where(outside, zero, s) : s);
   }
   // Arithmetic shift of a negative x is the complement of the shift of its complement -1 - x.
-  Value ones = r.number(-1, t);
-  Value negative = r.op("Less", {x, zero});
-  Value s = shifted(r.op("Where", {negative, r.op("Sub", {ones, x}), x}));
-  r.bind(n.outputs[0], r.op("Where", {negative, r.op("Sub", {ones, s}), s}));
+  T ones = r.number(-1, t);
+  T negative = x < zero;
+  T s = shifted(where(negative, ones - x, x));
+  r.bind(n.outputs[0], where(negative, ones - s, s));
 }
 
 // Below 28 floats take the C remainder only: move it to the divisor's sign.
 void mod(Rewriter& r, ir::Node& n) {
-  Value x = n.input(0), y = n.input(1);
-  const DType t = r.dtype(x);
+  T x = r.in(0), y = r.in(1);
+  const DType t = x.dtype();
   if (n.attributes.get_or<int64_t>("fmod", 0) == 1 || !is_float(t)) return r.keep();
-  Value zero = r.number(0, t);
-  Value rest = r.op("Mod", {x, y}, {{"fmod", int64_t{1}}});
-  Value signs_differ = r.op("Xor", {r.op("Less", {rest, zero}), r.op("Less", {y, zero})});
-  Value nonzero = r.op("Not", {r.op("Equal", {rest, zero})});
-  r.bind(n.outputs[0],
-         r.op("Where", {r.op("And", {nonzero, signs_differ}), r.op("Add", {rest, y}), rest}));
+  T zero = r.number(0, t);
+  T rest = node("Mod", {x, y}, {{"fmod", int64_t{1}}});
+  T signs_differ = (rest < zero) ^ (y < zero);
+  T nonzero = ~equal(rest, zero);
+  r.bind(n.outputs[0], where(nonzero & signs_differ, rest + y, rest));
 }
 
 // CRD order: the block offsets vary slowest after the channel. Below 28 there is only DCR.
@@ -75,20 +74,20 @@ void space_to_depth(Rewriter& r, ir::Node& n) {
     n.attributes.erase("mode");
     return r.keep();
   }
-  Value x = n.input(0);
+  T x = r.in(0);
   const int64_t b = n.attributes.get_or<int64_t>("blocksize", 1);
-  const auto at = [&](int64_t axis) { return r.vector(r.size(x, axis)); };
-  Value block = r.i64s({b});
-  Value h = r.div(at(2), block), w = r.div(at(3), block);
-  Value split = r.reshape(x, r.concat({at(0), at(1), h, block, w, block}, 0), 6);
-  Value turned = r.transpose(split, {0, 1, 3, 5, 2, 4});
-  Value depth = r.mul(at(1), r.i64s({b * b}));
-  r.bind(n.outputs[0], r.reshape(turned, r.concat({at(0), depth, h, w}, 0), 4));
+  const auto at = [&](int64_t axis) { return vector(size(x, axis)); };
+  T block = r.i64s({b});
+  T h = at(2) / block, w = at(3) / block;
+  T split = reshape(x, concat({at(0), at(1), h, block, w, block}, 0), 6);
+  T turned = transpose(split, {0, 1, 3, 5, 2, 4});
+  T depth = at(1) * r.i64s({b * b});
+  r.bind(n.outputs[0], reshape(turned, concat({at(0), depth, h, w}, 0), 4));
 }
 
 // Below 28 only float is listed, which the type pass casts half types to.
 void celu_of_doubles(Rewriter& r, ir::Node& n) {
-  r.dtype(n.input(0)) == DType::Double ? celu(r, n) : r.keep();
+  r.in(0).dtype() == DType::Double ? celu(r, n) : r.keep();
 }
 
 constexpr Row rows[] = {

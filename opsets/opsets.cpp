@@ -38,15 +38,15 @@ bool all_ones(const ir::Attribute& a) {
 void drop_defaults(ir::Node& n, int opset) {
   const onnx::Schema* above = onnx::find_schema("", n.op, opset);
   const onnx::Schema* below = onnx::find_schema("", n.op, opset - 1);
-  if (!above || !below) throw NotExpressible{};
+  if (!above || !below) throw Unsupported("");
   std::vector<std::string> dropped;
   for (const auto& [name, value] : n.attributes) {
     if (below->attribute(name)) continue;
     const onnx::SchemaAttribute* a = above->attribute(name);
     const bool is_default = a && (a->has_default ? a->default_value == value : all_ones(value));
     if (!is_default)
-      throw NotExpressible{"needs opset " + std::to_string(opset) + " or later for attribute '" +
-                           name + "'"};
+      throw Unsupported("needs opset " + std::to_string(opset) + " or later for attribute '" +
+                        name + "'");
     dropped.push_back(name);
   }
   for (const std::string& name : dropped) n.attributes.erase(name);
@@ -63,7 +63,7 @@ void drop_defaults(ir::Node& n, int opset) {
     n.outputs.pop_back();
   if (static_cast<int>(n.inputs.size()) > below->max_inputs ||
       static_cast<int>(n.outputs.size()) > below->max_outputs)
-    throw NotExpressible{};
+    throw Unsupported("");
 }
 
 class Ladder {
@@ -111,7 +111,7 @@ class Ladder {
     ir::Node* node = n.get();
     try {
       apply(*it->second, n, out, rows, opset);
-    } catch (const NotExpressible& e) {
+    } catch (const Unsupported& e) {
       // The node stays as it was; the run ends with an error, so nothing is written.
       if (!n) {
         for (size_t i = start; i < out.size(); ++i)
@@ -119,7 +119,7 @@ class Ladder {
       }
       out.resize(start);
       *n = std::move(*saved);
-      for (Value v : n->outputs)
+      for (ir::Value* v : n->outputs)
         if (v) v->producer = node;
       fail(*n, e, opset);
       out.push_back(std::move(n));
@@ -132,7 +132,7 @@ class Ladder {
       case Row::Kind::Same:
         break;
       case Row::Kind::Needs:
-        throw NotExpressible{};
+        throw Unsupported("");
       case Row::Kind::Defaults:
         drop_defaults(*n, opset);
         out.push_back(std::move(n));
@@ -142,6 +142,7 @@ class Ladder {
         const size_t start = out.size();
         Rewriter r(context_, opset - 1, n, out);
         row.kind == Row::Kind::Body ? expand_body(r, *n) : row.rewrite(r, *n);
+        for (size_t i = start; i < out.size(); ++i) context_.note(*out[i]);
         if (!r.wants_again()) break;
         Nodes added(std::make_move_iterator(out.begin() + static_cast<ptrdiff_t>(start)),
                     std::make_move_iterator(out.end()));
@@ -152,14 +153,14 @@ class Ladder {
     }
   }
 
-  void fail(ir::Node& n, const NotExpressible& e, int opset) {
+  void fail(ir::Node& n, const Unsupported& e, int opset) {
     failed_.insert(&n);
     Diagnostic d;
     d.code = "OE5001";
     d.op = n.origin && !n.origin->op.empty() ? n.origin->op : n.op;
     d.needs_opset = e.opset > 0 ? e.opset : opset;
     d.message =
-        e.why.empty() ? "needs opset " + std::to_string(d.needs_opset) + " or later" : e.why;
+        *e.what() == 0 ? "needs opset " + std::to_string(d.needs_opset) + " or later" : e.what();
     d.origin = n.origin;
     if (!n.origin) {
       without_origin_.push_back(std::move(d));

@@ -19,7 +19,7 @@ struct Row {
   };
   std::string_view op;
   Kind kind;
-  // Sees the node written for opset N and leaves nodes written for N-1. Throws NotExpressible.
+  // Sees the node written for opset N and leaves nodes written for N-1. Throws Unsupported.
   void (*rewrite)(Rewriter&, ir::Node&) = nullptr;
 };
 

@@ -164,14 +164,14 @@ class TypePass {
   };
   using Variables = std::map<std::string_view, Variable>;
 
-  static bool is_tensor(Value v) {
+  static bool is_tensor(const ir::Value* v) {
     return v && v->type.kind == ir::Type::Kind::Tensor && v->type.dtype != DType::Undefined;
   }
 
   static Variables variables(const onnx::Schema& s, const ir::Node& n) {
     Variables out;
-    const auto collect = [&](const std::vector<onnx::Formal>& formals, const Values& values,
-                             bool inputs) {
+    const auto collect = [&](const std::vector<onnx::Formal>& formals,
+                             const std::vector<ir::Value*>& values, bool inputs) {
       for (size_t i = 0; i < values.size() && !formals.empty(); ++i) {
         const onnx::Formal& f = formals[std::min(i, formals.size() - 1)];
         if (!is_tensor(values[i]) || (f.variadic && f.heterogeneous) ||
@@ -275,12 +275,12 @@ class TypePass {
     ir::Node& node = *n;
     Nodes added;
     Rewriter r(context_, static_cast<int>(opset_), n, added);
-    std::vector<std::pair<Value, Value>> results;
-    for (size_t i : variable.inputs) node.inputs[i] = r.cast(node.inputs[i], c);
+    std::vector<std::pair<ir::Value*, T>> results;
+    for (size_t i : variable.inputs) node.inputs[i] = cast(r.in(i), c);
     for (size_t i : variable.outputs) {
-      Value original = r.detach(i);
+      ir::Value* original = r.detach(i);
       node.outputs[i]->type = ir::Type::tensor(c, original->type.shape);
-      results.emplace_back(original, node.outputs[i]);
+      results.emplace_back(original, r.at(node.outputs[i]));
     }
     r.keep();
     for (const auto& [original, inner] : results)
@@ -378,9 +378,9 @@ class TypePass {
       const int form = static_cast<int>(opset_) - (rule->second == expand_body ? 1 : 0);
       Rewriter r(context_, form, n, added);
       rule->second(r, node);
-    } catch (const NotExpressible&) {  // a rank is not known
+    } catch (const Unsupported&) {  // a rank is not known
       node = *saved;
-      for (Value v : node.outputs)
+      for (ir::Value* v : node.outputs)
         if (v) v->producer = &node;
       return false;
     }

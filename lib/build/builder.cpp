@@ -238,7 +238,7 @@ T Builder::filled(DType t, const Dims& shape, double v) {
   return shape.empty() ? number(v, t) : expand(number(v, t), shape);
 }
 
-TensorPtr data(const ir::Value* v) {
+TensorPtr content(const ir::Value* v) {
   if (!v) return nullptr;
   if (v->data) return v->data;
   if (!v->producer || !v->producer->is("Constant")) return nullptr;
@@ -256,13 +256,13 @@ TensorPtr data(const ir::Value* v) {
 }
 
 std::optional<Ints> ints(const ir::Value* v) {
-  const TensorPtr t = data(v);
+  const TensorPtr t = content(v);
   if (!t || !(is_integer(t->dtype()) || t->dtype() == DType::Bool)) return std::nullopt;
   return t->as_int64();
 }
 
 std::optional<double> scalar(const ir::Value* v) {
-  const TensorPtr t = data(v);
+  const TensorPtr t = content(v);
   if (!t || t->numel() != 1 || t->dtype() == DType::String || is_complex(t->dtype()))
     return std::nullopt;
   return t->as_double()[0];

@@ -75,7 +75,7 @@ class Builder {
 };
 
 // Content of an initializer or of a Constant node; null when the value is computed.
-TensorPtr data(const ir::Value* v);
+TensorPtr content(const ir::Value* v);
 std::optional<Ints> ints(const ir::Value* v);      // of integers and bools
 std::optional<double> scalar(const ir::Value* v);  // of one element
 

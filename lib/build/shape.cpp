@@ -68,16 +68,23 @@ bool range_below_zero(T v) {
 
 }  // namespace
 
-Shape broadcast_shape(const std::vector<ir::Value*>& inputs) {
+std::vector<Dim> broadcast_dims(const std::vector<std::vector<Dim>>& shapes) {
   std::vector<Dim> out;
-  for (const ir::Value* v : inputs) {
-    if (!v || !v->type.shape) return std::nullopt;
-    const std::vector<Dim>& in = *v->type.shape;
+  for (const std::vector<Dim>& in : shapes) {
     if (in.size() > out.size()) out.insert(out.begin(), in.size() - out.size(), Dim::of(1));
     const size_t shift = out.size() - in.size();
     for (size_t i = 0; i < in.size(); ++i) out[shift + i] = broadcast(out[shift + i], in[i]);
   }
   return out;
+}
+
+Shape broadcast_shape(const std::vector<ir::Value*>& inputs) {
+  std::vector<std::vector<Dim>> shapes;
+  for (const ir::Value* v : inputs) {
+    if (!v || !v->type.shape) return std::nullopt;
+    shapes.push_back(*v->type.shape);
+  }
+  return broadcast_dims(shapes);
 }
 
 T with_rank(T x, int64_t rank) {
@@ -281,6 +288,14 @@ T slice(T x, int64_t axis, const Int& start, const Int& end, int64_t step) {
   return gather(x, first + arange(g.value(end) - first), axis);
 }
 
+T slice(T x, int64_t axis, T start, T end) {
+  const auto bound = [](T v) {
+    const auto known = ints(v);
+    return known ? build::known(known->at(0)) : computed(v);
+  };
+  return slice(x, axis, bound(start), bound(end));
+}
+
 T entry(T x, int64_t axis, const Int& index) {
   Int i = index;
   // Gather takes indices from the end only since opset 11; static axes need none.
@@ -464,7 +479,7 @@ Values broadcast(const Values& v) {
 T full(T shape, T value) {
   Builder& g = value.builder();
   const auto length = shape.dim(0);
-  const TensorPtr c = data(value);
+  const TensorPtr c = content(value);
   if (!c || g.opset() < 9) return expand(value, shape);
   return g.op("ConstantOfShape", {shape},
               {{"value", Tensor::from_bytes(c->dtype(), {1}, c->data(), c->nbytes())}},

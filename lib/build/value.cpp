@@ -197,7 +197,21 @@ T cast(T x, DType t) {
   return x.builder().op("Cast", {x}, {{"to", static_cast<int64_t>(t)}});
 }
 
-T matmul(T a, T b) { return a.builder().op("MatMul", {a, b}); }
+T matmul(T a, T b) {
+  ir::Type type = ir::Type::tensor(a.dtype());
+  if (a.ranked() && b.ranked() && a.rank() >= 2 && b.rank() >= 2) {
+    // Rows and columns; the axes before them broadcast.
+    std::vector<Dim> left = *a->type.shape, right = *b->type.shape;
+    const Dim rows = left[left.size() - 2], columns = right.back();
+    left.resize(left.size() - 2);
+    right.resize(right.size() - 2);
+    std::vector<Dim> out = broadcast_dims({left, right});
+    out.push_back(rows);
+    out.push_back(columns);
+    type.shape = std::move(out);
+  }
+  return a.builder().op("MatMul", {a, b}, {}, std::move(type));
+}
 
 T weigh_axis(T x, int64_t rank, int64_t axis, T m) {
   if (axis == rank - 2) return matmul(transpose(m, {1, 0}), x);

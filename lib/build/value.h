@@ -216,6 +216,7 @@ T concat(const Values& v, int64_t axis);
 inline constexpr int64_t kEnd = INT64_MAX;
 // x[start:end:step] along an axis; bounds are clamped, negative ones count from the end; step > 0.
 T slice(T x, int64_t axis, const Int& start, const Int& end, int64_t step = 1);
+T slice(T x, int64_t axis, T start, T end);    // 0-d int64
 T entry(T x, int64_t axis, const Int& index);  // one entry of an axis, which goes away
 T reverse(T x, int64_t axis);
 T gather(T x, T indices, int64_t axis);
@@ -233,9 +234,10 @@ T expand(T x, T shape, std::optional<int64_t> rank = {});
 T expand(T x, const Dims& shape);
 T widened(T x, int64_t axis, const Int& size);  // of an axis with `size` entries, or one
 Values broadcast(const Values& v);              // all in their common shape, empty axes too
-Shape broadcast_shape(const std::vector<ir::Value*>& inputs);
-T full(T shape, T value);  // `shape` filled with the 0-d value
-T arange(T n);             // [0, ..., n-1] int64 of a 0-d int64
+std::vector<Dim> broadcast_dims(const std::vector<std::vector<Dim>>& shapes);
+Shape broadcast_shape(const std::vector<ir::Value*>& inputs);  // absent when a rank is not known
+T full(T shape, T value);                                      // `shape` filled with the 0-d value
+T arange(T n);                                                 // [0, ..., n-1] int64 of a 0-d int64
 
 // --- reductions and products
 // ReduceSum, ReduceMean, ReduceMax ...; no axes: all of them.
