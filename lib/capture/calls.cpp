@@ -4,6 +4,7 @@
 #include <span>
 #include <unordered_set>
 
+#include "lib/capture/axes/axes.h"
 #include "lib/capture/executor.h"
 #include "lib/support/trial.h"
 
@@ -375,11 +376,22 @@ bool Executor::rank_known(const OpInfo& op, const std::vector<Sym>& args) {
       for (const Sym& e : s.list->items) look(e);
   };
   for (const Sym& a : args) look(a);
-  if (!unranked) return true;
-  if (op.rule == AxisRule::Sizes) return true;  // as many axes as sizes are given
-  // A reduction over everything.
-  return op.rule == AxisRule::Reduce && !op.schema->argumentIndexWithName("dim") &&
-         args.size() <= 2;
+  return !unranked || gives_rank(op, args.size());
+}
+
+std::vector<Axis> Executor::infer_axes(const OpInfo& op, const std::vector<Sym>& args,
+                                       const PerWorld& out, size_t index) {
+  AxisCall c{op,
+             args,
+             {},
+             out,
+             index,
+             static_cast<size_t>(out.any().toTensor().dim()),
+             worlds_,
+             [this](Taint t) { return fresh_axis(t); },
+             [this](const Sym& s) { return read(s.tensor); }};
+  for (const Sym& a : args) c.values.push_back(a.is(K::Tensor) ? read(a.tensor) : nullptr);
+  return axes_of(c);
 }
 
 Sym Executor::make_output(const OpInfo& op, const std::vector<Sym>& args, PerWorld c, Taint taint,

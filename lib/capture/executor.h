@@ -4,7 +4,7 @@
 //   interpreter.cpp   functions, blocks, nodes that are no operators
 //   inlined.cpp       what the default executor does to a graph before it runs it
 //   calls.cpp         operators: run in every world, type, record or fold
-//   axes.cpp          which axes of a result are static
+//   axes/             which axes of a result are static
 //   views.cpp         reading and writing through views; which results share memory
 //   write_back.cpp    the inverse of every view operator
 //   in_place.cpp      in-place and out= operators
@@ -179,8 +179,6 @@ class Executor {
   void world_failed(size_t w, const std::string& message);
   bool active(size_t w) const { return w < 64 && (active_ >> w & 1); }
   size_t first_active() const;
-
-  // --- axes.cpp
   std::vector<Axis> infer_axes(const OpInfo& op, const std::vector<Sym>& args, const PerWorld& c,
                                size_t index);
   Axis fresh_axis(Taint t) { return {t, recorder_.new_axis_id()}; }

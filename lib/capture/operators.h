@@ -8,52 +8,14 @@
 
 namespace oe::capture {
 
-// Where the axes of a result come from. Rules for single families are in axes.cpp.
-enum class AxisRule {
-  Structural,  // broadcast of the tensor inputs, or the axes of the first one; else unknown
-  First,       // the axes of the first argument
-  Other,       // the axes of argument `other`
-  Convolution,
-  Pool,  // trailing axes follow the input's, the leading ones are copied
-  Linear,
-  MatMul,
-  Attention,
-  Masked,  // the first two arguments are broadcast
-  Reduce,  // argument `dim`, `keepdim`
-  Sizes,   // an int[] argument lists the axes (view, expand, zeros, ...)
-  Cat,
-  Stack,
-  Slice,  // also narrow
-  Select,
-  Unsqueeze,
-  Squeeze,
-  Permute,  // transpose, t, permute, movedim: found by labelling the axes
-  Flatten,
-  Split,  // unbind, split, chunk, ...
-  Embedding,
-  Index,  // index.Tensor
-  IndexSelect,
-  Gather,     // the index's axes
-  Recurrent,  // lstm, gru, rnn
-  Cell,       // one step of these: the state keeps its size
-  Resize,     // upsample_*, interpolate
-  AdaptivePool,
-  Patches,  // im2col, col2im
-  Bags,     // embedding_bag
-  Pad,
-  PixelShuffle,
-  Repeat,
-  Along,  // the first argument's axes, but the one of argument `dim` has a size of its own
-  Einsum,
-  DataSized,  // nonzero, masked_select, unique, ...: sizes born from data
-};
+struct AxisRow;
 
 struct OpInfo {
   const torch::jit::Operator* op = nullptr;  // owned by LibTorch's registry
   const c10::FunctionSchema* schema = nullptr;
-  std::string name;  // with overload: "aten::add.Tensor"
-  std::string base;  // without: "aten::add"
-  AxisRule rule = AxisRule::Structural;
+  std::string name;                // with overload: "aten::add.Tensor"
+  std::string base;                // without: "aten::add"
+  const AxisRow* axes = nullptr;   // how they come about (axes/axes.h); null: no table names it
   bool pointwise = false;          // by LibTorch's tag: the result is the broadcast of the inputs
   bool random = false;             // draws random numbers
   int written = -1;                // index of the argument an in-place operator writes; -1: none

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,6 +39,12 @@ class PerWorld {
   bool shared() const { return shared_; }
   bool has(size_t w) const { return shared_ || (w < values_.size() && !values_[w].isNone()); }
   const c10::IValue& at(size_t w) const { return shared_ ? values_[0] : values_.at(w); }
+  // The value of the first world that has one.
+  const c10::IValue& any() const {
+    for (const c10::IValue& v : values_)
+      if (shared_ || !v.isNone()) return v;
+    throw std::out_of_range("a value that no world has");
+  }
   void set(size_t w, c10::IValue v) { values_.at(w) = std::move(v); }
 
  private:
