@@ -9,8 +9,12 @@
 //   write_back.cpp    the inverse of every view operator
 //   in_place.cpp      in-place and out= operators
 //   aliases.cpp       tensors that are one or another, depending on a branch or an iteration
-//   containers.cpp    lists, dicts, tuples, strings, objects
-//   open_lists.cpp    lists whose length is not known at export
+//   containers.cpp    lists, dicts, tuples, objects; operators that take them
+//   lists.cpp         the methods of lists of known length
+//   dicts.cpp         the methods of dicts
+//   open_lists.cpp    lists whose length is not known at export: the forms of their content
+//   open_elements.cpp    their elements
+//   open_list_methods.cpp, open_list_operators.cpp
 //   state.cpp         which attributes of the model the run has changed
 //   join.cpp          values of two branches, or of a loop's start and end, made one
 //   control_flow.cpp  If and Loop: taken, unrolled or kept
@@ -222,13 +226,20 @@ class Executor {
   void embedding_renorm(const std::vector<Sym>& args);
   void fill_diagonal(const Sym& target, const Sym& value, bool wrap);
 
-  // --- containers.cpp
-  // True when the node was a container operation; its outputs are in `out`.
-  bool container_call(const OpInfo& op, const std::vector<Sym>& args, JitNode* n,
-                      std::vector<Sym>& out);
+  // --- containers.cpp, lists.cpp, dicts.cpp: nothing where the call is none of theirs
+  struct ContainerOperators;
+  std::optional<std::vector<Sym>> container_call(const OpInfo& op, const std::vector<Sym>& args,
+                                                 JitNode* n);
+  std::optional<std::vector<Sym>> list_operator(const OpInfo& op, const std::vector<Sym>& args);
   Sym tolist(const std::vector<Sym>& args, JitNode* n);
-  bool list_call(const OpInfo& op, const std::vector<Sym>& args, std::vector<Sym>& out);
-  bool dict_call(const OpInfo& op, const std::vector<Sym>& args, std::vector<Sym>& out);
+  struct ListMethods;
+  std::optional<std::vector<Sym>> list_call(const OpInfo& op, const std::vector<Sym>& args);
+  Sym equal_lists(const ListCell& a, const ListCell& b);
+  struct NumberSearch;
+  std::optional<std::vector<Sym>> search_numbers(const OpInfo& op, const std::vector<Sym>& args);
+  std::vector<Sym> change_constant_list(const OpInfo& op, const std::vector<Sym>& args);
+  struct DictMethods;
+  std::optional<std::vector<Sym>> dict_call(const OpInfo& op, const std::vector<Sym>& args);
   // What a condition is here, if that is known.
   std::optional<bool> known_condition(const Sym& flag);
   Sym make_list(std::vector<Sym> items, c10::TypePtr element);
@@ -237,9 +248,8 @@ class Executor {
   Sym get_attribute(const Sym& object, const std::string& name);
   int64_t known_int(const Sym& s, const char* what);
   bool equal_constants(const Sym& a, const Sym& b);
-  std::vector<std::string> attribute_path(const Sym& object) const;
 
-  // --- open_lists.cpp: `content` is what ListCell::open holds
+  // --- open_lists.cpp, open_elements.cpp and others: `content` is what ListCell::open holds
   bool stackable(const Sym& a, const Sym& b, bool a_stacked, bool b_stacked);
   TensorValue element_type(const Sample& s);
   Sym stack_items(const std::vector<Sym>& items);
@@ -267,7 +277,9 @@ class Executor {
   Sym open_replace(const Sym& content, const Sym& index, const Sym& item);
   Sym content_of(const ListCell& list, const char* why);
   void set_open(ListCell& list, Sym content, const std::vector<Sym>& added);
-  bool open_list_call(const OpInfo& op, const std::vector<Sym>& args, std::vector<Sym>& out);
+  struct OpenListMethods;
+  std::optional<std::vector<Sym>> open_list_call(const OpInfo& op, const std::vector<Sym>& args);
+  struct OpenListOperators;
   std::optional<std::vector<Sym>> call_on_open(const OpInfo& op, const std::vector<Sym>& args);
   c10::IValue open_ivalue(const Sym& content, const c10::TypePtr& type, size_t world);
   bool cuts_dynamic_axis(const OpInfo& op, const std::vector<Sym>& args);

@@ -524,10 +524,10 @@ void Executor::run_node(JitNode* n, Frame& f) {
   if (!op) refuse("OE4008", "no operator " + kind + " is registered");
   std::vector<Sym> in = inputs_of(n, f);
   const OpInfo& info = with_number_operand(op_info(*op), n, f, in);
-  std::vector<Sym> out;
-  if (!container_call(info, in, n, out)) out = call_operator(info, in, n);
-  if (out.size() > n->outputs().size()) out.resize(n->outputs().size());
-  set(n, f, std::move(out));
+  std::optional<std::vector<Sym>> out = container_call(info, in, n);
+  if (!out) out = call_operator(info, in, n);
+  if (out->size() > n->outputs().size()) out->resize(n->outputs().size());
+  set(n, f, std::move(*out));
 }
 
 // --- scopes

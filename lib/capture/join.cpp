@@ -8,6 +8,8 @@
 
 #include <algorithm>
 
+#include "lib/capture/open_lists.h"
+
 namespace oe::capture {
 namespace {
 
@@ -56,8 +58,6 @@ const char* describe(const Sym& s) {
       return "a value";
   }
 }
-
-const at::Tensor& example(const TensorValue& t) { return t.c.any().toTensor(); }
 
 // The argument for a frozen leaf, whose value was recorded in the block that has just ended.
 program::Arg leaf_arg(Executor& ex, const Frozen& f) {

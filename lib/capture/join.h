@@ -41,11 +41,6 @@ std::vector<std::shared_ptr<Cell>> near(Cell& c);
 Cell* cell_of(const Sym& s);
 // The same, or the memory of a tensor or a sequence.
 Cell* memory_of(const Sym& s);
-// The type of a list of known length, or of an object, that can be an element of an open list
-// column by column; null for other values.
-c10::TypePtr columns_of(const Sym& s);
-// Of an open list's content: the memory of its first column, which stands for its elements.
-Cell* first_memory(const Sym& content);
 // Both look at the same memory in the same way.
 bool same_place(Executor& ex, const TensorHandle& a, const TensorHandle& b);
 

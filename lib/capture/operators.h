@@ -4,6 +4,7 @@
 #include <torch/csrc/jit/runtime/operator.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace oe::capture {
@@ -24,6 +25,9 @@ struct OpInfo {
   const OpInfo* twin = nullptr;    // the functional operator that gives the new values
   // For each parameter of the twin the argument it gets, -1: its default. Empty: one by one.
   std::vector<int> twin_arguments;
+
+  // The name without namespace and overload: "add".
+  std::string_view method() const { return std::string_view(base).substr(base.find("::") + 2); }
 };
 
 // Cached by operator; the reference stays valid. Throws Failure(Unsupported) for unknown names.

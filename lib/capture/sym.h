@@ -74,6 +74,7 @@ struct TensorValue {
   std::shared_ptr<const Sym> number;   // set when this is NumToTensor(number)
 };
 using TensorValuePtr = std::shared_ptr<TensorValue>;
+inline const at::Tensor& example(const TensorValue& t) { return t.c.any().toTensor(); }
 
 // Equal at every size, not only at those that were run.
 inline bool same_axes(const TensorValue& a, const TensorValue& b) {
