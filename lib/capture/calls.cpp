@@ -96,19 +96,7 @@ constexpr int64_t kFoldLimit = 1 << 20;  // bytes a folded result may have beyon
 }  // namespace
 
 void Executor::world_failed(size_t w, const std::string& message) {
-  const uint64_t bit = uint64_t{1} << w;
-  if (real_ & bit) {
-    if (w == 0)
-      throw Failure(ExitCode::Refused, "OE2101", "LibTorch refuses this input: " + message, "",
-                    here());
-    std::string why = message;
-    if (OriginPtr o = here(); o && o->line)
-      why += " (" + o->file + ":" + std::to_string(o->line) + "  " + o->text + ")";
-    dead_.emplace(w, why);
-    real_ &= ~bit;
-  }
-  active_ &= ~bit;
-  if (!active_) throw Unreachable{message};
+  worlds_.fail(w, message, here());
 }
 
 Taint Executor::taint_of(const Sym& s) {
@@ -295,7 +283,7 @@ std::vector<Sym> Executor::apply(const OpInfo& op, const std::vector<Sym>& args,
   const bool random = is_random(op, args);
   const Taint taint = random ? Taint::Data : content_taint(op, args);
   bool fold = taint == Taint::Constant;
-  if (asks_autograd(op.base) && to_ivalue(args[0], first_active()).toTensor().is_inference())
+  if (asks_autograd(op.base) && to_ivalue(args[0], worlds_.first()).toTensor().is_inference())
     throw AsksAutograd{};
 
   std::vector<PerWorld> results(returns.size());
@@ -333,23 +321,22 @@ std::vector<Sym> Executor::apply(const OpInfo& op, const std::vector<Sym>& args,
 
   if (fold) {
     std::optional<torch::jit::Stack> stack;
-    while (!(stack = run(first_active()))) {
+    while (!(stack = run(worlds_.first()))) {
     }
     for (size_t i = 0; i < returns.size(); ++i) results[i] = PerWorld::constant((*stack)[i]);
     for (const PerWorld& r : results) fold = fold && !too_large_to_fold(r, args);
   } else {
-    for (auto& r : results) r = PerWorld::sized(worlds_);
-    for (size_t w = 0; w < worlds_; ++w) {
-      if (!active(w)) continue;
+    for (auto& r : results) r = PerWorld::sized(worlds_.count());
+    worlds_.each([&](size_t w) {
       std::optional<torch::jit::Stack> stack;
       try {
         stack = run(w);
       } catch (const Unreachable&) {
-        if (!active_) throw;
+        if (!worlds_.active()) throw;
       }
       if (stack)
         for (size_t i = 0; i < returns.size(); ++i) results[i].set(w, std::move((*stack)[i]));
-    }
+    });
   }
   program::Node* node = nullptr;
   const bool text = !returns.empty() && returns[0].type()->kind() == c10::TypeKind::StringType;
@@ -387,7 +374,7 @@ std::vector<Axis> Executor::infer_axes(const OpInfo& op, const std::vector<Sym>&
              out,
              index,
              static_cast<size_t>(out.any().toTensor().dim()),
-             worlds_,
+             worlds_.count(),
              [this](Taint t) { return fresh_axis(t); },
              [this](const Sym& s) { return read(s.tensor); }};
   for (const Sym& a : args) c.values.push_back(a.is(K::Tensor) ? read(a.tensor) : nullptr);
@@ -397,8 +384,8 @@ std::vector<Axis> Executor::infer_axes(const OpInfo& op, const std::vector<Sym>&
 Sym Executor::make_output(const OpInfo& op, const std::vector<Sym>& args, PerWorld c, Taint taint,
                           size_t index, program::Node* node, bool folded,
                           const c10::TypePtr& type) {
-  size_t w = c.shared() ? 0 : first_active();
-  while (!c.has(w) && w + 1 < worlds_) ++w;
+  size_t w = c.shared() ? 0 : worlds_.first();
+  while (!c.has(w) && w + 1 < worlds_.count()) ++w;
   const c10::IValue example = c.at(w);
   if (example.isTensor() && example.toTensor().defined()) {
     if (const char* kind = foreign_kind(example.toTensor()); kind && !folded)
@@ -408,7 +395,7 @@ Sym Executor::make_output(const OpInfo& op, const std::vector<Sym>& args, PerWor
     v->c = std::move(c);
     v->taint = taint;
     const int64_t rank = example.toTensor().dim();
-    for (size_t i = 0; i < worlds_; ++i) {
+    for (size_t i = 0; i < worlds_.count(); ++i) {
       if (!v->c.has(i)) continue;
       if (v->c.at(i).toTensor().dim() != rank) v->ranked = false;
       if (v->c.at(i).toTensor().scalar_type() != example.toTensor().scalar_type())
@@ -455,18 +442,15 @@ Sym Executor::make_output(const OpInfo& op, const std::vector<Sym>& args, PerWor
   }
   if (example.isList()) {
     const size_t n = example.toListRef().size();
-    for (size_t i = 0; i < worlds_; ++i)
+    for (size_t i = 0; i < worlds_.count(); ++i)
       if (c.has(i) && c.at(i).toListRef().size() != n)
         refuse("OE4013",
                op.base + " gives a list whose length depends on a dynamic size or on data",
                "give the axis a fixed size, or unpack the list into a fixed number of values");
     std::vector<Sym> items;
     for (size_t k = 0; k < n; ++k) {
-      PerWorld e =
-          c.shared() ? PerWorld::constant(c.at(0).toListRef()[k]) : PerWorld::sized(worlds_);
-      if (!c.shared())
-        for (size_t i = 0; i < worlds_; ++i)
-          if (c.has(i)) e.set(i, c.at(i).toListRef()[k]);
+      const auto kth = [&](const c10::IValue& list) { return list.toListRef()[k]; };
+      PerWorld e = c.shared() ? PerWorld::constant(kth(c.at(0))) : worlds_.map(c, kth);
       items.push_back(make_output(op, args, std::move(e), taint, k, node, folded, type));
     }
     return make_list(std::move(items), example.toList().elementType());
@@ -494,19 +478,19 @@ Sym Executor::size_of(const Sym& tensor, int64_t axis) {
   }
   const auto rank = static_cast<int64_t>(t->axes.size());
   if (axis < -rank || axis >= rank)
-    world_failed(first_active(), "Dimension out of range (expected to be in range of [" +
-                                     std::to_string(-rank) + ", " + std::to_string(rank - 1) +
-                                     "], but got " + std::to_string(axis) + ")");
+    world_failed(worlds_.first(), "Dimension out of range (expected to be in range of [" +
+                                      std::to_string(-rank) + ", " + std::to_string(rank - 1) +
+                                      "], but got " + std::to_string(axis) + ")");
   if (axis < 0) axis += rank;
   const Axis& a = t->axes[static_cast<size_t>(axis)];
-  if (a.is_static()) return Sym::of(t->c.at(first_active()).toTensor().size(axis));
+  if (a.is_static()) return Sym::of(t->c.at(worlds_.first()).toTensor().size(axis));
   Sym s;
   s.kind = K::Int;
   s.taint = a.taint;
   s.axis_id = a.id;
-  s.c = PerWorld::sized(worlds_);
-  for (size_t w = 0; w < worlds_; ++w)
-    if (active(w) && t->c.has(w)) s.c.set(w, t->c.at(w).toTensor().size(axis));
+  s.c = worlds_.map([&](size_t w) {
+    return t->c.has(w) ? c10::IValue(t->c.at(w).toTensor().size(axis)) : c10::IValue();
+  });
   if (recorder_.on()) {
     s.recorded = recorder_.size_of(a.id);
     if (!s.recorded) {
@@ -529,7 +513,8 @@ Sym Executor::sizes_of(const Sym& tensor) {
 
 Sym Executor::numel_of(const Sym& tensor) {
   TensorValuePtr t = read(tensor.tensor);
-  if (axes_taint(*t) == Taint::Constant) return Sym::of(t->c.at(first_active()).toTensor().numel());
+  if (axes_taint(*t) == Taint::Constant)
+    return Sym::of(t->c.at(worlds_.first()).toTensor().numel());
   return apply(op_named("aten::numel"), {tensor}).at(0);
 }
 
@@ -559,7 +544,7 @@ std::vector<Sym> Executor::call_operator(const OpInfo& op, const std::vector<Sym
       return {*t->number};
   }
   // An argument that may be None: the operator with it, and without it.
-  for (size_t i = 0; i < args.size() && concrete_ < 0; ++i)
+  for (size_t i = 0; i < args.size() && !worlds_.alone(); ++i)
     if (args[i].is(K::Maybe)) {
       const Sym present = args[i].tuple->at(0), value = args[i].tuple->at(1);
       return *kept_branches(

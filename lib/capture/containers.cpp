@@ -13,7 +13,7 @@ using K = Sym::Kind;
 Sym Executor::make_list(std::vector<Sym> items, c10::TypePtr element) {
   Sym s;
   s.kind = K::List;
-  s.list = std::make_shared<ListCell>();
+  s.list = heap_.make<ListCell>();
   s.list->items = std::move(items);
   s.list->element = std::move(element);
   return s;
@@ -23,7 +23,7 @@ Sym Executor::make_dict(std::vector<std::pair<Sym, Sym>> items, c10::TypePtr key
                         c10::TypePtr value) {
   Sym s;
   s.kind = K::Dict;
-  s.dict = std::make_shared<DictCell>();
+  s.dict = heap_.make<DictCell>();
   s.dict->items = std::move(items);
   s.dict->key = std::move(key);
   s.dict->value = std::move(value);
@@ -32,7 +32,7 @@ Sym Executor::make_dict(std::vector<std::pair<Sym, Sym>> items, c10::TypePtr key
 
 int64_t Executor::known_int(const Sym& s, const char* what) {
   if (s.is(K::Int) && s.taint == Taint::Constant) return s.c.at(0).toInt();
-  if (s.is(K::Int) && concrete_ >= 0) return to_ivalue(s, static_cast<size_t>(concrete_)).toInt();
+  if (s.is(K::Int) && worlds_.alone()) return to_ivalue(s, *worlds_.alone()).toInt();
   refuse("OE4030", std::string("a list is used with a computed ") + what,
          "ONNX has no list whose elements are picked at run time here; use a tensor");
 }
@@ -77,8 +77,8 @@ Sym Executor::get_attribute(const Sym& s, const std::string& name) {
 Sym Executor::tolist(const std::vector<Sym>& args, JitNode* n) {
   const TensorValuePtr t = read(args[0].tensor);
   if (!t->ranked) refuse("OE4015", "a tensor whose rank varies is taken as a list");
-  for (size_t w = 0; w < worlds_; ++w) {
-    if (!active(w) || !t->c.has(w)) continue;
+  worlds_.each([&](size_t w) {
+    if (!t->c.has(w)) return;
     try {
       torch::jit::Stack stack;
       for (const Sym& a : args) stack.push_back(to_ivalue(a, w));
@@ -86,7 +86,7 @@ Sym Executor::tolist(const std::vector<Sym>& args, JitNode* n) {
     } catch (const c10::Error& e) {
       world_failed(w, e.what_without_backtrace());
     }
-  }
+  });
   auto row = [&](const Sym& s, int64_t dim, int64_t i) {
     return apply1("aten::select.int", {s, Sym::of(dim), Sym::of(i)});
   };
@@ -101,7 +101,7 @@ Sym Executor::tolist(const std::vector<Sym>& args, JitNode* n) {
                                        Sym::of(true), Sym::none()});
     }
     const TensorValuePtr now = read(s.tensor);
-    const int64_t size = now->c.at(first_active()).toTensor().size(1);
+    const int64_t size = now->c.at(worlds_.first()).toTensor().size(1);
     if (!now->axes[1].is_static() || size == 0)
       refuse("OE4038", "tolist() of a tensor with more than one axis of unknown size",
              "take its rows in a loop, or work on the tensor itself");
@@ -115,11 +115,11 @@ Sym Executor::tolist(const std::vector<Sym>& args, JitNode* n) {
     if (type->kind() != c10::TypeKind::ListType) return number_in(s, type);
     const TensorValuePtr now = read(s.tensor);
     Sym l = make_list({}, type->containedType(0));
-    if (!now->axes[0].is_static() && concrete_ < 0) {
+    if (!now->axes[0].is_static() && !worlds_.alone()) {
       l.list->open = columns(s, type->containedType(0));
       return l;
     }
-    const size_t w = concrete_ >= 0 ? static_cast<size_t>(concrete_) : first_active();
+    const size_t w = worlds_.alone().value_or(worlds_.first());
     for (int64_t i = 0; i < now->c.at(w).toTensor().size(0); ++i)
       l.list->items.push_back(list(row(s, 0, i), type->containedType(0)));
     return l;
@@ -257,7 +257,7 @@ std::optional<std::vector<Sym>> Executor::list_operator(const OpInfo& op,
     return {{equal ? same : apply1("aten::__not__", {same})}};
   }
   const bool numbers = std::ranges::all_of(list.items, &Sym::is_number);
-  return numbers && concrete_ < 0 ? search_numbers(op, args) : std::nullopt;
+  return numbers && !worlds_.alone() ? search_numbers(op, args) : std::nullopt;
 }
 
 }  // namespace oe::capture

@@ -8,6 +8,7 @@
 #include "lib/capture/executor.h"
 #include "lib/capture/iterations.h"
 #include "lib/capture/join.h"
+#include "lib/support/origin_text.h"
 
 namespace oe::capture {
 
@@ -32,10 +33,10 @@ Restore(T&, T) -> Restore<T>;
 bool Executor::must_keep(const Sym& cond, size_t& taken) {
   if (cond.taint == Taint::Constant) {
     taken = cond.c.at(0).toBool() ? 0 : 1;
-  } else if (concrete_ >= 0) {
-    taken = concrete_bool(cond, static_cast<size_t>(concrete_)) ? 0 : 1;
+  } else if (worlds_.alone()) {
+    taken = concrete_bool(cond, *worlds_.alone()) ? 0 : 1;
   } else if (mode_ == CaptureMode::Trace) {
-    taken = concrete_bool(cond, first_active()) ? 0 : 1;
+    taken = concrete_bool(cond, worlds_.first()) ? 0 : 1;
     assume(std::string("the condition is ") + (taken ? "false" : "true") + ", as it was traced");
   } else {
     return true;
@@ -44,10 +45,8 @@ bool Executor::must_keep(const Sym& cond, size_t& taken) {
 }
 
 void Executor::assume(const std::string& what) {
-  std::string where;
-  if (OriginPtr o = here(); o && o->line)
-    where = o->file + ":" + std::to_string(o->line) + "  " + o->text + ": ";
-  const std::string text = where + what;
+  const std::string where = place_of(here());
+  const std::string text = where.empty() ? what : where + ": " + what;
   if (std::find(assumptions_.begin(), assumptions_.end(), text) == assumptions_.end())
     assumptions_.push_back(text);
 }
@@ -58,7 +57,7 @@ std::optional<int64_t> Executor::known_iterations(const Loop& loop, Frame& f, in
   if (trip <= most) return trip;
   if (trip != std::numeric_limits<int64_t>::max()) return std::nullopt;
   // `while`: counted by running it.
-  const std::optional<Iterated> run = iterate(loop, f, first_active(), most + 1);
+  const std::optional<Iterated> run = iterate(loop, f, worlds_.first(), most + 1);
   if (run && run->ended && run->done <= most) return run->done;
   return std::nullopt;
 }
@@ -71,7 +70,7 @@ bool Executor::records(const Loop& loop, Frame& f) {
   bool runs = true;
   try {
     in_scope(&block, [&] {
-      in_worlds(active_, real_, [&] {
+      worlds_.within(worlds_.active(), worlds_.real(), [&] {
         std::vector<Sym> params = {Sym::of(loop.first)};
         params.insert(params.end(), loop.carried.begin(), loop.carried.end());
         run_block(loop.node->blocks()[0], params, f);
@@ -109,16 +108,16 @@ void Executor::run_loop(JitNode* n, Frame& f) {
   for (size_t i = 2; i < n->inputs().size(); ++i) carried.push_back(get(n->input(i), f));
   auto resolve = [&](const Sym& s) -> std::optional<c10::IValue> {
     if (s.taint == Taint::Constant) return s.c.at(0);
-    if (concrete_ >= 0) return to_ivalue(s, static_cast<size_t>(concrete_));
+    if (worlds_.alone()) return to_ivalue(s, *worlds_.alone());
     if (mode_ == CaptureMode::Trace) {
-      c10::IValue v = to_ivalue(s, first_active());
+      c10::IValue v = to_ivalue(s, worlds_.first());
       assume(s.is(K::Bool) ? "the loop goes on as it did when traced"
                            : "the loop runs " + std::to_string(v.toInt()) + " times, as traced");
       return v;
     }
     return std::nullopt;
   };
-  const bool decide = concrete_ < 0 && mode_ != CaptureMode::Trace;
+  const bool decide = !worlds_.alone() && mode_ != CaptureMode::Trace;
   const Loop whole{n, 0, trip, cond, carried};
   int64_t copies = copies_;
   if (decide && resolve(trip) && resolve(cond)) {
@@ -134,9 +133,9 @@ void Executor::run_loop(JitNode* n, Frame& f) {
     if (!limit || !go) return kept_loop({n, i, trip, cond, carried}, f);
     std::vector<Sym> params = {Sym::of(i)};
     params.insert(params.end(), carried.begin(), carried.end());
-    if (concrete_ >= 0) iterations_.emplace_back(n, i);
+    if (worlds_.alone()) iterations_.emplace_back(n, i);
     std::vector<Sym> out = run_block(n->blocks()[0], params, f);
-    if (concrete_ >= 0) iterations_.pop_back();
+    if (worlds_.alone()) iterations_.pop_back();
     cond = out[0];
     carried.assign(out.begin() + 1, out.end());
   }
@@ -171,19 +170,19 @@ bool ends_in_raise(const torch::jit::Block* b) {
 }  // namespace
 
 void Executor::in_scope(program::Block* block, const std::function<void()>& f) {
-  const size_t depth = stack_.size();
+  const size_t depth = site_.depth();
   const c10::AutoGradMode gradients(c10::GradMode::is_enabled());  // a no_grad region may be left
-  open_scope();
+  heap_.open_scope();
   if (block) recorder_.enter(block);
   auto leave = [&] {
     if (block) recorder_.leave();
-    close_scope();
+    heap_.close_scope();
   };
   try {
     f();
   } catch (...) {
     leave();
-    stack_.resize(depth);
+    site_.leave_to(depth);
     throw;
   }
   leave();
@@ -231,35 +230,38 @@ std::optional<std::vector<Sym>> Executor::kept_if(JitNode* n, Frame& f, const Sy
 std::optional<std::vector<Sym>> Executor::kept_branches(
     const Sym& cond, const std::function<std::vector<Sym>(size_t)>& run, std::array<bool, 2> raises,
     bool permissive) {
-  const uint64_t start = Cell::next_serial();
+  const uint64_t start = heap_.now();
   const auto first_value = static_cast<int>(recorder_.program().values.size());
-  std::vector<int> branch(worlds_, -1);
-  uint64_t mask[2] = {0, 0};
-  for (size_t w = 0; w < worlds_; ++w)
-    if (active(w) && cond.c.has(w)) {
-      branch[w] = concrete_bool(cond, w) ? 0 : 1;
-      mask[branch[w]] |= uint64_t{1} << w;
-    }
+  std::vector<int> branch(worlds_.count(), -1);
+  Worlds::Set mask[2] = {0, 0};
+  worlds_.each([&](size_t w) {
+    if (!cond.c.has(w)) return;
+    branch[w] = concrete_bool(cond, w) ? 0 : 1;
+    mask[branch[w]] |= Worlds::only(w);
+  });
 
-  const JitNode* running = stack_.back().first;
+  const JitNode* running = site_.node();
   Outcome out[2];
   for (size_t k = 0; k < 2; ++k) {
-    if (!(real_ & mask[k]) && raises[k]) {
+    if (!(worlds_.real() & mask[k]) && raises[k]) {
       out[k].raised = true;
       out[k].failure = "it raises";
       continue;
     }
     try {
       in_scope(out[k].block.get(), [&] {
-        in_worlds(active_, real_ & mask[k], [&] {
+        worlds_.within(worlds_.active(), worlds_.real() & mask[k], [&] {
           for (const Sym& s : run(k)) out[k].results.push_back(freeze(s));
-          for (const auto& c : changed_cells()) out[k].changed.emplace_back(c, freeze_cell(*c));
+          for (const auto& c : heap_.changed_cells())
+            out[k].changed.emplace_back(c, freeze_cell(*c));
         });
       });
     } catch (const Raised& r) {
-      if (real_ & mask[k] & 1) throw;
-      for (size_t w = 1; w < worlds_; ++w)
-        if (real_ & mask[k] & (uint64_t{1} << w)) world_failed(w, "the model raises: " + r.message);
+      const Worlds::Set met = worlds_.real() & mask[k];
+      if (Worlds::contains(met, 0)) throw;
+      worlds_.each([&](size_t w) {
+        if (Worlds::contains(met, w)) world_failed(w, "the model raises: " + r.message);
+      });
       out[k].raised = true;
       out[k].failure = "it raises: " + r.message;
     } catch (const Unreachable& u) {
@@ -291,11 +293,8 @@ std::optional<std::vector<Sym>> Executor::kept_branches(
     joiner.inside(k, [&] {
       in_scope(nullptr, [&] {
         for (const auto& [c, content] : out[k].changed)
-          if (auto* storage = dynamic_cast<StorageCell*>(c.get())) {
-            touch(*storage);
-            storage->base = content.tensor;
-            storage->version = next_version_++;
-          }
+          if (auto* storage = dynamic_cast<StorageCell*>(c.get()))
+            heap_.set_base(*storage, content.tensor);
         f = freeze_cell(cell);
       });
     });
@@ -330,10 +329,10 @@ void Executor::kept_loop(Loop loop, Frame& f) {
                      trip.c.at(0).toInt() == std::numeric_limits<int64_t>::max()))
     trip = apply1("aten::sub.int", {trip, Sym::of(first)});
 
-  uint64_t runs = 0;  // worlds with at least one iteration
-  for (size_t w = 0; w < worlds_; ++w)
-    if (active(w) && concrete_bool(cond, w) && to_ivalue(trip, w).toInt() > 0)
-      runs |= uint64_t{1} << w;
+  Worlds::Set runs = 0;  // worlds with at least one iteration
+  worlds_.each([&](size_t w) {
+    if (concrete_bool(cond, w) && to_ivalue(trip, w).toInt() > 0) runs |= Worlds::only(w);
+  });
 
   std::vector<Slot> locals(carried.size());
   for (size_t i = 0; i < carried.size(); ++i) {
@@ -346,9 +345,9 @@ void Executor::kept_loop(Loop loop, Frame& f) {
   std::unique_ptr<program::Block> block;
   program::Args returns;
   const std::vector<std::optional<Iterated>> later = later_iterations(loop, f, runs);
-  uint64_t from_start = ~uint64_t{0};  // worlds that enter at the first iteration
-  for (size_t w = 0; w < worlds_; ++w)
-    if (later[w]) from_start &= ~(uint64_t{1} << w);
+  Worlds::Set from_start = ~Worlds::Set{0};  // worlds that enter at the first iteration
+  for (size_t w = 0; w < later.size(); ++w)
+    if (later[w]) from_start &= ~Worlds::only(w);
   const auto before = noted();
 
   // Iterate until no slot has to be wider: then the recorded body holds for every iteration. Until
@@ -360,11 +359,11 @@ void Executor::kept_loop(Loop loop, Frame& f) {
     returns.clear();
     try {
       in_scope(block.get(), [&] {
-        in_worlds(active_, real_ & runs & from_start, [&] {
+        worlds_.within(worlds_.active(), worlds_.real() & runs & from_start, [&] {
           Sym index = Sym::of(first);
           index.taint = Taint::Data;
-          index.c = PerWorld::sized(worlds_);
-          for (size_t w = 0; w < worlds_; ++w) index.c.set(w, later[w] ? later[w]->done : 0);
+          index.c = PerWorld::sized(later.size());
+          for (size_t w = 0; w < later.size(); ++w) index.c.set(w, later[w] ? later[w]->done : 0);
           index.recorded = recorder_.program().new_value(program::Type::integer(), "i");
           block->params.push_back(index.recorded);
           if (first > 0) index = apply1("aten::add.int", {index, Sym::of(first)});
@@ -391,7 +390,7 @@ void Executor::kept_loop(Loop loop, Frame& f) {
           for (size_t i = 0; i < locals.size(); ++i)
             ends[i + 1] = locals[i].conform(*this, ends[i + 1]);
           std::vector<std::pair<std::shared_ptr<Cell>, Frozen>> contents;
-          for (const auto& c : changed_cells()) contents.emplace_back(c, freeze_cell(*c));
+          for (const auto& c : heap_.changed_cells()) contents.emplace_back(c, freeze_cell(*c));
 
           std::vector<std::pair<Slot*, const Frozen*>> noted;
           for (size_t i = 0; i < locals.size(); ++i) noted.emplace_back(&locals[i], &ends[i + 1]);
@@ -444,9 +443,9 @@ void Executor::kept_loop(Loop loop, Frame& f) {
     none = apply1("aten::__or__.bool", {none, apply1("aten::__not__", {cond})});
 
   // The values after the loop: every world runs it to its end.
-  std::vector<std::optional<Iterated>> ends(worlds_);
-  for (size_t w = 0; w < worlds_; ++w)
-    if (active(w)) ends[w] = iterate(loop, f, w, std::numeric_limits<int64_t>::max());
+  std::vector<std::optional<Iterated>> ends(worlds_.count());
+  worlds_.each(
+      [&](size_t w) { ends[w] = iterate(loop, f, w, std::numeric_limits<int64_t>::max()); });
 
   program::Args args = {to_arg(trip), to_arg(cond)};
   for (const Slot& s : locals) s.initial(*this, args);
@@ -458,14 +457,14 @@ void Executor::kept_loop(Loop loop, Frame& f) {
   for (size_t i = 0; i < locals.size(); ++i) {
     slots.push_back(&locals[i]);
     std::vector<const Frozen*> finals;
-    for (size_t w = 0; w < worlds_; ++w) finals.push_back(ends[w] ? &ends[w]->locals[i] : nullptr);
+    for (const auto& end : ends) finals.push_back(end ? &end->locals[i] : nullptr);
     results.push_back(locals[i].leave(*this, node, finals, none));
   }
   for (auto& [cell, slot] : cells) {
     if (slot.kind == Slot::Kind::Same) continue;
     std::vector<const Frozen*> finals;
-    for (size_t w = 0; w < worlds_; ++w) {
-      const Frozen* found = ends[w] ? ends[w]->content(cell.get()) : nullptr;
+    for (const auto& end : ends) {
+      const Frozen* found = end ? end->content(cell.get()) : nullptr;
       finals.push_back(found ? found : &slot.init);  // no iteration: as it was
     }
     set_cell(*cell, slot.leave(*this, node, finals, none));

@@ -24,16 +24,17 @@ struct Executor::DictMethods {
   };
 
   auto find(const Sym& key) {
-    if (ex.taint_of(key) != Taint::Constant && ex.concrete_ < 0)
+    if (ex.taint_of(key) != Taint::Constant && !ex.worlds_.alone())
       ex.refuse("OE4033", "a dict is used with a key that depends on the input");
     return std::find_if(items.begin(), items.end(),
                         [&](const auto& e) { return ex.equal_constants(e.first, key); });
   }
   // Worlds in which the key that is asked for is not there: all, or where the flag is not set.
   void missing(const Sym* flag) {
-    for (size_t w = 0; w < ex.worlds_; ++w)
-      if (ex.active(w) && (!flag || (ex.real_ >> w & 1 && !ex.to_ivalue(*flag, w).toBool())))
+    ex.worlds_.each([&](size_t w) {
+      if (!flag || (ex.worlds_.real(w) && !ex.to_ivalue(*flag, w).toBool()))
         ex.world_failed(w, "KeyError in a dict");
+    });
   }
   Entry entry_of(const Sym& value, const DictCell& d) {
     if (!value.is(K::Maybe) || !d.may_lack_entries()) return {true, std::nullopt, value};
@@ -68,18 +69,18 @@ struct Executor::DictMethods {
   }
   void put(const Sym& key, const Sym& value) {
     auto it = find(key);
-    ex.change(dict);
+    ex.heap_.change(dict);
     if (it == items.end())
       items.emplace_back(key, value);
     else
       it->second = value;
   }
   void remove(const Sym& key) {
-    ex.change(dict);
+    ex.heap_.change(dict);
     if (auto it = find(key); it != items.end()) items.erase(it);
   }
   void require_order() {
-    if (dict.unordered && ex.concrete_ < 0)
+    if (dict.unordered && !ex.worlds_.alone())
       ex.refuse("OE4035", "a dict is looped over whose keys depend on the input",
                 "give it the same keys, in one order, whatever the input is");
   }
@@ -120,7 +121,7 @@ struct Executor::DictMethods {
   Outputs pop_item() {
     if (items.empty()) missing(nullptr);
     require_order();
-    ex.change(dict);  // TorchScript's takes the first one
+    ex.heap_.change(dict);  // TorchScript's takes the first one
     Outputs out = {pair(items.front().first, items.front().second)};
     items.erase(items.begin());
     return out;
@@ -131,7 +132,7 @@ struct Executor::DictMethods {
     return {};
   }
   Outputs clear() {
-    ex.change(dict);
+    ex.heap_.change(dict);
     items.clear();
     dict.unordered = false;
     return {};

@@ -35,9 +35,12 @@
 #include <unordered_set>
 #include <vector>
 
+#include "lib/capture/heap.h"
 #include "lib/capture/operators.h"
 #include "lib/capture/recorder.h"
+#include "lib/capture/site.h"
 #include "lib/capture/sym.h"
+#include "lib/capture/worlds.h"
 #include "lib/options.h"
 #include "lib/support/diagnostics.h"
 
@@ -47,19 +50,8 @@ namespace oe::capture {
 struct Raised {
   std::string message;
 };
-// No active world can go on: what follows cannot be typed.
-struct Unreachable {
-  std::string message;
-};
-
 // The model asks whether a computed tensor requires a gradient: only autograd knows.
 struct AsksAutograd {};
-
-// Two values that no one program value can stand for. Reported to the user unless what follows can
-// be executed inside both branches.
-struct JoinFailure : Failure {
-  using Failure::Failure;
-};
 
 // At which iteration a world enters the kept loops: bodies are recorded with the values that worlds
 // have there, so that a branch which only later iterations can run is run by somebody.
@@ -102,6 +94,8 @@ class Executor {
   // --- making values
   Sym wrap_constant(const c10::IValue& v, const std::string& name);
   Sym fresh_tensor(TensorValuePtr v);
+  Sym make_list(std::vector<Sym> items, c10::TypePtr element);
+  Sym make_dict(std::vector<std::pair<Sym, Sym>> items, c10::TypePtr key, c10::TypePtr value);
   TensorValuePtr input_tensor(program::Value* recorded, PerWorld c, std::vector<Axis> axes);
   Sym input_number(program::Value* recorded, PerWorld c);
   // The content of a tensor now.
@@ -115,7 +109,7 @@ class Executor {
   Recorder& recorder() { return recorder_; }
   const std::vector<std::string>& assumptions() const { return assumptions_; }
   // Worlds the model refused, with the reason; world 0 is never among them.
-  const std::unordered_map<size_t, std::string>& dead_worlds() const { return dead_; }
+  const std::unordered_map<size_t, std::string>& dead_worlds() const { return worlds_.dead(); }
   // How many branches could be run with none of the worlds.
   size_t dropped_branches() const { return dropped_.size(); }
   // Those of them that were taken after all.
@@ -137,7 +131,9 @@ class Executor {
 
   // --- interpreter.cpp
   Sym run_function(torch::jit::Function& f, std::vector<Sym> args, const std::string& path);
-  Sym run_graph(torch::jit::Function& f, std::vector<Sym> args, Frame& frame);
+  // Refused where the function has no TorchScript code.
+  JitBlock* code_of(torch::jit::Function& f);
+  Sym run_code(JitBlock* block, std::vector<Sym> args, Frame& frame);
   // The same for a call, whose last inputs are the arguments.
   void run_callee(JitNode* n, Frame& f, torch::jit::Function& callee, std::vector<Sym> args,
                   const std::string& path);
@@ -152,7 +148,7 @@ class Executor {
   void set(JitNode* n, Frame& f, std::vector<Sym> outputs);
   const std::vector<const JitValue*>& dead_after(const JitNode* n);
   void analyse_lifetimes(JitBlock* b);
-  OriginPtr here();
+  OriginPtr here() const { return site_.here(); }
   Sym constant_node(JitNode* n, Frame& f);
   void call_method(JitNode* n, Frame& f);
   void call_function(JitNode* n, Frame& f);
@@ -166,6 +162,7 @@ class Executor {
   // A functional operator: runs in every active world, types and records (or folds) the results,
   // which are fresh. `list_length`: length a list result must have, -1 when open.
   std::vector<Sym> apply(const OpInfo& op, const std::vector<Sym>& args, int list_length = -1);
+  const OpInfo& op_named(const std::string& name) { return operators_.named(name); }
   Sym apply1(const std::string& op, const std::vector<Sym>& args) {
     return apply(op_named(op), args).at(0);
   }
@@ -181,8 +178,6 @@ class Executor {
   Sym sizes_of(const Sym& tensor);
   Sym numel_of(const Sym& tensor);
   void world_failed(size_t w, const std::string& message);
-  bool active(size_t w) const { return w < 64 && (active_ >> w & 1); }
-  size_t first_active() const;
   std::vector<Axis> infer_axes(const OpInfo& op, const std::vector<Sym>& args, const PerWorld& c,
                                size_t index);
   Axis fresh_axis(Taint t) { return {t, recorder_.new_axis_id()}; }
@@ -194,11 +189,6 @@ class Executor {
   // `h` becomes another way to look at memory: that of `as`.
   void look_as(const std::shared_ptr<TensorHandle>& h, const TensorHandle& as);
   void alias_outputs(const OpInfo& op, const std::vector<Sym>& args, std::vector<Sym>& outputs);
-  // From now on either may be the other.
-  static void entangle(Cell& a, Cell& b);
-  // `holder` may be `held`, or anything that this may be.
-  static void share(Cell& holder, Cell& held);
-  void check_write(const Cell& c);
   void restride(TensorValue& v, const TensorValue& like);
   Sym as_strided(const OpInfo& op, const std::vector<Sym>& args);
   // Of a tensor with dynamic axes, as products of its sizes.
@@ -242,8 +232,6 @@ class Executor {
   std::optional<std::vector<Sym>> dict_call(const OpInfo& op, const std::vector<Sym>& args);
   // What a condition is here, if that is known.
   std::optional<bool> known_condition(const Sym& flag);
-  Sym make_list(std::vector<Sym> items, c10::TypePtr element);
-  Sym make_dict(std::vector<std::pair<Sym, Sym>> items, c10::TypePtr key, c10::TypePtr value);
   void load_attributes(ObjectCell& o);
   Sym get_attribute(const Sym& object, const std::string& name);
   int64_t known_int(const Sym& s, const char* what);
@@ -303,25 +291,6 @@ class Executor {
 
   // --- state.cpp
   bool as_saved(const Sym& now, const c10::IValue& saved);
-
-  // --- scopes: state changes that can be taken back
-  struct Scope {
-    uint64_t start = 0;  // serial of the first cell made inside
-    std::vector<std::pair<std::shared_ptr<Cell>, std::shared_ptr<Cell>>> saved;  // live, content
-    std::unordered_set<const Cell*> touched;
-    // Storages that something made inside may be (aliases.cpp), with what was made.
-    std::vector<std::pair<std::shared_ptr<StorageCell>, std::weak_ptr<StorageCell>>> related;
-  };
-  // Before a cell changes: the scope keeps what it was.
-  void touch(Cell& c);
-  // The same for a change that the model makes; refused where the cell may be another one too.
-  void change(Cell& c);
-  void open_scope();
-  // Takes every change back and returns the cells the scope found and changed, in order.
-  std::vector<std::shared_ptr<Cell>> changed_cells() const;
-  void close_scope();
-  // Runs `f` in the worlds of `active`, of which `real` really come here.
-  void in_worlds(uint64_t active, uint64_t real, const std::function<void()>& f);
 
   // Runs `f` with its own scope, recording into `block` (null: where it recorded before).
   void in_scope(program::Block* block, const std::function<void()>& f);
@@ -386,7 +355,8 @@ class Executor {
   // World w runs at most `most` iterations, unrecorded; nothing when LibTorch refuses one.
   std::optional<Iterated> iterate(const Loop& loop, Frame& f, size_t w, int64_t most);
   // What the worlds that enter the loop later have there.
-  std::vector<std::optional<Iterated>> later_iterations(const Loop& loop, Frame& f, uint64_t runs);
+  std::vector<std::optional<Iterated>> later_iterations(const Loop& loop, Frame& f,
+                                                        Worlds::Set runs);
   void note_missed(const JitNode* n, size_t branch, const std::string& why);
 
   bool concrete_bool(const Sym& s, size_t w) { return to_ivalue(s, w).toBool(); }
@@ -394,24 +364,27 @@ class Executor {
   void assume(const std::string& what);
 
   [[noreturn]] void cannot_join(const std::string& code, const std::string& message,
-                                const std::string& hint);
+                                const std::string& hint) {
+    site_.cannot_join(code, message, hint);
+  }
   [[noreturn]] void refuse(const std::string& code, const std::string& message,
-                           const std::string& hint = {});
+                           const std::string& hint = {}) {
+    site_.refuse(code, message, hint);
+  }
 
   Recorder recorder_;
-  size_t worlds_;
+  Site site_{recorder_};
+  Heap heap_{site_};
+  Worlds worlds_;
+  Operators operators_;
   CaptureMode mode_;
   Diagnostics& diagnostics_;
-  uint64_t active_, real_;
-  int concrete_ = -1;  // >= 0: every condition is taken as in this world, nothing is recorded
   int64_t unroll_ = std::numeric_limits<int64_t>::max();
   int64_t copies_ = 1;  // of the running node, by the loops around it that are unrolled
   bool kept_by_choice_ = false;
   int tails_ = 0;  // kept Ifs around the running node that hold what follows them too
-  uint64_t next_version_ = 1;
   std::unordered_set<const StorageCell*> spreading_;            // a write to them is on its way
   std::vector<std::pair<const program::Value*, bool>> guards_;  // conditions known to hold
-  std::vector<Scope> scopes_;
   std::vector<std::string> assumptions_;
   // Branches that no world could run when their If was recorded, with the reason.
   std::map<std::pair<const JitNode*, size_t>, std::string> dropped_;
@@ -420,8 +393,6 @@ class Executor {
   std::vector<std::string> trials_;
   std::vector<std::pair<const JitNode*, int64_t>>
       iterations_;  // that run unrecorded, outermost first
-  std::unordered_map<size_t, std::string> dead_;
-  std::vector<std::pair<JitNode*, std::string>> stack_;  // running node and its module path
 
   std::unordered_map<const JitNode*, std::vector<const JitValue*>> dead_after_;
   std::unordered_set<const JitBlock*> analysed_;

@@ -17,39 +17,15 @@ Executor::Executor(program::Program& p, std::vector<Iterations> entries, Capture
       worlds_(entries.size()),
       mode_(mode),
       diagnostics_(d),
-      active_((uint64_t{1} << worlds_) - 1),
-      real_(active_),
       entries_(std::move(entries)) {}
-
-void Executor::refuse(const std::string& code, const std::string& message,
-                      const std::string& hint) {
-  throw Failure(ExitCode::Unsupported, code, message, hint, here());
-}
-
-void Executor::cannot_join(const std::string& code, const std::string& message,
-                           const std::string& hint) {
-  throw JoinFailure(ExitCode::Unsupported, code, message, hint, here());
-}
-
-OriginPtr Executor::here() {
-  if (stack_.empty()) return nullptr;
-  return recorder_.origin(stack_.back().first, stack_.back().second);
-}
-
-size_t Executor::first_active() const {
-  for (size_t w = 0; w < worlds_; ++w)
-    if (active(w)) return w;
-  throw Unreachable{"no world is active"};
-}
 
 // --- values
 
 Sym Executor::fresh_tensor(TensorValuePtr v) {
   recorder_.remember_axes(*v);
-  auto storage = std::make_shared<StorageCell>();
-  storage->base = v;
-  storage->version = next_version_++;
-  auto handle = std::make_shared<TensorHandle>();
+  auto storage = heap_.make<StorageCell>();
+  heap_.set_base(*storage, v);
+  auto handle = heap_.make<TensorHandle>();
   handle->cached = std::move(v);
   handle->cached_version = storage->version;
   handle->storage = std::move(storage);
@@ -98,7 +74,7 @@ Sym Executor::wrap_constant(const c10::IValue& v, const std::string& name) {
     if (t.has_storage())
       // Another tensor of the model over the same memory: reading both is fine, writing is not.
       for (auto& other : by_memory_[t.storage().unsafeGetStorageImpl()]) {
-        entangle(*other, *s.tensor->storage);
+        Heap::entangle(*other, *s.tensor->storage);
       }
     if (t.has_storage())
       by_memory_[t.storage().unsafeGetStorageImpl()].push_back(s.tensor->storage);
@@ -147,7 +123,7 @@ Sym Executor::wrap_constant(const c10::IValue& v, const std::string& name) {
     auto object = v.toObject();
     auto [it, fresh] = wrapped_.try_emplace(object.get());
     if (!fresh) return it->second;
-    auto cell = std::make_shared<ObjectCell>();
+    auto cell = heap_.make<ObjectCell>();
     cell->type = object->type();
     cell->path = name;
     cell->object = object;
@@ -184,16 +160,19 @@ Sym Executor::run_function(torch::jit::Function& f, std::vector<Sym> args,
                            const std::string& path) {
   Frame frame;
   frame.path = path;
-  return run_graph(f, std::move(args), frame);
+  return run_code(code_of(f), std::move(args), frame);
 }
 
-Sym Executor::run_graph(torch::jit::Function& f, std::vector<Sym> args, Frame& frame) {
+Executor::JitBlock* Executor::code_of(torch::jit::Function& f) {
   auto* graph_function = torch::jit::tryToGraphFunction(f);
   if (!graph_function)
     refuse("OE4004", "function " + f.qualname().qualifiedName() + " has no TorchScript code");
   graph_function->ensure_defined();
-  JitBlock* block = graph_function->graph()->block();
-  if (stack_.size() > 2000) refuse("OE4005", "calls nest too deeply");
+  return graph_function->graph()->block();
+}
+
+Sym Executor::run_code(JitBlock* block, std::vector<Sym> args, Frame& frame) {
+  if (site_.depth() > 2000) refuse("OE4005", "calls nest too deeply");
   analyse_lifetimes(block);
   // The frame alone holds the arguments: what it drops may be written.
   for (size_t i = 0; i < args.size(); ++i) frame.values[block->inputs()[i]] = std::move(args[i]);
@@ -209,12 +188,12 @@ std::vector<Sym> Executor::run_block(JitBlock* b, const std::vector<Sym>& params
 // The nodes of `b` from `first` on; its results.
 std::vector<Sym> Executor::run_nodes(JitBlock* b, JitNode* first, Frame& f) {
   for (Node* n = first; n != b->return_node(); n = n->next()) {
-    stack_.emplace_back(n, f.path);
+    site_.enter(n, f.path);
     if (n->kind() == prim::If) {
       const Sym cond = get(n->input(), f);
       size_t taken = 0;
       if (!must_keep(cond, taken)) {
-        if (auto it = dropped_.find({n, taken}); concrete_ >= 0 && it != dropped_.end())
+        if (auto it = dropped_.find({n, taken}); worlds_.alone() && it != dropped_.end())
           note_missed(n, taken, it->second);
         set(n, f, run_block(n->blocks()[taken], {}, f));
       } else if (auto out = kept_if(n, f, cond, false)) {
@@ -223,13 +202,13 @@ std::vector<Sym> Executor::run_nodes(JitBlock* b, JitNode* first, Frame& f) {
         // The branches leave values that nothing can stand for both of (None and a tensor, lists
         // of two lengths, two element types): what follows goes into both branches.
         out = kept_if(n, f, cond, true);
-        stack_.pop_back();
+        site_.leave();
         return *out;
       }
     } else {
       run_node(n, f);
     }
-    stack_.pop_back();
+    site_.leave();
     for (const JitValue* v : dead_after(n)) f.values.erase(v);
   }
   std::vector<Sym> out;
@@ -406,7 +385,7 @@ void Executor::run_node(JitNode* n, Frame& f) {
       if (!object.is(Sym::Kind::Object))
         refuse("OE4007", "an attribute of a foreign object is set");
       load_attributes(*object.object);
-      change(*object.object);
+      heap_.change(*object.object);
       const std::string& name = n->s(c10::attr::name);
       object.object->attributes[name] = get(n->input(1), f);
       return;
@@ -438,9 +417,9 @@ void Executor::run_node(JitNode* n, Frame& f) {
         return set(n, f, std::move(out));
       }
       if (l.list->items.size() != n->outputs().size())
-        world_failed(first_active(), "Expected " + std::to_string(n->outputs().size()) +
-                                         " elements in a list but found " +
-                                         std::to_string(l.list->items.size()));
+        world_failed(worlds_.first(), "Expected " + std::to_string(n->outputs().size()) +
+                                          " elements in a list but found " +
+                                          std::to_string(l.list->items.size()));
       return set(n, f, l.list->items);
     }
     case prim::DictConstruct: {
@@ -460,7 +439,7 @@ void Executor::run_node(JitNode* n, Frame& f) {
     case prim::CreateObject: {
       Sym s;
       s.kind = Sym::Kind::Object;
-      s.object = std::make_shared<ObjectCell>();
+      s.object = heap_.make<ObjectCell>();
       s.object->type = n->output()->type()->expect<c10::ClassType>();
       s.object->path = f.path;
       return set(n, f, {s});
@@ -523,71 +502,11 @@ void Executor::run_node(JitNode* n, Frame& f) {
   const torch::jit::Operator* op = n->maybeOperator();
   if (!op) refuse("OE4008", "no operator " + kind + " is registered");
   std::vector<Sym> in = inputs_of(n, f);
-  const OpInfo& info = with_number_operand(op_info(*op), n, f, in);
+  const OpInfo& info = with_number_operand(operators_.of(*op), n, f, in);
   std::optional<std::vector<Sym>> out = container_call(info, in, n);
   if (!out) out = call_operator(info, in, n);
   if (out->size() > n->outputs().size()) out->resize(n->outputs().size());
   set(n, f, std::move(*out));
-}
-
-// --- scopes
-
-void Executor::touch(Cell& c) {
-  if (scopes_.empty()) return;
-  Scope& scope = scopes_.back();
-  if (c.serial >= scope.start || !scope.touched.insert(&c).second) return;
-  scope.saved.emplace_back(c.shared_from_this(), c.copy());
-}
-
-void Executor::change(Cell& c) {
-  check_write(c);
-  touch(c);
-}
-
-void Executor::open_scope() {
-  Scope s;
-  s.start = Cell::next_serial();
-  scopes_.push_back(std::move(s));
-}
-
-std::vector<std::shared_ptr<Cell>> Executor::changed_cells() const {
-  std::vector<std::shared_ptr<Cell>> out;
-  for (const auto& [live, saved] : scopes_.back().saved) {
-    // A tensor is only a way to look at memory: what it read is no state, where it looks is.
-    const auto* now = dynamic_cast<const TensorHandle*>(live.get());
-    const auto* then = dynamic_cast<const TensorHandle*>(saved.get());
-    if (now && now->parent == then->parent && now->step == then->step &&
-        now->storage == then->storage)
-      continue;
-    out.push_back(live);
-  }
-  return out;
-}
-
-void Executor::close_scope() {
-  for (auto& [live, saved] : scopes_.back().saved) live->restore(*saved);
-  for (auto& [target, made] : scopes_.back().related)
-    std::erase_if(target->dependents, [&](const auto& d) { return d.lock() == made.lock(); });
-  scopes_.pop_back();
-}
-
-void Executor::in_worlds(uint64_t active, uint64_t real, const std::function<void()>& f) {
-  const uint64_t saved_active = active_, saved_real = real_;
-  auto alive = [&](uint64_t mask) {
-    for (const auto& [w, why] : dead_) mask &= ~(uint64_t{1} << w);
-    return mask;
-  };
-  active_ = alive(active);
-  real_ = alive(real);
-  try {
-    f();
-  } catch (...) {
-    active_ = alive(saved_active);
-    real_ = alive(saved_real);
-    throw;
-  }
-  active_ = alive(saved_active);
-  real_ = alive(saved_real);
 }
 
 }  // namespace oe::capture

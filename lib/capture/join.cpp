@@ -172,7 +172,7 @@ std::optional<Frozen> opened(Executor& ex, const Frozen& list, Form form, const 
   const std::function<void(const Sym&, const Frozen&)> hold = [&](const Sym& c, const Frozen& f) {
     if (!c.is(K::Tuple) || f.items.size() != c.tuple->size()) return Executor::hold(c, f.sym);
     for (size_t i = 0; i < f.items.size(); ++i) hold((*c.tuple)[i], f.items[i]);
-    if (Cell* cell = cell_of(f.sym)) Executor::share(*first_memory(c), *cell);
+    if (Cell* cell = cell_of(f.sym)) Heap::share(*first_memory(c), *cell);
   };
   for (const Frozen& e : list.items) hold(*content, e);
   Frozen out = list;
@@ -242,7 +242,7 @@ Frozen Executor::freeze_cell(Cell& c) {
   } else if (auto* handle = dynamic_cast<TensorHandle*>(&c)) {
     f.sym.kind = K::Tensor;
     f.tensor = read(std::static_pointer_cast<TensorHandle>(c.shared_from_this()));
-    f.sym.tensor = bare_place(*handle);
+    f.sym.tensor = heap_.bare_place(*handle);
   } else if (auto* list = dynamic_cast<ListCell*>(&c)) {
     f.sym.kind = K::List;
     f.sym.list = std::static_pointer_cast<ListCell>(c.shared_from_this());
@@ -268,10 +268,9 @@ Frozen Executor::freeze_cell(Cell& c) {
 }
 
 void Executor::set_cell(Cell& c, const Sym& content) {
-  touch(c);
+  heap_.touch(c);
   if (auto* storage = dynamic_cast<StorageCell*>(&c)) {
-    storage->base = read(content.tensor);
-    storage->version = next_version_++;
+    heap_.set_base(*storage, read(content.tensor));
   } else if (dynamic_cast<TensorHandle*>(&c)) {
     look_as(std::static_pointer_cast<TensorHandle>(c.shared_from_this()), *content.tensor);
   } else if (auto* list = dynamic_cast<ListCell*>(&c)) {
@@ -365,7 +364,7 @@ Sym rebuild(Executor& ex, const Frozen& like, std::vector<Sym> items) {
     default: {
       Sym s;
       s.kind = K::Object;
-      s.object = std::make_shared<ObjectCell>();
+      s.object = ex.heap_.make<ObjectCell>();
       s.object->type = like.sym.object->type;
       s.object->path = like.sym.object->path;
       for (size_t i = 0; i < items.size(); ++i) s.object->attributes[like.names[i]] = items[i];
@@ -446,8 +445,7 @@ Sym Joiner::sequence_leaf(const Frozen& a, const Frozen& b) {
   program::Value* out =
       ex.recorder().add_output(node, program::Type::list(ex.recorder().type_of(element)));
   Sym s = ex.sequence({out}, pick(x.c, y.c), std::move(element));
-  for (const auto& storage : {x.storage, y.storage})
-    Executor::share(*s.sequence->storage, *storage);
+  for (const auto& storage : {x.storage, y.storage}) Heap::share(*s.sequence->storage, *storage);
   relate_held(*s.sequence->storage, 0, *x.storage);
   relate_held(*s.sequence->storage, 1, *y.storage);
   return s;
@@ -456,7 +454,7 @@ Sym Joiner::sequence_leaf(const Frozen& a, const Frozen& b) {
 void Joiner::inside(size_t k, const std::function<void()>& f) {
   ex.recorder().enter(node->blocks[k].get());
   try {
-    ex.in_worlds(ex.active_, 0, f);
+    ex.worlds_.within(ex.worlds_.active(), 0, f);
   } catch (...) {
     ex.recorder().leave();
     throw;
@@ -545,9 +543,9 @@ Sym Joiner::merge(const Frozen& a, const Frozen& b) {
     like.unordered = a.unordered || b.unordered;
     Sym out = rebuild(ex, like, std::move(items));
     if (x && y) {
-      for (Cell* c : {x, y}) Executor::share(*cell_of(out), *c);
+      for (Cell* c : {x, y}) Heap::share(*cell_of(out), *c);
       for (const MergedCells& m : merged_cells)
-        if (m.a.get() == x || m.b.get() == y) Executor::share(*cell_of(out), *cell_of(m.value));
+        if (m.a.get() == x || m.b.get() == y) Heap::share(*cell_of(out), *cell_of(m.value));
       merged_cells.push_back({x->shared_from_this(), y->shared_from_this(), out});
     }
     return out;
@@ -754,9 +752,8 @@ void Slot::relate(Sym now) {
   self = std::move(now);
   Cell* mine = memory_of(self);
   if (!mine || content) return;
-  if (Cell* before = init.content_only ? nullptr : memory_of(init.sym))
-    Executor::share(*mine, *before);
-  for (const auto& o : outer) Executor::share(*mine, *o);
+  if (Cell* before = init.content_only ? nullptr : memory_of(init.sym)) Heap::share(*mine, *before);
+  for (const auto& o : outer) Heap::share(*mine, *o);
 }
 
 void Slot::initial(Executor& ex, program::Args& args) const {

@@ -33,10 +33,6 @@ struct Sample {
   bool stacked = false;
 };
 
-// A copy of where `h` looks, without what was read on the way, which may not be visible later.
-std::shared_ptr<TensorHandle> bare_place(const TensorHandle& h);
-// The cell, what it may be by a condition, and what those may be.
-std::vector<std::shared_ptr<Cell>> near(Cell& c);
 // What a list, dict or object has its identity from; null for other values.
 Cell* cell_of(const Sym& s);
 // The same, or the memory of a tensor or a sequence.

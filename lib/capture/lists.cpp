@@ -22,8 +22,7 @@ struct Executor::ListMethods {
     int64_t i = ex.known_int(index, "index");
     if (i < 0) i += size;
     if (i < 0 || i >= size)
-      for (size_t w = 0; w < ex.worlds_; ++w)
-        if (ex.active(w)) ex.world_failed(w, "list index out of range");
+      ex.worlds_.each([&](size_t w) { ex.world_failed(w, "list index out of range"); });
     return static_cast<size_t>(i);
   }
   // A bound of a slice; `none`: what it is where it is left out.
@@ -38,48 +37,48 @@ struct Executor::ListMethods {
   Outputs len() { return {Sym::of(size)}; }
   Outputs get_item() { return {items[position(args[1])]}; }
   Outputs set_item() {
-    ex.change(list);
+    ex.heap_.change(list);
     items[position(args[1])] = args[2];
     return {args[0]};
   }
   Outputs append() {
-    ex.change(list);
+    ex.heap_.change(list);
     items.push_back(args[1]);
     return {args[0]};
   }
   Outputs extend() {
     const std::vector<Sym> more = args[1].list->items;
-    ex.change(list);
+    ex.heap_.change(list);
     items.insert(items.end(), more.begin(), more.end());
     return {args[0]};
   }
   Outputs insert() {
     int64_t at = ex.known_int(args[1], "index");
     if (at < 0) at += size;
-    ex.change(list);
+    ex.heap_.change(list);
     items.insert(items.begin() + std::clamp<int64_t>(at, 0, size), args[2]);
     return {};
   }
   Outputs pop() {
     const size_t at = position(args.size() > 1 ? args[1] : Sym::of(int64_t{-1}));
     Outputs out = {items[at]};
-    ex.change(list);
+    ex.heap_.change(list);
     items.erase(items.begin() + static_cast<long>(at));
     return out;
   }
   Outputs erase() {
     const size_t at = position(args[1]);
-    ex.change(list);
+    ex.heap_.change(list);
     items.erase(items.begin() + static_cast<long>(at));
     return {};
   }
   Outputs clear() {
-    ex.change(list);
+    ex.heap_.change(list);
     items.clear();
     return {};
   }
   Outputs reverse() {
-    ex.change(list);
+    ex.heap_.change(list);
     std::reverse(items.begin(), items.end());
     return {};
   }
@@ -97,7 +96,7 @@ struct Executor::ListMethods {
   Outputs mul() { return {made(times())}; }
   Outputs mul_in_place() {
     std::vector<Sym> all = times();
-    ex.change(list);
+    ex.heap_.change(list);
     items = std::move(all);
     return {args[0]};
   }
@@ -131,7 +130,7 @@ struct Executor::ListMethods {
   bool opens(const Method& m) const {
     auto computed = [&](size_t i) {
       return args.size() > i && args[i].is(K::Int) && args[i].taint != Taint::Constant &&
-             ex.concrete_ < 0;
+             !ex.worlds_.alone();
     };
     switch (m.opens) {
       case Opens::Never:
@@ -232,7 +231,7 @@ struct Executor::NumberSearch {
   Outputs sorted() { return {ex.make_list(ordered(), list.element)}; }
   Outputs sort() {
     std::vector<Sym> now = ordered();
-    ex.change(list);
+    ex.heap_.change(list);
     list.items = std::move(now);
     return {};
   }
@@ -261,7 +260,7 @@ std::vector<Sym> Executor::change_constant_list(const OpInfo& op, const std::vec
   for (const Sym& a : args) stack.push_back(to_ivalue(a, 0));
   const c10::IValue list = stack[0];
   op.op->getOperation()(stack);
-  change(*args[0].list);
+  heap_.change(*args[0].list);
   args[0].list->items.clear();
   for (const c10::IValue& v : list.toListRef()) args[0].list->items.push_back(wrap_constant(v, ""));
   std::vector<Sym> out;

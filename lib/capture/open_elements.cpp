@@ -18,10 +18,9 @@ Sym Executor::open_length(const Sym& content) {
   Sym s;
   s.kind = K::Int;
   s.taint = Taint::Data;
-  s.c = PerWorld::sized(worlds_);
-  for (size_t w = 0; w < worlds_; ++w)
-    if (content.sequence->c.has(w))
-      s.c.set(w, static_cast<int64_t>(content.sequence->c.at(w).toListRef().size()));
+  s.c = worlds_.map(content.sequence->c, [](const c10::IValue& list) {
+    return static_cast<int64_t>(list.toListRef().size());
+  });
   if (recorder_.on()) {
     program::Node* n = recorder_.record("aten::len.t", {{content.sequence->recorded}}, here());
     s.recorded = recorder_.add_output(n, program::Type::integer());
@@ -49,31 +48,29 @@ Sym Executor::open_element(const Sym& content, const Sym& index, const c10::Type
       e = make_list(std::move(out), type->containedType(0));
     } else {
       e.kind = K::Object;
-      e.object = std::make_shared<ObjectCell>();
+      e.object = heap_.make<ObjectCell>();
       e.object->type = type->expect<c10::ClassType>();
       for (const auto& a : e.object->type->getAttributes()) e.object->attributes[a.getName()];
       size_t k = 0;
       for (auto& [name, value] : e.object->attributes) value = out.at(k++);
     }
-    share(*cell_of(e), *first_memory(content));
+    Heap::share(*cell_of(e), *first_memory(content));
     return e;
   }
   if (content.is(K::Sequence)) {
     const SequenceValue& seq = *content.sequence;
     auto v = std::make_shared<TensorValue>(seq.element);
     v->taint = Taint::Data;
-    v->c = PerWorld::sized(worlds_);
-    for (size_t w = 0; w < worlds_; ++w) {
-      if (!active(w) || !seq.c.has(w)) continue;
+    v->c = worlds_.map([&](size_t w) -> c10::IValue {
+      if (!seq.c.has(w)) return {};
       const auto& list = seq.c.at(w).toListRef();
       const auto n = static_cast<int64_t>(list.size());
       int64_t i = to_ivalue(index, w).toInt();
       if (i < 0) i += n;
-      if (i < 0 || i >= n)
-        world_failed(w, "list index out of range");
-      else
-        v->c.set(w, list[static_cast<size_t>(i)]);
-    }
+      if (i >= 0 && i < n) return list[static_cast<size_t>(i)];
+      world_failed(w, "list index out of range");
+      return {};
+    });
     for (Axis& a : v->axes)
       if (!a.is_static() && a.id == 0) a = fresh_axis(Taint::Data);
     if (recorder_.on()) {
@@ -90,19 +87,19 @@ Sym Executor::open_element(const Sym& content, const Sym& index, const c10::Type
 
 // Another read of the list may be the same tensor: reading is fine, writing either is not.
 Sym Executor::tied(Sym e, const Sym& content) {
-  share(*e.tensor->storage, *storage_of(content));
+  Heap::share(*e.tensor->storage, *storage_of(content));
   return e;
 }
 
 void Executor::hold(const Sym& content, const Sym& from) {
   if (content.is(K::Tuple) && columns_of(from)) {
     hold(content, as_columns(from));
-    share(*first_memory(content), *cell_of(from));
+    Heap::share(*first_memory(content), *cell_of(from));
   } else if (content.is(K::Tuple) && from.is(K::Tuple)) {
     for (size_t i = 0; i < content.tuple->size(); ++i) hold((*content.tuple)[i], (*from.tuple)[i]);
   } else if ((content.is(K::Tensor) || content.is(K::Sequence)) &&
              (from.is(K::Tensor) || from.is(K::Sequence))) {
-    share(*storage_of(content), *storage_of(from));
+    Heap::share(*storage_of(content), *storage_of(from));
   }
 }
 
@@ -230,7 +227,7 @@ Sym Executor::content_of(const ListCell& list, const char* why) {
 }
 
 void Executor::set_open(ListCell& list, Sym content, const std::vector<Sym>& added) {
-  change(list);
+  heap_.change(list);
   // The elements are copies now: writing an original would have to change them too.
   for (const Sym& item : added) hold(content, item);
   for (const Sym& item : list.items) hold(content, item);

@@ -114,7 +114,7 @@ struct Executor::OpenListMethods {
     return none();
   }
   Outputs clear() {
-    ex.change(list);
+    ex.heap_.change(list);
     list.open = Sym{};
     list.items.clear();
     return none();

@@ -69,7 +69,7 @@ bool Executor::cuts_dynamic_axis(const OpInfo& op, const std::vector<Sym>& args)
       op.base != "aten::unsafe_split" && op.base != "aten::chunk" &&
       op.base != "aten::unsafe_chunk")
     return false;
-  if (concrete_ >= 0 || !args[0].is(K::Tensor)) return false;
+  if (worlds_.alone() || !args[0].is(K::Tensor)) return false;
   const auto dim = op.schema->argumentIndexWithName("dim");
   const TensorValuePtr t = read(args[0].tensor);
   if (!dim || !t->ranked || t->axes.empty()) return false;
@@ -93,20 +93,19 @@ Sym Executor::open_split(const OpInfo& op, const std::vector<Sym>& args) {
     const int64_t at = dim.c.at(0).toInt();
     const size_t axis = at < 0 ? static_cast<size_t>(at) + t->axes.size() : static_cast<size_t>(at);
     element.axes[axis] = {Taint::Data, 0};
-    PerWorld c = PerWorld::sized(worlds_);
-    for (size_t w = 0; w < worlds_; ++w) {
-      if (!active(w)) continue;
+    PerWorld c = worlds_.map([&](size_t w) -> c10::IValue {
       try {
         torch::jit::Stack stack;
         for (const Sym& a : args) stack.push_back(to_ivalue(a, w));
         op.op->getOperation()(stack);
         c10::impl::GenericList list(c10::TensorType::get());
         for (const c10::IValue& v : stack[0].toListRef()) list.push_back(v);
-        c.set(w, list);
+        return list;
       } catch (const c10::Error& e) {
         world_failed(w, e.what_without_backtrace());
+        return {};
       }
-    }
+    });
     program::Arg recorded;
     if (recorder_.on()) {
       program::Args all;
@@ -116,7 +115,7 @@ Sym Executor::open_split(const OpInfo& op, const std::vector<Sym>& args) {
     }
     l.list->open = sequence(recorded, std::move(c), std::move(element));
   }
-  share(*storage_of(l.list->open), *args[0].tensor->storage);
+  Heap::share(*storage_of(l.list->open), *args[0].tensor->storage);
   return l;
 }
 
@@ -168,14 +167,14 @@ struct Executor::OpenListOperators {
   Outputs min() { return extreme("aten::min", std::numeric_limits<double>::infinity()); }
   Outputs stack() {
     if (numbers()) return std::nullopt;
-    if (content.is(K::Sequence)) return ex.apply(op_named("aten::stack"), args);
+    if (content.is(K::Sequence)) return ex.apply(ex.op_named("aten::stack"), args);
     const auto rank = static_cast<int64_t>(ex.read(content.tensor)->axes.size());
     const int64_t dim = ex.known_int(args[1], "dim"), at = dim < 0 ? dim + rank : dim;
     return one(at == 0 ? ex.fresh_tensor(ex.read(content.tensor)) : front_to(at));
   }
   Outputs cat() {
     if (numbers()) return std::nullopt;
-    if (content.is(K::Sequence)) return ex.apply(op_named("aten::cat"), args);
+    if (content.is(K::Sequence)) return ex.apply(ex.op_named("aten::cat"), args);
     const auto rank = static_cast<int64_t>(ex.read(content.tensor)->axes.size());
     const int64_t dim = ex.known_int(args[1], "dim"), at = dim < 0 ? dim + rank - 1 : dim;
     return one(ex.apply1("aten::flatten.using_ints",

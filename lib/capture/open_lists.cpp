@@ -158,9 +158,8 @@ std::optional<Sym> Executor::empty_stack(const Sym& like, bool stacked) {
       n.kind = K::Int;
       n.taint = t->axes[i].taint;
       n.axis_id = t->axes[i].id;
-      n.c = PerWorld::sized(worlds_);
-      for (size_t w = 0; w < worlds_; ++w)
-        if (t->c.has(w)) n.c.set(w, t->c.at(w).toTensor().size(static_cast<int64_t>(i)));
+      n.c = worlds_.map(
+          t->c, [&](const c10::IValue& v) { return v.toTensor().size(static_cast<int64_t>(i)); });
       if (recorder_.on()) {
         n.recorded = recorder_.size_of(n.axis_id);
         if (!n.recorded) {
@@ -190,6 +189,7 @@ Sym Executor::sequence(program::Arg recorded, PerWorld c, TensorValue element) {
   element.recorded = nullptr;
   v->element = std::move(element);
   v->recorded = recorded.value();
+  v->storage = heap_.make<StorageCell>();
   Sym s;
   s.kind = K::Sequence;
   s.sequence = std::move(v);
@@ -209,18 +209,17 @@ TensorValue Executor::join_elements(const TensorValue& a, const TensorValue& b) 
 Sym Executor::change_sequence(const std::string& op, const Sym& s, const std::vector<Sym>& args,
                               TensorValue element,
                               const std::function<void(c10::impl::GenericList&, size_t)>& change) {
-  PerWorld c = PerWorld::sized(worlds_);
-  for (size_t w = 0; w < worlds_; ++w) {
-    if (!active(w) || !s.sequence->c.has(w)) continue;
+  PerWorld c = worlds_.map([&](size_t w) -> c10::IValue {
+    if (!s.sequence->c.has(w)) return {};
     c10::impl::GenericList list = s.sequence->c.at(w).toList().copy();
     try {
       change(list, w);
     } catch (const c10::Error& e) {
       world_failed(w, e.what_without_backtrace());
-      continue;
+      return {};
     }
-    c.set(w, list);
-  }
+    return list;
+  });
   program::Arg recorded;
   if (recorder_.on()) {
     program::Args all = {{s.sequence->recorded}};
@@ -240,13 +239,11 @@ Sym Executor::rearranged(
 
 // `like` gives the element type of an empty sequence.
 Sym Executor::sequence_of(const std::vector<Sym>& items, const TensorValue* like) {
-  PerWorld c = PerWorld::sized(worlds_);
-  for (size_t w = 0; w < worlds_; ++w) {
-    if (!active(w)) continue;
+  PerWorld c = worlds_.map([&](size_t w) {
     c10::impl::GenericList list(c10::TensorType::get());
     for (const Sym& e : items) list.push_back(to_ivalue(e, w));
-    c.set(w, list);
-  }
+    return list;
+  });
   TensorValue element = like ? *like : *read(items[0].tensor);
   for (const Sym& e : items) element = join_elements(element, *read(e.tensor));
   program::Arg recorded;
@@ -263,14 +260,12 @@ Sym Executor::sequence_of(const std::vector<Sym>& items, const TensorValue* like
 Sym Executor::sequence_from(const Sym& stack) {
   const TensorValuePtr t = read(stack.tensor);
   TensorValue element = element_type({stack, true});
-  PerWorld c = PerWorld::sized(worlds_);
-  for (size_t w = 0; w < worlds_; ++w) {
-    if (!t->c.has(w)) continue;
+  PerWorld c = worlds_.map(t->c, [](const c10::IValue& all) {
     c10::impl::GenericList list(c10::TensorType::get());
-    const at::Tensor& all = t->c.at(w).toTensor();
-    for (int64_t i = 0; i < all.size(0); ++i) list.push_back(all.select(0, i));
-    c.set(w, list);
-  }
+    for (int64_t i = 0; i < all.toTensor().size(0); ++i)
+      list.push_back(all.toTensor().select(0, i));
+    return list;
+  });
   program::Arg recorded;
   if (recorder_.on()) {
     program::Node* n =

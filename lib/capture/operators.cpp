@@ -20,7 +20,8 @@ bool is_tensor(const c10::Argument& a) { return a.type()->kind() == c10::TypeKin
 bool written(const c10::Argument& a) { return a.alias_info() && a.alias_info()->isWrite(); }
 
 // The functional overload whose arguments are the first `count` ones of `schema`.
-const OpInfo* find_twin(const c10::FunctionSchema& schema, const std::string& base, size_t count) {
+const OpInfo* find_twin(Operators& operators, const c10::FunctionSchema& schema,
+                        const std::string& base, size_t count) {
   const OpInfo* same_types = nullptr;
   for (const auto& candidate : torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(base))) {
     const auto& s = candidate->schema();
@@ -31,8 +32,8 @@ const OpInfo* find_twin(const c10::FunctionSchema& schema, const std::string& ba
       same = *s.arguments()[i].type() == *schema.arguments()[i].type() &&
              (i == 0 || s.arguments()[i].name() == schema.arguments()[i].name());
     if (!same) continue;
-    if (s.overload_name() == schema.overload_name()) return &op_info(*candidate);
-    if (!same_types) same_types = &op_info(*candidate);
+    if (s.overload_name() == schema.overload_name()) return &operators.of(*candidate);
+    if (!same_types) same_types = &operators.of(*candidate);
   }
   return same_types;
 }
@@ -53,8 +54,8 @@ std::string functional_name(const std::string& base) {
 
 // The functional overload that takes every argument by name and has defaults for the rest. Names
 // of the first one differ (self, input, tensor), and so do kinds of number.
-const OpInfo* find_named_twin(const c10::FunctionSchema& schema, const std::string& base,
-                              size_t count, std::vector<int>& arguments) {
+const OpInfo* find_named_twin(Operators& operators, const c10::FunctionSchema& schema,
+                              const std::string& base, size_t count, std::vector<int>& arguments) {
   auto fits = [](const c10::Argument& from, const c10::Argument& to) {
     return *from.type() == *to.type() || from.type()->isSubtypeOf(*to.type());
   };
@@ -81,7 +82,7 @@ const OpInfo* find_named_twin(const c10::FunctionSchema& schema, const std::stri
     }
     if (!all || std::count(used.begin(), used.end(), false)) continue;
     arguments = std::move(found);
-    return &op_info(*candidate);
+    return &operators.of(*candidate);
   }
   return nullptr;
 }
@@ -93,7 +94,7 @@ const std::unordered_set<std::string>& metadata_operators() {
   return names;
 }
 
-OpInfo make(const Operator& op) {
+OpInfo make(Operators& operators, const Operator& op) {
   OpInfo info;
   info.op = &op;
   info.schema = &op.schema();
@@ -115,8 +116,9 @@ OpInfo make(const Operator& op) {
   while (count && args[count - 1].is_out() && written(args[count - 1])) --count;
   info.outs = static_cast<int>(args.size() - count);
   if (info.outs) {
-    info.twin = find_twin(schema, info.base, count);
-    if (!info.twin) info.twin = find_named_twin(schema, info.base, count, info.twin_arguments);
+    info.twin = find_twin(operators, schema, info.base, count);
+    if (!info.twin)
+      info.twin = find_named_twin(operators, schema, info.base, count, info.twin_arguments);
     return info;
   }
   for (size_t i = 0; i < args.size(); ++i)
@@ -127,34 +129,33 @@ OpInfo make(const Operator& op) {
   if (info.written >= 0 && info.base.ends_with("_")) {
     info.metadata_in_place = metadata_operators().contains(info.base);
     const std::string base = functional_name(info.base);
-    info.twin = find_twin(schema, base, args.size());
-    if (!info.twin) info.twin = find_named_twin(schema, base, args.size(), info.twin_arguments);
+    info.twin = find_twin(operators, schema, base, args.size());
+    if (!info.twin)
+      info.twin = find_named_twin(operators, schema, base, args.size(), info.twin_arguments);
   }
   return info;
 }
 
 }  // namespace
 
-const OpInfo& op_info(const Operator& op) {
-  static std::unordered_map<const Operator*, std::unique_ptr<OpInfo>> cache;
-  auto it = cache.find(&op);
-  if (it == cache.end()) {
-    auto info = std::make_unique<OpInfo>(make(op));  // may recurse for the twin
-    it = cache.try_emplace(&op, std::move(info)).first;
+const OpInfo& Operators::of(const Operator& op) {
+  auto it = known_.find(&op);
+  if (it == known_.end()) {
+    auto info = std::make_unique<OpInfo>(make(*this, op));  // may recurse for the twin
+    it = known_.try_emplace(&op, std::move(info)).first;
   }
   return *it->second;
 }
 
-const OpInfo& op_named(const std::string& name) {
-  static std::unordered_map<std::string, const OpInfo*> cache;
-  auto it = cache.find(name);
-  if (it == cache.end()) {
+const OpInfo& Operators::named(const std::string& name) {
+  auto it = by_name_.find(name);
+  if (it == by_name_.end()) {
     auto dot = name.find('.');
     auto op = torch::jit::findOperatorFor(
         {name.substr(0, dot), dot == std::string::npos ? "" : name.substr(dot + 1)});
     if (!op)
       throw Failure(ExitCode::Unsupported, "OE4001", "this LibTorch has no operator " + name);
-    it = cache.emplace(name, &op_info(*op)).first;
+    it = by_name_.emplace(name, &of(*op)).first;
   }
   return *it->second;
 }

@@ -3,8 +3,10 @@
 
 #include <torch/csrc/jit/runtime/operator.h>
 
+#include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace oe::capture {
@@ -30,9 +32,17 @@ struct OpInfo {
   std::string_view method() const { return std::string_view(base).substr(base.find("::") + 2); }
 };
 
-// Cached by operator; the reference stays valid. Throws Failure(Unsupported) for unknown names.
-const OpInfo& op_info(const torch::jit::Operator& op);
-const OpInfo& op_named(const std::string& name_with_overload);
+// What a run has learned of operators. References stay valid as long as it lives.
+class Operators {
+ public:
+  const OpInfo& of(const torch::jit::Operator& op);
+  // Throws Failure(Unsupported) for unknown names, which are with overload.
+  const OpInfo& named(const std::string& name);
+
+ private:
+  std::unordered_map<const torch::jit::Operator*, std::unique_ptr<OpInfo>> known_;
+  std::unordered_map<std::string, const OpInfo*> by_name_;
+};
 
 // Whether a result of the operator (named without overload) is a view by the operator's meaning.
 bool is_view_operator(const std::string& base);

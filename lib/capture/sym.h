@@ -84,14 +84,10 @@ inline bool same_axes(const TensorValue& a, const TensorValue& b) {
   return true;
 }
 
-// Anything with identity and state. State::touch() keeps the content a scope began with.
+// Anything with identity and state. Heap::touch() keeps the content a scope began with.
 struct Cell : std::enable_shared_from_this<Cell> {
-  // Order of creation: tells the cells a scope found from those it made.
-  uint64_t serial = next_serial()++;
-  static uint64_t& next_serial() {
-    static uint64_t n = 1;
-    return n;
-  }
+  // Order of creation (Heap::make): tells the cells a scope found from those it made.
+  uint64_t serial = 0;
   // Set when this may or may not be the other cell (a branch or an iteration chose): writing either
   // is refused while both are in use.
   std::vector<std::weak_ptr<Cell>> entangled;
@@ -202,7 +198,7 @@ struct SequenceValue {
   TensorValue element;
   program::Value* recorded = nullptr;
   // Stands for the elements' memory, so that writing what may be one of them is refused.
-  std::shared_ptr<StorageCell> storage = std::make_shared<StorageCell>();
+  std::shared_ptr<StorageCell> storage;
 };
 
 // A storage is the memory that `handle` looks at, when the guard is `when`.

@@ -58,7 +58,7 @@ TensorValuePtr Executor::read(const std::shared_ptr<TensorHandle>& h) {
       v = out.tensor->cached;
     }
   }
-  touch(*h);
+  heap_.touch(*h);
   h->cached = v;
   h->cached_version = h->storage->version;
   return v;
@@ -74,50 +74,26 @@ void Executor::restride(TensorValue& v, const TensorValue& like) {
     return r;
   };
   if (v.c.shared()) {
-    v.c = PerWorld::constant(mended(v.c.at(0).toTensor(), like.c.at(first_active()).toTensor()));
+    v.c = PerWorld::constant(mended(v.c.at(0).toTensor(), like.c.at(worlds_.first()).toTensor()));
     return;
   }
-  for (size_t w = 0; w < worlds_; ++w)
+  for (size_t w = 0; w < worlds_.count(); ++w)
     if (v.c.has(w) && like.c.has(w))
       v.c.set(w, mended(v.c.at(w).toTensor(), like.c.at(w).toTensor()));
-}
-
-void Executor::entangle(Cell& a, Cell& b) {
-  if (&a == &b) return;
-  for (Cell* c : {&a, &b})
-    std::erase_if(c->entangled, [](const std::weak_ptr<Cell>& w) { return w.expired(); });
-  const Cell& fewer = a.entangled.size() < b.entangled.size() ? a : b;
-  for (const auto& known : fewer.entangled)
-    if (known.lock().get() == (&fewer == &a ? &b : &a)) return;
-  a.entangled.push_back(b.weak_from_this());
-  b.entangled.push_back(a.weak_from_this());
-}
-
-void Executor::check_write(const Cell& c) {
-  for (const auto& other : c.entangled)
-    if (other.lock()) {
-      if (dynamic_cast<const StorageCell*>(&c))
-        refuse("OE4020", "a tensor is written that may or may not share memory with another one",
-               "copy it with clone() before the write");
-      refuse("OE4020", "a list, dict or object is changed that may or may not be another one",
-             "make a copy before the change");
-    }
 }
 
 void Executor::write(const std::shared_ptr<TensorHandle>& h, TensorValuePtr v) {
   auto mended = std::make_shared<TensorValue>(*v);
   restride(*mended, *read(h));
   if (!h->parent) {
-    check_write(*h->storage);
-    touch(*h->storage);
-    h->storage->base = mended;
-    h->storage->version = next_version_++;
+    heap_.check_write(*h->storage);
+    heap_.set_base(*h->storage, mended);
   } else {
     write(h->parent, write_back(*h, read(h->parent), mended));
   }
   for (TensorHandle* seen : {h.get(), h->anchor.get()}) {
     if (!seen) continue;
-    touch(*seen);
+    heap_.touch(*seen);
     seen->cached = mended;
     seen->cached_version = h->storage->version;
   }
@@ -126,15 +102,14 @@ void Executor::write(const std::shared_ptr<TensorHandle>& h, TensorValuePtr v) {
 
 std::shared_ptr<TensorHandle> Executor::anchor(const std::shared_ptr<TensorHandle>& h) {
   if (!h->anchor) {
-    touch(*h);
-    h->anchor = std::make_shared<TensorHandle>(*h);
-    h->anchor->serial = Cell::next_serial()++;
+    heap_.touch(*h);
+    h->anchor = heap_.copy(*h);
   }
   return h->anchor;
 }
 
 void Executor::look_as(const std::shared_ptr<TensorHandle>& h, const TensorHandle& as) {
-  touch(*h);
+  heap_.touch(*h);
   const uint64_t serial = h->serial;
   static_cast<TensorHandle&>(*h) = as;
   h->serial = serial;
@@ -148,20 +123,19 @@ void Executor::alias_outputs(const OpInfo& op, const std::vector<Sym>& args,
   auto alias_of = [&](Sym& out, int position, const Sym& arg, size_t a, bool in_list) {
     const TensorValuePtr v = out.tensor->cached, in = read(arg.tensor);
     int shared = 0, apart = 0, identical = 0;
-    for (size_t w = 0; w < worlds_; ++w) {
-      if (!active(w)) continue;
+    worlds_.each([&](size_t w) {
       const at::Tensor *x = memory_of(*in, w), *y = memory_of(*v, w);
-      if (!x || !y) continue;
+      if (!x || !y) return;
       if (x->is_alias_of(*y)) {
         ++shared;
         identical += same_view(*x, *y);
       } else {
         ++apart;
       }
-    }
+    });
     if (!shared) return false;
     if (apart) {  // the worlds disagree: reading is fine, writing either is not
-      entangle(*out.tensor->storage, *arg.tensor->storage);
+      Heap::entangle(*out.tensor->storage, *arg.tensor->storage);
       return true;
     }
     auto step = std::make_shared<ViewStep>();
@@ -199,28 +173,28 @@ void Executor::alias_outputs(const OpInfo& op, const std::vector<Sym>& args,
   }
 }
 
-// The world of `active` that says most about strides: axes of size 1 have any.
-static const at::Tensor& telling_example(const TensorValue& t, uint64_t active) {
+// The active world that says most about strides: axes of size 1 have any.
+static const at::Tensor& telling_example(const TensorValue& t, const Worlds& worlds) {
   const at::Tensor* best = nullptr;
   int64_t most = -1;
-  for (size_t w = 0; w < 64; ++w) {
-    if (!(active >> w & 1) || !t.c.has(w)) continue;
+  worlds.each([&](size_t w) {
+    if (!t.c.has(w)) return;
     const at::Tensor& v = t.c.at(w).toTensor();
     const int64_t least = v.dim() == 0 ? 1 : *std::min_element(v.sizes().begin(), v.sizes().end());
-    if (least <= most) continue;
+    if (least <= most) return;
     most = least;
     best = &v;
-  }
+  });
   return *best;
 }
 
 std::vector<Sym> Executor::strides_of(const Sym& tensor) {
   const TensorValuePtr t = read(tensor.tensor);
-  const std::vector<int64_t> order = memory_order(telling_example(*t, active_));
+  const std::vector<int64_t> order = memory_order(telling_example(*t, worlds_));
   bool dense = t->ranked;
-  for (size_t w = 0; w < worlds_; ++w)
-    if (active(w) && t->c.has(w))
-      dense = dense && t->c.at(w).toTensor().permute(order).is_contiguous();
+  worlds_.each([&](size_t w) {
+    if (t->c.has(w)) dense = dense && t->c.at(w).toTensor().permute(order).is_contiguous();
+  });
   if (!dense)
     refuse("OE4029", "the strides of a tensor that does not fill its memory in one piece",
            "make the tensor contiguous() first");
@@ -237,10 +211,11 @@ std::vector<Sym> Executor::strides_of(const Sym& tensor) {
 std::optional<Sym> Executor::contiguity_of(const Sym& tensor) {
   const TensorValuePtr t = read(tensor.tensor);
   bool yes = false, no = false;
-  for (size_t w = 0; w < worlds_; ++w)
-    if (active(w) && t->c.has(w)) (t->c.at(w).toTensor().is_contiguous() ? yes : no) = true;
-  if (yes != no || concrete_ >= 0) return std::nullopt;
-  const bool contiguous = telling_example(*t, active_).is_contiguous();
+  worlds_.each([&](size_t w) {
+    if (t->c.has(w)) (t->c.at(w).toTensor().is_contiguous() ? yes : no) = true;
+  });
+  if (yes != no || worlds_.alone()) return std::nullopt;
+  const bool contiguous = telling_example(*t, worlds_).is_contiguous();
   assume(std::string("the tensor is taken to be ") + (contiguous ? "" : "not ") +
          "contiguous, as it is at larger sizes");
   return Sym::of(contiguous);
@@ -266,17 +241,17 @@ Sym Executor::as_strided(const OpInfo& op, const std::vector<Sym>& args) {
 
   Sym base = args[0];
   base.tensor = anchor(root);
-  const size_t w0 = first_active();
+  const size_t w0 = worlds_.first();
   const std::vector<int64_t> order = memory_order(look(*root, w0));
   int64_t offset = look(*args[0].tensor, w0).storage_offset();
-  for (size_t w = 0; w < worlds_; ++w) {
-    if (!active(w) || !root->storage->base->c.has(w)) continue;
+  worlds_.each([&](size_t w) {
+    if (!root->storage->base->c.has(w)) return;
     const at::Tensor memory = look(*root, w);
     if (memory.storage_offset() != 0 || !memory.permute(order).is_contiguous())
       refuse("OE4027", "as_strided of a tensor that does not fill its memory in one piece",
              "make the tensor contiguous() first");
     fixed = fixed && look(*args[0].tensor, w).storage_offset() == offset;
-  }
+  });
   if (!std::is_sorted(order.begin(), order.end())) {
     std::vector<Sym> dims;
     for (int64_t d : order) dims.push_back(Sym::of(d));

@@ -23,7 +23,7 @@ bool gives_tensors(std::string_view schema) {
 // Pointwise by LibTorch's own tag: the result is the broadcast of the arguments.
 bool pointwise(std::string_view schema) {
   const std::string name(schema.substr(0, schema.find('(')));
-  return capture::op_named(name).pointwise;
+  return capture::Operators().named(name).pointwise;
 }
 
 }  // namespace
