@@ -11,6 +11,7 @@
 
 #include "lib/capture/executor.h"
 #include "lib/capture/join.h"
+#include "lib/capture/slots.h"
 
 namespace oe::capture {
 namespace {
@@ -162,9 +163,7 @@ std::optional<Sym> Joiner::exported(size_t k, const Sym& s) {
                                         : program::Arg{false};
   node->blocks[k]->returns.push_back(ex.to_arg(s));
   node->blocks[1 - k]->returns.push_back(std::move(unset));
-  out.recorded = ex.recorder().add_output(node, s.is(K::Int)     ? program::Type::integer()
-                                                : s.is(K::Float) ? program::Type::floating()
-                                                                 : program::Type::boolean());
+  out.recorded = ex.recorder().add_output(node, number_type(s.kind));
   if (s.is(K::Bool)) {
     out.c = PerWorld::sized(branch.size());
     for (size_t w = 0; w < branch.size(); ++w)
@@ -177,8 +176,8 @@ std::optional<Sym> Joiner::exported(size_t k, const Sym& s) {
 // storage that it starts from.
 std::shared_ptr<TensorHandle> Joiner::exported_place(size_t k, const TensorHandle& h,
                                                      const TensorHandle* root) {
-  if (!h.parent) return ex.heap_.bare_place(root ? *root : h);
-  auto place = ex.heap_.bare_place(h);
+  if (!h.parent) return ex.heap().bare_place(root ? *root : h);
+  auto place = ex.heap().bare_place(h);
   place->parent = exported_place(k, *h.parent, root);
   if (!place->parent) return nullptr;
   auto step = std::make_shared<ViewStep>(*h.step);
@@ -250,7 +249,7 @@ void Joiner::relate(const Sym& m, size_t k, const TensorHandle& h, const Conditi
     all.insert(all.end(), s.conditions.begin(), s.conditions.end());
     tie(*s.value.tensor, all);
   }
-  seen[k].push_back({m, ex.heap_.bare_place(h), inner});
+  seen[k].push_back({m, ex.heap().bare_place(h), inner});
   relate_held(mine, k, *h.storage);
 }
 

@@ -1,4 +1,4 @@
-// Lists, dicts, tuples and objects: what makes them, and the operators that take them.
+// Operators that take lists, dicts and tuples.
 #include <algorithm>
 #include <bit>
 
@@ -8,26 +8,6 @@
 namespace oe::capture {
 namespace {
 using K = Sym::Kind;
-}
-
-Sym Executor::make_list(std::vector<Sym> items, c10::TypePtr element) {
-  Sym s;
-  s.kind = K::List;
-  s.list = heap_.make<ListCell>();
-  s.list->items = std::move(items);
-  s.list->element = std::move(element);
-  return s;
-}
-
-Sym Executor::make_dict(std::vector<std::pair<Sym, Sym>> items, c10::TypePtr key,
-                        c10::TypePtr value) {
-  Sym s;
-  s.kind = K::Dict;
-  s.dict = heap_.make<DictCell>();
-  s.dict->items = std::move(items);
-  s.dict->key = std::move(key);
-  s.dict->value = std::move(value);
-  return s;
 }
 
 int64_t Executor::known_int(const Sym& s, const char* what) {
@@ -47,31 +27,6 @@ bool Executor::equal_constants(const Sym& a, const Sym& b) {
   if (x.isDouble() && y.isDouble())  // -0.0 and nan are not interchangeable with 0.0 and nan
     return std::bit_cast<uint64_t>(x.toDouble()) == std::bit_cast<uint64_t>(y.toDouble());
   return x == y;
-}
-
-// All attributes of one of the model's objects: what is changed later is then told from the rest.
-void Executor::load_attributes(ObjectCell& o) {
-  if (!o.object) return;
-  Sym s;
-  s.kind = K::Object;
-  s.object = std::static_pointer_cast<ObjectCell>(o.shared_from_this());
-  for (const auto& a : o.type->getAttributes())
-    if (!o.object->getAttr(a.getName()).isNone() || a.getType()->kind() != c10::TypeKind::NoneType)
-      get_attribute(s, a.getName());
-}
-
-Sym Executor::get_attribute(const Sym& s, const std::string& name) {
-  if (!s.is(K::Object)) refuse("OE4031", "attribute '" + name + "' of a value that is no object");
-  auto& attributes = s.object->attributes;
-  auto it = attributes.find(name);
-  if (it != attributes.end()) return it->second;
-  if (auto slot = s.object->type->findAttributeSlot(name); slot && s.object->object) {
-    const std::string path = s.object->path.empty() ? name : s.object->path + "." + name;
-    return attributes[name] = wrap_constant(s.object->object->getSlot(*slot), path);
-  }
-  if (s.object->type->hasConstant(name))
-    return attributes[name] = wrap_constant(s.object->type->getConstant(name), name);
-  refuse("OE4032", "attribute '" + name + "' is read before it is set");
 }
 
 Sym Executor::tolist(const std::vector<Sym>& args, JitNode* n) {

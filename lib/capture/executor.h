@@ -1,24 +1,24 @@
 // The symbolic executor: interprets TorchScript in several worlds at once and records the program.
 //
-// One class, several files, each one idea:
-//   interpreter.cpp   functions, blocks, nodes that are no operators
+// It wires the objects of a run: the worlds, the heap, the recorder, the running node, and what is
+// known of operators. Its own files, each one idea:
+//   interpreter.cpp   functions, blocks, lifetimes; instructions.cpp: nodes that are no operators
 //   inlined.cpp       what the default executor does to a graph before it runs it
-//   calls.cpp         operators: run in every world, type, record or fold
+//   values.cpp        inputs, constants, what the model owns, containers and attributes
+//   arguments.cpp     values as arguments; taint.cpp: what they may change with
+//   calls.cpp         operators: run in every world, typed, recorded or folded
 //   axes/             which axes of a result are static
+//   strides.cpp       sizes and strides of tensors as numbers of the graph
 //   views.cpp         reading and writing through views; which results share memory
 //   write_back.cpp    the inverse of every view operator
 //   in_place.cpp      in-place and out= operators
 //   aliases.cpp       tensors that are one or another, depending on a branch or an iteration
-//   containers.cpp    lists, dicts, tuples, objects; operators that take them
-//   lists.cpp         the methods of lists of known length
-//   dicts.cpp         the methods of dicts
+//   containers.cpp    operators that take containers; lists.cpp, dicts.cpp: their methods
 //   open_lists.cpp    lists whose length is not known at export: the forms of their content
-//   open_elements.cpp    their elements
-//   open_list_methods.cpp, open_list_operators.cpp
-//   state.cpp         which attributes of the model the run has changed
-//   join.cpp          values of two branches, or of a loop's start and end, made one
-//   control_flow.cpp  If and Loop: taken, unrolled or kept
+//   open_elements.cpp, open_list_methods.cpp, open_list_operators.cpp: what is done with it
+//   control_flow.cpp  If and Loop: taken, unrolled or kept; kept_if.cpp, kept_loop.cpp
 //   iterations.cpp    kept loops run to an iteration, in one world
+//   state.cpp         which attributes of the model the run has changed
 #pragma once
 
 #include <torch/csrc/jit/api/function_impl.h>
@@ -106,6 +106,40 @@ class Executor {
   // A list whose length is not known as an output: a sequence, or one tensor of its numbers.
   Sym open_output(const Sym& list, const std::string& name);
 
+  // --- what branches and loops are joined with (frozen.h, join.h, slots.h)
+  Heap& heap() { return heap_; }
+  Worlds& worlds() { return worlds_; }
+  const OpInfo& op_named(const std::string& name) { return operators_.named(name); }
+  Sym apply1(const std::string& op, const std::vector<Sym>& args) {
+    return apply(op_named(op), args).at(0);
+  }
+  [[noreturn]] void cannot_join(const std::string& code, const std::string& message,
+                                const std::string& hint) {
+    site_.cannot_join(code, message, hint);
+  }
+  [[noreturn]] void refuse(const std::string& code, const std::string& message,
+                           const std::string& hint = {}) {
+    site_.refuse(code, message, hint);
+  }
+  Axis fresh_axis(Taint t) { return {t, recorder_.new_axis_id()}; }
+  Taint taint_of(const Sym& s);
+  bool equal_constants(const Sym& a, const Sym& b);
+  Frozen freeze(const Sym& s);
+  // `m` is the tensor at `h` when the guard is `when`.
+  void may_be(const Sym& m, const Sym& guard, bool when, const TensorHandle& h);
+  void relate_slot(Slot& s, const Sym& m, const Sym& guard);
+  // The forms of an open list's content (open_lists.cpp).
+  bool stackable(const Sym& a, const Sym& b, bool a_stacked, bool b_stacked);
+  TensorValue element_type(const Sample& s);
+  Sym stack_items(const std::vector<Sym>& items);
+  std::optional<Sym> empty_stack(const Sym& element, bool stacked);
+  Sym sequence(program::Arg recorded, PerWorld c, TensorValue element);
+  TensorValue join_elements(const TensorValue& a, const TensorValue& b);
+  Sym sequence_of(const std::vector<Sym>& items, const TensorValue* like);
+  Sym sequence_from(const Sym& stack);
+  // The content of an open list holds `from`: an element, or other content.
+  static void hold(const Sym& content, const Sym& from);
+
   Recorder& recorder() { return recorder_; }
   const std::vector<std::string>& assumptions() const { return assumptions_; }
   // Worlds the model refused, with the reason; world 0 is never among them.
@@ -129,7 +163,16 @@ class Executor {
     std::unordered_map<const JitValue*, JitNode*> constants;
   };
 
-  // --- interpreter.cpp
+  // --- values.cpp
+  Sym once(const void* identity, const std::function<Sym()>& make);
+  Sym wrap_tensor(const at::Tensor& t, const std::string& name);
+  Sym wrap_list(const c10::List<c10::IValue>& list, const std::string& name);
+  Sym wrap_dict(const c10::Dict<c10::IValue, c10::IValue>& dict, const std::string& name);
+  Sym wrap_object(c10::intrusive_ptr<c10::ivalue::Object> object, const std::string& name);
+  void load_attributes(ObjectCell& o);
+  Sym get_attribute(const Sym& object, const std::string& name);
+
+  // --- interpreter.cpp, instructions.cpp
   Sym run_function(torch::jit::Function& f, std::vector<Sym> args, const std::string& path);
   // Refused where the function has no TorchScript code.
   JitBlock* code_of(torch::jit::Function& f);
@@ -142,6 +185,7 @@ class Executor {
   const OpInfo& with_number_operand(const OpInfo& op, const JitNode* n, const Frame& f,
                                     std::vector<Sym>& args);
   std::vector<Sym> run_block(JitBlock* b, const std::vector<Sym>& params, Frame& f);
+  struct Instruction;
   void run_node(JitNode* n, Frame& f);
   const Sym& get(const JitValue* v, Frame& f) const;
   std::vector<Sym> inputs_of(JitNode* n, Frame& f) const;
@@ -150,11 +194,6 @@ class Executor {
   void analyse_lifetimes(JitBlock* b);
   OriginPtr here() const { return site_.here(); }
   Sym constant_node(JitNode* n, Frame& f);
-  void call_method(JitNode* n, Frame& f);
-  void call_function(JitNode* n, Frame& f);
-  Sym submodule_at(const std::vector<Sym>& args);
-  Sym is_instance(JitNode* n, const Sym& v);
-  bool has_type(const Sym& v, const c10::TypePtr& t);
 
   // --- calls.cpp
   // A call of an operator as TorchScript makes it: effects included.
@@ -162,15 +201,25 @@ class Executor {
   // A functional operator: runs in every active world, types and records (or folds) the results,
   // which are fresh. `list_length`: length a list result must have, -1 when open.
   std::vector<Sym> apply(const OpInfo& op, const std::vector<Sym>& args, int list_length = -1);
-  const OpInfo& op_named(const std::string& name) { return operators_.named(name); }
-  Sym apply1(const std::string& op, const std::vector<Sym>& args) {
-    return apply(op_named(op), args).at(0);
-  }
   bool rank_known(const OpInfo& op, const std::vector<Sym>& args);
-  Sym make_output(const OpInfo& op, const std::vector<Sym>& args, PerWorld c, Taint taint,
-                  size_t index, program::Node* n, bool folded, const c10::TypePtr& type);
+  // A call whose results are made into values.
+  struct Call {
+    const OpInfo& op;
+    const std::vector<Sym>& args;
+    Taint taint;
+    bool folded = false;
+    program::Node* node = nullptr;  // null: nothing is recorded
+  };
+  Sym make_output(const Call& call, PerWorld c, size_t index);
+  Sym tensor_output(const Call& call, PerWorld c, size_t index);
+  Sym list_output(const Call& call, const PerWorld& c);
+  TensorValuePtr typed(const Call& call, PerWorld c, size_t index);
+  std::optional<torch::jit::Stack> run_in(size_t w, const OpInfo& op, const std::vector<Sym>& args,
+                                          int list_length);
+  std::vector<PerWorld> run_once(const OpInfo& op, const std::vector<Sym>& args, int list_length);
+  std::vector<PerWorld> run_in_all(const OpInfo& op, const std::vector<Sym>& args, int list_length);
+  std::optional<Sym> known_of_tensor(const OpInfo& op, const std::vector<Sym>& args);
   Taint content_taint(const OpInfo& op, const std::vector<Sym>& args);
-  Taint taint_of(const Sym& s);
   void require_known_types(const OpInfo& op, const std::vector<Sym>& args);
   bool is_random(const OpInfo& op, const std::vector<Sym>& args) const;
   bool too_large_to_fold(const PerWorld& out, const std::vector<Sym>& args);
@@ -180,7 +229,6 @@ class Executor {
   void world_failed(size_t w, const std::string& message);
   std::vector<Axis> infer_axes(const OpInfo& op, const std::vector<Sym>& args, const PerWorld& c,
                                size_t index);
-  Axis fresh_axis(Taint t) { return {t, recorder_.new_axis_id()}; }
 
   // --- views.cpp
   void write(const std::shared_ptr<TensorHandle>& h, TensorValuePtr v);
@@ -232,23 +280,12 @@ class Executor {
   std::optional<std::vector<Sym>> dict_call(const OpInfo& op, const std::vector<Sym>& args);
   // What a condition is here, if that is known.
   std::optional<bool> known_condition(const Sym& flag);
-  void load_attributes(ObjectCell& o);
-  Sym get_attribute(const Sym& object, const std::string& name);
   int64_t known_int(const Sym& s, const char* what);
-  bool equal_constants(const Sym& a, const Sym& b);
 
   // --- open_lists.cpp, open_elements.cpp and others: `content` is what ListCell::open holds
-  bool stackable(const Sym& a, const Sym& b, bool a_stacked, bool b_stacked);
-  TensorValue element_type(const Sample& s);
-  Sym stack_items(const std::vector<Sym>& items);
-  std::optional<Sym> empty_stack(const Sym& element, bool stacked);
-  Sym sequence(program::Arg recorded, PerWorld c, TensorValue element);
-  TensorValue join_elements(const TensorValue& a, const TensorValue& b);
   Sym change_sequence(const std::string& op, const Sym& s, const std::vector<Sym>& args,
                       TensorValue element,
                       const std::function<void(c10::impl::GenericList&, size_t)>& change);
-  Sym sequence_of(const std::vector<Sym>& items, const TensorValue* like);
-  Sym sequence_from(const Sym& stack);
   std::optional<Sym> open_content(const std::vector<Sym>& items);
   Sym open_length(const Sym& content);
   // A 0-d tensor as the number that `type` says; itself where that is no number.
@@ -274,17 +311,12 @@ class Executor {
   Sym open_split(const OpInfo& op, const std::vector<Sym>& args);
   Sym tied(Sym element, const Sym& content);
   static std::shared_ptr<StorageCell> storage_of(const Sym& s);  // of a tensor or a sequence
-  // The content of an open list holds `from`: an element, or other content.
-  static void hold(const Sym& content, const Sym& from);
 
   // --- aliases.cpp
-  // `m` is the tensor at `h` when the guard is `when`.
-  void may_be(const Sym& m, const Sym& guard, bool when, const TensorHandle& h);
   TensorValuePtr shaped_as(const TensorValuePtr& v, const TensorValue& target,
                            const Alternative& a);
   void conditionally(const Sym& guard, bool when, const std::function<void()>& f);
   void propagate(const std::shared_ptr<StorageCell>& s);
-  void relate_slot(Slot& s, const Sym& m, const Sym& guard);
   void tie_wandering(const std::vector<Slot*>& slots);
   // What the ends of a loop's body are in the next iteration; true when that was not known yet.
   bool note_ends(const std::vector<std::pair<Slot*, const Frozen*>>& slots, int first_value);
@@ -296,20 +328,9 @@ class Executor {
   void in_scope(program::Block* block, const std::function<void()>& f);
 
   // --- join.cpp
-  Frozen freeze(const Sym& s);
   Frozen freeze_cell(Cell& c);
   void freeze_list(const ListCell& list, Frozen& f);
   void set_cell(Cell& c, const Sym& content);
-  friend struct Joiner;
-  friend struct Slot;
-  friend Form common_form(Executor&, const std::vector<Sample>&);
-  friend std::optional<Frozen> opened(Executor&, const Frozen&, Form, const Sample&);
-  friend bool same_place(Executor&, const TensorHandle&, const TensorHandle&);
-  friend bool identical(Executor&, const Frozen&, const Frozen&);
-  friend bool same_structure(Executor&, const Frozen&, const Frozen&);
-  friend Sym rebuild(Executor&, const Frozen&, std::vector<Sym>);
-  friend std::shared_ptr<TensorValue> join_types(Executor&, const TensorValue&, const TensorValue&,
-                                                 Taint);
 
   // --- control_flow.cpp
   // Whether the If has to be kept; else `taken` is the branch to take.
@@ -320,6 +341,7 @@ class Executor {
   // Two ways to go on as an If: run(0) where `cond` is true, run(1) where it is not. `permissive`:
   // values that differ in kind or length become a Maybe or an open list; else nothing is given
   // back.
+  struct KeptBranches;
   std::optional<std::vector<Sym>> kept_branches(const Sym& cond,
                                                 const std::function<std::vector<Sym>(size_t)>& run,
                                                 std::array<bool, 2> raises, bool permissive);
@@ -333,6 +355,7 @@ class Executor {
     Sym trip, cond;
     std::vector<Sym> carried;
   };
+  struct KeptLoop;
   void kept_loop(Loop loop, Frame& f);
   // The number of iterations where it is a constant that is no larger than `most`.
   std::optional<int64_t> known_iterations(const Loop& loop, Frame& f, int64_t most);
@@ -362,15 +385,6 @@ class Executor {
   bool concrete_bool(const Sym& s, size_t w) { return to_ivalue(s, w).toBool(); }
   // Names something the file takes for granted, with the source line; --strict refuses it.
   void assume(const std::string& what);
-
-  [[noreturn]] void cannot_join(const std::string& code, const std::string& message,
-                                const std::string& hint) {
-    site_.cannot_join(code, message, hint);
-  }
-  [[noreturn]] void refuse(const std::string& code, const std::string& message,
-                           const std::string& hint = {}) {
-    site_.refuse(code, message, hint);
-  }
 
   Recorder recorder_;
   Site site_{recorder_};

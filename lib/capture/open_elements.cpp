@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "lib/capture/executor.h"
-#include "lib/capture/join.h"
+#include "lib/capture/frozen.h"
 #include "lib/capture/open_lists.h"
 
 namespace oe::capture {

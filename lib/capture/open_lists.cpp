@@ -10,7 +10,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "lib/capture/executor.h"
-#include "lib/capture/join.h"
+#include "lib/capture/frozen.h"
 
 namespace oe::capture {
 namespace {

@@ -4,6 +4,7 @@
 #include <ATen/core/ivalue.h>
 #include <ATen/core/jit_type.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -39,6 +40,10 @@ class PerWorld {
   bool shared() const { return shared_; }
   bool has(size_t w) const { return shared_ || (w < values_.size() && !values_[w].isNone()); }
   const c10::IValue& at(size_t w) const { return shared_ ? values_[0] : values_.at(w); }
+  // Whether no world has a value.
+  bool empty() const {
+    return !shared_ && std::ranges::all_of(values_, [](const auto& v) { return v.isNone(); });
+  }
   // The value of the first world that has one.
   const c10::IValue& any() const {
     for (const c10::IValue& v : values_)
@@ -82,6 +87,13 @@ inline bool same_axes(const TensorValue& a, const TensorValue& b) {
   for (size_t i = 0; i < a.axes.size(); ++i)
     if (a.axes[i].is_static() ? !b.axes[i].is_static() : a.axes[i].id != b.axes[i].id) return false;
   return true;
+}
+
+// What the sizes may change with.
+inline Taint axes_taint(const TensorValue& t) {
+  Taint r = t.ranked ? Taint::Constant : Taint::Data;
+  for (const Axis& a : t.axes) r = join(r, a.taint);
+  return r;
 }
 
 // Anything with identity and state. Heap::touch() keeps the content a scope began with.
@@ -244,6 +256,12 @@ struct ObjectCell : Cell {
   std::shared_ptr<Cell> copy() const override { return std::make_shared<ObjectCell>(*this); }
   void restore(const Cell& s) override { restore_content(*this, s); }
 };
+
+inline program::Type number_type(Sym::Kind kind) {
+  return kind == Sym::Kind::Int     ? program::Type::integer()
+         : kind == Sym::Kind::Float ? program::Type::floating()
+                                    : program::Type::boolean();
+}
 
 inline Sym Sym::of(int64_t v) {
   Sym s;
