@@ -69,7 +69,7 @@ struct Missed {
   Failure refusal;
 };
 
-// A value with everything it refers to read at one moment (see join.cpp).
+// A value with everything it refers to read at one moment (see frozen.h).
 struct Frozen;
 struct Iterated;
 struct Slot;
@@ -195,7 +195,7 @@ class Executor {
   OriginPtr here() const { return site_.here(); }
   Sym constant_node(JitNode* n, Frame& f);
 
-  // --- calls.cpp
+  // --- calls.cpp, arguments.cpp, taint.cpp, strides.cpp
   // A call of an operator as TorchScript makes it: effects included.
   std::vector<Sym> call_operator(const OpInfo& op, const std::vector<Sym>& args, JitNode* n);
   // A functional operator: runs in every active world, types and records (or folds) the results,
@@ -327,12 +327,12 @@ class Executor {
   // Runs `f` with its own scope, recording into `block` (null: where it recorded before).
   void in_scope(program::Block* block, const std::function<void()>& f);
 
-  // --- join.cpp
+  // --- frozen.cpp
   Frozen freeze_cell(Cell& c);
   void freeze_list(const ListCell& list, Frozen& f);
   void set_cell(Cell& c, const Sym& content);
 
-  // --- control_flow.cpp
+  // --- control_flow.cpp, kept_if.cpp, kept_loop.cpp
   // Whether the If has to be kept; else `taken` is the branch to take.
   bool must_keep(const Sym& cond, size_t& taken);
   // The branches of `n`, each followed by the nodes after it when `tail` is set, as an If. Results
