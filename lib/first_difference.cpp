@@ -8,6 +8,7 @@
 #include "lib/lower/lower.h"
 #include "lib/onnx/onnx.h"
 #include "lib/optimize/optimize.h"
+#include "lib/support/origin_text.h"
 #include "lib/verify/compare.h"
 #include "opsets/opsets.h"
 
@@ -15,10 +16,8 @@ namespace oe {
 namespace {
 
 std::string place(const program::Node& n) {
-  std::string text = n.op;
-  if (n.origin && n.origin->line)
-    text += " at " + n.origin->file + ":" + std::to_string(n.origin->line) + "  " + n.origin->text;
-  return text;
+  const std::string where = place_of(n.origin);
+  return where.empty() ? n.op : n.op + " at " + where;
 }
 
 // The program's model with the results of all nodes as outputs "step_0", "step_1", ...
@@ -65,8 +64,8 @@ std::string first_difference(program::Program& p, const std::vector<TensorPtr>& 
       if (!v.tensor) continue;
       const verify::Comparison c = verify::compare(*v.tensor, *steps[i].tensor);
       if (c.ok) continue;
-      random =
-          !steps[i].node->op.starts_with("prim::") && capture::op_named(steps[i].node->op).random;
+      random = !steps[i].node->op.starts_with("prim::") &&
+               capture::Operators().named(steps[i].node->op).random;
       return place(*steps[i].node) + ": " + c.message;
     }
   } catch (const std::exception&) {

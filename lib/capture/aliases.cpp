@@ -11,6 +11,7 @@
 
 #include "lib/capture/executor.h"
 #include "lib/capture/join.h"
+#include "lib/capture/slots.h"
 
 namespace oe::capture {
 namespace {
@@ -40,33 +41,6 @@ std::vector<std::shared_ptr<Cell>> reachable(const std::shared_ptr<StorageCell>&
 
 }  // namespace
 
-std::vector<std::shared_ptr<Cell>> near(Cell& c) {
-  std::vector<std::shared_ptr<Cell>> out = {c.shared_from_this()};
-  std::unordered_set<const Cell*> known = {&c};
-  auto add = [&](const std::shared_ptr<Cell>& other) {
-    if (other && known.insert(other.get()).second) out.push_back(other);
-  };
-  for (size_t i = 0; i < out.size(); ++i)
-    if (const auto* s = dynamic_cast<const StorageCell*>(out[i].get()))
-      for (const auto& a : s->alternatives) add(a->handle->storage);
-  for (size_t i = out.size(); i-- > 0;)
-    for (const auto& e : out[i]->entangled) add(e.lock());
-  return out;
-}
-
-void Executor::share(Cell& holder, Cell& held) {
-  for (const auto& c : near(held)) entangle(holder, *c);
-}
-
-std::shared_ptr<TensorHandle> bare_place(const TensorHandle& h) {
-  auto copy = std::make_shared<TensorHandle>(h);
-  copy->serial = Cell::next_serial()++;
-  copy->anchor = nullptr;
-  copy->cached = nullptr;
-  if (copy->parent) copy->parent = bare_place(*copy->parent);
-  return copy;
-}
-
 bool same_place(Executor& ex, const TensorHandle& a, const TensorHandle& b) {
   const TensorHandle *x = &a, *y = &b;
   for (; x->parent && y->parent; x = x->parent.get(), y = y->parent.get()) {
@@ -82,10 +56,7 @@ bool same_place(Executor& ex, const TensorHandle& a, const TensorHandle& b) {
 }
 
 void Executor::may_be(const Sym& m, const Sym& guard, bool when, const TensorHandle& h) {
-  m.tensor->storage->alternatives.push_back(
-      std::make_shared<const Alternative>(Alternative{guard, when, bare_place(h)}));
-  h.storage->dependents.push_back(m.tensor->storage);
-  if (!scopes_.empty()) scopes_.back().related.emplace_back(h.storage, m.tensor->storage);
+  heap_.may_be(m.tensor->storage, {guard, when, heap_.bare_place(h)});
 }
 
 // `v` in a place where `target` is, if the guard holds; in worlds where it does not, the target.
@@ -96,8 +67,8 @@ TensorValuePtr Executor::shaped_as(const TensorValuePtr& v, const TensorValue& t
   t->number = nullptr;
   t->ranked = target.ranked;
   t->axes = target.axes;
-  t->c = PerWorld::sized(worlds_);
-  for (size_t w = 0; w < worlds_; ++w) {
+  t->c = PerWorld::sized(worlds_.count());
+  for (size_t w = 0; w < worlds_.count(); ++w) {
     const bool holds = a.guard.c.has(w) && a.guard.c.at(w).toBool() == a.when && v->c.has(w);
     const PerWorld& from = holds ? v->c : target.c;
     if (from.has(w)) t->c.set(w, from.at(w));
@@ -106,8 +77,8 @@ TensorValuePtr Executor::shaped_as(const TensorValuePtr& v, const TensorValue& t
 }
 
 std::optional<bool> Executor::known_condition(const Sym& flag) {
-  if (flag.taint == Taint::Constant || concrete_ >= 0)
-    return concrete_bool(flag, concrete_ >= 0 ? static_cast<size_t>(concrete_) : 0);
+  if (flag.taint == Taint::Constant || worlds_.alone())
+    return concrete_bool(flag, worlds_.alone().value_or(0));
   for (const auto& [value, holds] : guards_)
     if (value == flag.recorded) return holds;
   return std::nullopt;
@@ -159,11 +130,8 @@ void Executor::propagate(const std::shared_ptr<StorageCell>& s) {
     for (const auto& a : theirs) {
       if (a->handle->storage != s) continue;
       conditionally(a->guard, a->when, [&] {
-        check_write(*d);
-        const TensorValuePtr now = shaped_as(read(a->handle), *d->base, *a);
-        touch(*d);
-        d->base = now;
-        d->version = next_version_++;
+        heap_.check_write(*d);
+        heap_.set_base(*d, shaped_as(read(a->handle), *d->base, *a));
         propagate(d);
       });
     }
@@ -195,9 +163,7 @@ std::optional<Sym> Joiner::exported(size_t k, const Sym& s) {
                                         : program::Arg{false};
   node->blocks[k]->returns.push_back(ex.to_arg(s));
   node->blocks[1 - k]->returns.push_back(std::move(unset));
-  out.recorded = ex.recorder().add_output(node, s.is(K::Int)     ? program::Type::integer()
-                                                : s.is(K::Float) ? program::Type::floating()
-                                                                 : program::Type::boolean());
+  out.recorded = ex.recorder().add_output(node, number_type(s.kind));
   if (s.is(K::Bool)) {
     out.c = PerWorld::sized(branch.size());
     for (size_t w = 0; w < branch.size(); ++w)
@@ -210,8 +176,8 @@ std::optional<Sym> Joiner::exported(size_t k, const Sym& s) {
 // storage that it starts from.
 std::shared_ptr<TensorHandle> Joiner::exported_place(size_t k, const TensorHandle& h,
                                                      const TensorHandle* root) {
-  if (!h.parent) return bare_place(root ? *root : h);
-  auto place = bare_place(h);
+  if (!h.parent) return ex.heap().bare_place(root ? *root : h);
+  auto place = ex.heap().bare_place(h);
   place->parent = exported_place(k, *h.parent, root);
   if (!place->parent) return nullptr;
   auto step = std::make_shared<ViewStep>(*h.step);
@@ -257,15 +223,15 @@ void Joiner::relate(const Sym& m, size_t k, const TensorHandle& h, const Conditi
   };
   if (h.storage->serial < scope_start) {
     auto place = exported_place(k, h, nullptr);
-    if (!place) return Executor::share(mine, *h.storage);
+    if (!place) return Heap::share(mine, *h.storage);
     return tie(*place, inner);
   }
   for (const auto& e : h.storage->entangled)
-    if (auto other = e.lock(); other && other->serial < scope_start) Executor::share(mine, *other);
+    if (auto other = e.lock(); other && other->serial < scope_start) Heap::share(mine, *other);
   for (const auto& a : h.storage->alternatives) {
     auto place = exported_place(k, h, a->handle.get());
     if (!place) {
-      Executor::share(mine, *a->handle->storage);
+      Heap::share(mine, *a->handle->storage);
       continue;
     }
     Conditions deeper = inner;
@@ -276,14 +242,14 @@ void Joiner::relate(const Sym& m, size_t k, const TensorHandle& h, const Conditi
   for (const Seen& s : seen[k]) {
     if (s.place->storage != h.storage || s.value.tensor->storage.get() == &mine) continue;
     if (!same_place(ex, *s.place, h)) {
-      Executor::share(mine, *s.value.tensor->storage);
+      Heap::share(mine, *s.value.tensor->storage);
       continue;
     }
     Conditions all = inner;
     all.insert(all.end(), s.conditions.begin(), s.conditions.end());
     tie(*s.value.tensor, all);
   }
-  seen[k].push_back({m, bare_place(h), inner});
+  seen[k].push_back({m, ex.heap().bare_place(h), inner});
   relate_held(mine, k, *h.storage);
 }
 
@@ -293,8 +259,7 @@ void Joiner::relate_held(StorageCell& mine, size_t k, StorageCell& inner) {
     return std::ranges::any_of(inner.entangled, [&](const auto& e) { return e.lock() == c; });
   };
   for (const auto& [other, theirs] : held[k])
-    if (other.get() != &mine && theirs.get() != &inner && tied(theirs))
-      Executor::share(mine, *other);
+    if (other.get() != &mine && theirs.get() != &inner && tied(theirs)) Heap::share(mine, *other);
   held[k].emplace_back(self(mine), self(inner));
 }
 
@@ -305,9 +270,9 @@ void Executor::relate_slot(Slot& s, const Sym& m, const Sym& guard) {
   if (s.unused) return;
   const auto& before = s.init.sym.tensor;
   if (s.wanders || !s.outer.empty()) {
-    if (before) share(*m.tensor->storage, *before->storage);
-    if (s.place) share(*m.tensor->storage, *s.place->storage);
-    for (const auto& o : s.outer) share(*m.tensor->storage, *o);
+    if (before) Heap::share(*m.tensor->storage, *before->storage);
+    if (s.place) Heap::share(*m.tensor->storage, *s.place->storage);
+    for (const auto& o : s.outer) Heap::share(*m.tensor->storage, *o);
     return;
   }
   if (before) may_be(m, guard, true, *before);
@@ -347,7 +312,7 @@ void Executor::tie_wandering(const std::vector<Slot*>& slots) {
   for (const auto& [s, unused] : all) {
     Cell* mine = s->wanders ? memory_of(s->self) : nullptr;
     if (!mine) continue;
-    for (Cell* other : wandering) entangle(*mine, *other);
+    for (Cell* other : wandering) Heap::entangle(*mine, *other);
     wandering.push_back(mine);
   }
 }
@@ -356,7 +321,6 @@ bool Executor::note_ends(const std::vector<std::pair<Slot*, const Frozen*>>& slo
                          int first_value) {
   std::vector<std::pair<Slot*, const Frozen*>> all;
   for (const auto& [s, end] : slots) leaves(*s, end, all);
-  const uint64_t start = scopes_.back().start;
   bool changed = false;
   auto set = [&](bool& flag) {
     changed = changed || !flag;
@@ -370,7 +334,7 @@ bool Executor::note_ends(const std::vector<std::pair<Slot*, const Frozen*>>& slo
     if (auto it = owner.find(r.get()); it != owner.end()) {
       set(s->wanders);
       set(it->second->wanders);
-    } else if (r->serial < start) {
+    } else if (heap_.found(*r)) {
       if (std::find(s->outer.begin(), s->outer.end(), r) == s->outer.end()) {
         s->outer.push_back(r);
         changed = true;
@@ -395,7 +359,7 @@ bool Executor::note_ends(const std::vector<std::pair<Slot*, const Frozen*>>& slo
       continue;
     }
     const TensorHandle& h = *end->sym.tensor;
-    if (h.storage->serial < start && known_outside(h, first_value)) {
+    if (heap_.found(*h.storage) && known_outside(h, first_value)) {
       if (!s->place || !same_place(*this, *s->place, h)) {
         // Another place than in the pass before: none that holds for every iteration.
         if (s->place) {
@@ -404,7 +368,7 @@ bool Executor::note_ends(const std::vector<std::pair<Slot*, const Frozen*>>& slo
         } else {
           changed = true;
         }
-        s->place = bare_place(h);
+        s->place = heap_.bare_place(h);
       }
       continue;
     }

@@ -1,9 +1,9 @@
 // Operators: run by LibTorch in every world, typed, then recorded or folded.
 #include <ATen/core/Tensor.h>
 
-#include <span>
-#include <unordered_set>
+#include <algorithm>
 
+#include "lib/capture/axes/axes.h"
 #include "lib/capture/executor.h"
 #include "lib/support/trial.h"
 
@@ -11,71 +11,6 @@ namespace oe::capture {
 namespace {
 
 using K = Sym::Kind;
-
-// Results that say nothing about elements or sizes: always constants.
-const std::unordered_set<std::string>& metadata() {
-  static const std::unordered_set<std::string> names = {"aten::dim",
-                                                        "aten::is_floating_point",
-                                                        "aten::is_complex",
-                                                        "prim::dtype",
-                                                        "prim::device",
-                                                        "prim::layout",
-                                                        "prim::is_cuda",
-                                                        "prim::is_cpu",
-                                                        "prim::requires_grad",
-                                                        "prim::is_quantized",
-                                                        "prim::is_sparse",
-                                                        "prim::is_mkldnn",
-                                                        "prim::is_mps",
-                                                        "prim::is_xpu",
-                                                        "prim::is_nested",
-                                                        "prim::is_meta",
-                                                        "aten::result_type",
-                                                        "aten::element_size",
-                                                        "aten::get_device",
-                                                        "aten::is_signed",
-                                                        "aten::is_leaf",
-                                                        "aten::is_inference",
-                                                        "aten::is_contiguous",
-                                                        "aten::is_pinned",
-                                                        "aten::is_grad_enabled",
-                                                        "aten::is_autocast_enabled",
-                                                        "aten::is_autocast_cpu_enabled",
-                                                        "prim::is_xla",
-                                                        "prim::is_ipu",
-                                                        "prim::is_maia",
-                                                        "prim::is_vulkan",
-                                                        "aten::is_conj",
-                                                        "aten::is_neg",
-                                                        "prim::type",
-                                                        "aten::is_scripting"};
-  return names;
-}
-
-// Results that depend on the sizes of tensor arguments but not on their elements.
-bool content_free(const std::string& base) {
-  static const std::unordered_set<std::string> names = {
-      "aten::numel",           "aten::stride",
-      "aten::storage_offset",  "aten::is_same_size",
-      "aten::zeros_like",      "aten::ones_like",
-      "aten::full_like",       "aten::empty_like",
-      "aten::rand_like",       "aten::randn_like",
-      "aten::randint_like",    "aten::new_zeros",
-      "aten::new_ones",        "aten::new_full",
-      "aten::new_empty",       "aten::new_empty_strided",
-      "aten::_shape_as_tensor"};
-  return names.contains(base);
-}
-
-Taint axes_taint(const TensorValue& t) {
-  Taint r = t.ranked ? Taint::Constant : Taint::Data;
-  for (const Axis& a : t.axes) r = join(r, a.taint);
-  return r;
-}
-
-bool is_custom_class(const ObjectCell& o) {
-  return o.type->name() && o.type->name()->prefix().find("torch.classes") != std::string::npos;
-}
 
 // What a graph of dense tensors cannot hold; empty: nothing.
 const char* foreign_kind(const at::Tensor& t) {
@@ -95,172 +30,7 @@ constexpr int64_t kFoldLimit = 1 << 20;  // bytes a folded result may have beyon
 }  // namespace
 
 void Executor::world_failed(size_t w, const std::string& message) {
-  const uint64_t bit = uint64_t{1} << w;
-  if (real_ & bit) {
-    if (w == 0)
-      throw Failure(ExitCode::Refused, "OE2101", "LibTorch refuses this input: " + message, "",
-                    here());
-    std::string why = message;
-    if (OriginPtr o = here(); o && o->line)
-      why += " (" + o->file + ":" + std::to_string(o->line) + "  " + o->text + ")";
-    dead_.emplace(w, why);
-    real_ &= ~bit;
-  }
-  active_ &= ~bit;
-  if (!active_) throw Unreachable{message};
-}
-
-Taint Executor::taint_of(const Sym& s) {
-  switch (s.kind) {
-    case K::Tensor:
-      return read(s.tensor)->taint;
-    case K::List: {
-      if (s.list->is_open()) return Taint::Data;
-      Taint t = Taint::Constant;
-      for (const Sym& e : s.list->items) t = join(t, taint_of(e));
-      return t;
-    }
-    case K::Sequence:
-      return Taint::Data;
-    case K::Maybe:
-    case K::Tuple: {
-      Taint t = Taint::Constant;
-      for (const Sym& e : *s.tuple) t = join(t, taint_of(e));
-      return t;
-    }
-    case K::Dict: {
-      Taint t = Taint::Constant;
-      for (const auto& [k, v] : s.dict->items) t = join(t, taint_of(v));
-      return t;
-    }
-    default:
-      return s.taint;
-  }
-}
-
-Taint Executor::content_taint(const OpInfo& op, const std::vector<Sym>& args) {
-  if (op.base == "aten::dim" && !read(args[0].tensor)->ranked) return Taint::Data;
-  if (metadata().contains(op.base)) return Taint::Constant;
-  const bool sizes_only = content_free(op.base);
-  const bool type_only = op.base.starts_with("aten::new_");  // is all they take from their tensor
-  Taint t = Taint::Constant;
-  for (const Sym& a : std::span(args).subspan(type_only ? 1 : 0))
-    t = join(t, sizes_only && a.is(K::Tensor) ? axes_taint(*read(a.tensor)) : taint_of(a));
-  return t;
-}
-
-// Operators like dropout are tagged random but draw nothing in inference.
-bool Executor::is_random(const OpInfo& op, const std::vector<Sym>& args) const {
-  if (!op.random) return false;
-  for (const char* flag : {"train", "training"})
-    if (auto i = op.schema->argumentIndexWithName(flag))
-      return !(args[*i].is_constant_number() && !args[*i].c.at(0).toBool());
-  for (const char* p : {"dropout_p", "dropout"})
-    if (auto i = op.schema->argumentIndexWithName(p))
-      return !(args[*i].is_constant_number() && args[*i].c.at(0).toDouble() == 0);
-  return true;
-}
-
-c10::IValue Executor::to_ivalue(const Sym& s, size_t w) {
-  auto missing = [&]() -> c10::IValue {
-    world_failed(w, "a value is not known in this world");
-    throw Unreachable{"a value is not known in this world"};
-  };
-  switch (s.kind) {
-    case K::None:
-      return {};
-    case K::Tensor: {
-      TensorValuePtr t = read(s.tensor);
-      return t->c.has(w) ? t->c.at(w) : missing();
-    }
-    case K::List: {
-      if (s.list->is_open()) return open_ivalue(s.list->open, s.list->element, w);
-      c10::impl::GenericList list(s.list->element);
-      list.reserve(s.list->items.size());
-      for (const Sym& e : s.list->items) list.push_back(to_ivalue(e, w));
-      return list;
-    }
-    case K::Dict: {
-      c10::impl::GenericDict dict(s.dict->key, s.dict->value);
-      for (const auto& [k, v] : s.dict->items) {
-        const bool perhaps = v.is(K::Maybe) && s.dict->may_lack_entries();
-        if (!perhaps || to_ivalue(v.tuple->at(0), w).toBool())
-          dict.insert(to_ivalue(k, w), to_ivalue(perhaps ? v.tuple->at(1) : v, w));
-      }
-      return dict;
-    }
-    case K::Tuple: {
-      std::vector<c10::IValue> items;
-      for (const Sym& e : *s.tuple) items.push_back(to_ivalue(e, w));
-      if (auto t = s.type ? s.type->cast<c10::TupleType>() : nullptr; t && t->schema())
-        return c10::ivalue::Tuple::createNamed(std::move(items), t);
-      return c10::ivalue::Tuple::create(std::move(items));
-    }
-    case K::Object: {
-      // One of LibTorch's own classes: what it holds is in C++.
-      if (s.object->object && is_custom_class(*s.object)) return s.object->object;
-      auto object = c10::ivalue::Object::create(c10::StrongTypePtr(nullptr, s.object->type),
-                                                s.object->type->numAttributes());
-      return c10::IValue(object);
-    }
-    case K::Maybe:
-      return to_ivalue(s.tuple->at(0), w).toBool() ? to_ivalue(s.tuple->at(1), w) : c10::IValue();
-    case K::Sequence:
-      return s.sequence->c.has(w) ? s.sequence->c.at(w) : missing();
-    case K::Uninitialized:
-      refuse("OE4009", "a value is used that was never set");
-    default:
-      return s.c.has(w) ? s.c.at(w) : missing();
-  }
-}
-
-program::Arg Executor::to_arg(const Sym& s) {
-  if (!recorder_.on()) return {};
-  switch (s.kind) {
-    case K::None:
-      return {};
-    case K::Tensor:
-      return {recorder_.value(read(s.tensor))};
-    case K::Sequence:
-      return {s.sequence->recorded};
-    case K::Maybe:
-      refuse("OE4012",
-             "a value that is None or something else, depending on the input, is used as it is",
-             "test it with 'is None' first: ONNX operators take no optional values");
-    case K::List: {
-      if (s.list->is_open()) return to_arg(s.list->open);
-      program::Args items;
-      for (const Sym& e : s.list->items) items.push_back(to_arg(e));
-      return {std::move(items)};
-    }
-    case K::Int:
-    case K::Float:
-    case K::Bool:
-      if (s.taint != Taint::Constant) {
-        if (!s.recorded)
-          throw Failure(ExitCode::Internal, "OE1005", "a computed number was never recorded", "",
-                        here());
-        return {s.recorded};
-      }
-      if (s.is(K::Int)) return {s.c.at(0).toInt()};
-      if (s.is(K::Float)) return {s.c.at(0).toDouble()};
-      return {s.c.at(0).toBool()};
-    case K::String:
-      if (s.taint != Taint::Constant)
-        refuse("OE4010", "a string depends on the input; ONNX graphs cannot compute it");
-      return {s.c.at(0).toStringRef()};
-    case K::Opaque:
-      if (s.c.at(0).isDevice()) return {s.c.at(0).toDevice().str()};
-      if (s.c.at(0).isComplexDouble())
-        refuse("OE4011", "a complex number has no counterpart in ONNX operators");
-      return {};
-    case K::Object:
-      // No row takes one: the operator itself is what is reported, with its line.
-      if (is_custom_class(*s.object)) return {};
-      [[fallthrough]];
-    default:
-      refuse("OE4012", "a value of this kind cannot be an argument of an operator");
-  }
+  worlds_.fail(w, message, here());
 }
 
 bool Executor::too_large_to_fold(const PerWorld& out, const std::vector<Sym>& args) {
@@ -289,80 +59,89 @@ void Executor::require_known_types(const OpInfo& op, const std::vector<Sym>& arg
   }
 }
 
+// What LibTorch gives in world w; nothing where it refuses, and the world has failed.
+std::optional<torch::jit::Stack> Executor::run_in(size_t w, const OpInfo& op,
+                                                  const std::vector<Sym>& args, int list_length) {
+  torch::jit::Stack stack;
+  stack.reserve(args.size());
+  std::string message;
+  try {
+    for (const Sym& a : args) stack.push_back(to_ivalue(a, w));
+    if (op.schema->is_vararg()) stack.emplace_back(static_cast<int64_t>(args.size()));
+    std::optional<Trial> trial;
+    if (w < trials_.size() && !trials_[w].empty()) trial.emplace(trials_[w]);
+    note_operator(op.name);
+    op.op->getOperation()(stack);
+    if (list_length < 0 || stack.size() != 1 || !stack[0].isList() ||
+        stack[0].toListRef().size() == static_cast<size_t>(list_length))
+      return stack;
+    message = "Expected " + std::to_string(list_length) + " elements in a list but found " +
+              std::to_string(stack[0].toListRef().size());
+  } catch (const Failure&) {
+    throw;
+  } catch (const Unreachable&) {
+    throw;
+  } catch (const c10::Error& e) {
+    message = e.what_without_backtrace();
+  } catch (const std::exception& e) {
+    message = e.what();
+  }
+  if (auto cut = message.find("\nException raised from"); cut != std::string::npos)
+    message.resize(cut);
+  world_failed(w, message);
+  return std::nullopt;
+}
+
+// Each result of a constant: the same in all worlds.
+std::vector<PerWorld> Executor::run_once(const OpInfo& op, const std::vector<Sym>& args,
+                                         int list_length) {
+  std::optional<torch::jit::Stack> stack;
+  while (!stack) stack = run_in(worlds_.first(), op, args, list_length);
+  std::vector<PerWorld> results;
+  for (size_t i = 0; i < op.schema->returns().size(); ++i)
+    results.push_back(PerWorld::constant((*stack)[i]));
+  return results;
+}
+
+std::vector<PerWorld> Executor::run_in_all(const OpInfo& op, const std::vector<Sym>& args,
+                                           int list_length) {
+  std::vector<PerWorld> results(op.schema->returns().size(), PerWorld::sized(worlds_.count()));
+  worlds_.each([&](size_t w) {
+    std::optional<torch::jit::Stack> stack;
+    try {
+      stack = run_in(w, op, args, list_length);
+    } catch (const Unreachable&) {
+      if (!worlds_.active()) throw;
+    }
+    if (stack)
+      for (size_t i = 0; i < results.size(); ++i) results[i].set(w, std::move((*stack)[i]));
+  });
+  return results;
+}
+
 std::vector<Sym> Executor::apply(const OpInfo& op, const std::vector<Sym>& args, int list_length) {
   const auto& returns = op.schema->returns();
-  const bool random = is_random(op, args);
-  const Taint taint = random ? Taint::Data : content_taint(op, args);
-  bool fold = taint == Taint::Constant;
-  if (asks_autograd(op.base) && to_ivalue(args[0], first_active()).toTensor().is_inference())
+  const Taint taint = is_random(op, args) ? Taint::Data : content_taint(op, args);
+  if (asks_autograd(op.base) && to_ivalue(args[0], worlds_.first()).toTensor().is_inference())
     throw AsksAutograd{};
-
-  std::vector<PerWorld> results(returns.size());
-  auto run = [&](size_t w) -> std::optional<torch::jit::Stack> {
-    torch::jit::Stack stack;
-    stack.reserve(args.size());
-    std::string message;
-    try {
-      for (const Sym& a : args) stack.push_back(to_ivalue(a, w));
-      if (op.schema->is_vararg()) stack.emplace_back(static_cast<int64_t>(args.size()));
-      std::optional<Trial> trial;
-      if (w < trials_.size() && !trials_[w].empty()) trial.emplace(trials_[w]);
-      note_operator(op.name);
-      op.op->getOperation()(stack);
-      if (list_length >= 0 && stack.size() == 1 && stack[0].isList() &&
-          stack[0].toListRef().size() != static_cast<size_t>(list_length))
-        message = "Expected " + std::to_string(list_length) + " elements in a list but found " +
-                  std::to_string(stack[0].toListRef().size());
-      else
-        return stack;
-    } catch (const Failure&) {
-      throw;
-    } catch (const Unreachable&) {
-      throw;
-    } catch (const c10::Error& e) {
-      message = e.what_without_backtrace();
-    } catch (const std::exception& e) {
-      message = e.what();
-    }
-    if (auto cut = message.find("\nException raised from"); cut != std::string::npos)
-      message.resize(cut);
-    world_failed(w, message);
-    return std::nullopt;
-  };
-
-  if (fold) {
-    std::optional<torch::jit::Stack> stack;
-    while (!(stack = run(first_active()))) {
-    }
-    for (size_t i = 0; i < returns.size(); ++i) results[i] = PerWorld::constant((*stack)[i]);
-    for (const PerWorld& r : results) fold = fold && !too_large_to_fold(r, args);
-  } else {
-    for (auto& r : results) r = PerWorld::sized(worlds_);
-    for (size_t w = 0; w < worlds_; ++w) {
-      if (!active(w)) continue;
-      std::optional<torch::jit::Stack> stack;
-      try {
-        stack = run(w);
-      } catch (const Unreachable&) {
-        if (!active_) throw;
-      }
-      if (stack)
-        for (size_t i = 0; i < returns.size(); ++i) results[i].set(w, std::move((*stack)[i]));
-    }
-  }
-  program::Node* node = nullptr;
+  const bool constant = taint == Taint::Constant;
+  std::vector<PerWorld> results =
+      constant ? run_once(op, args, list_length) : run_in_all(op, args, list_length);
+  Call call{op, args, taint};
+  call.folded = constant && std::ranges::none_of(results, [&](const PerWorld& r) {
+                  return too_large_to_fold(r, args);
+                });
   const bool text = !returns.empty() && returns[0].type()->kind() == c10::TypeKind::StringType;
-  if (!fold && recorder_.on() && !text) {
+  if (!call.folded && recorder_.on() && !text) {
     require_known_types(op, args);
     program::Args recorded;
     recorded.reserve(args.size());
     for (const Sym& a : args) recorded.push_back(to_arg(a));
-    node = recorder_.record(op.name, std::move(recorded), here());
+    call.node = recorder_.record(op.name, std::move(recorded), here());
   }
   std::vector<Sym> out;
   for (size_t i = 0; i < returns.size(); ++i)
-    out.push_back(
-        make_output(op, args, std::move(results[i]), taint, i, node, fold, returns[i].type()));
+    out.push_back(make_output(call, std::move(results[i]), i));
   return out;
 }
 
@@ -375,179 +154,154 @@ bool Executor::rank_known(const OpInfo& op, const std::vector<Sym>& args) {
       for (const Sym& e : s.list->items) look(e);
   };
   for (const Sym& a : args) look(a);
-  if (!unranked) return true;
-  if (op.rule == AxisRule::Sizes) return true;  // as many axes as sizes are given
-  // A reduction over everything.
-  return op.rule == AxisRule::Reduce && !op.schema->argumentIndexWithName("dim") &&
-         args.size() <= 2;
+  return !unranked || gives_rank(op, args.size());
 }
 
-Sym Executor::make_output(const OpInfo& op, const std::vector<Sym>& args, PerWorld c, Taint taint,
-                          size_t index, program::Node* node, bool folded,
-                          const c10::TypePtr& type) {
-  size_t w = c.shared() ? 0 : first_active();
-  while (!c.has(w) && w + 1 < worlds_) ++w;
-  const c10::IValue example = c.at(w);
-  if (example.isTensor() && example.toTensor().defined()) {
-    if (const char* kind = foreign_kind(example.toTensor()); kind && !folded)
-      refuse("OE4018", op.base + " gives " + kind + ", which ONNX graphs do not have",
-             "convert it to a dense tensor in the model");
-    auto v = std::make_shared<TensorValue>();
-    v->c = std::move(c);
-    v->taint = taint;
-    const int64_t rank = example.toTensor().dim();
-    for (size_t i = 0; i < worlds_; ++i) {
-      if (!v->c.has(i)) continue;
-      if (v->c.at(i).toTensor().dim() != rank) v->ranked = false;
-      if (v->c.at(i).toTensor().scalar_type() != example.toTensor().scalar_type())
-        refuse("OE4017", "the element type of a result of " + op.base + " depends on the input");
-    }
-    if (!folded && !rank_known(op, args)) v->ranked = false;
-    if (v->ranked) {
-      v->axes =
-          folded ? std::vector<Axis>(static_cast<size_t>(rank)) : infer_axes(op, args, v->c, index);
-      if (v->axes.size() != static_cast<size_t>(rank)) {
-        v->axes.clear();
-        v->ranked = false;
-      }
-    }
-    v->taint = join(v->taint, axes_taint(*v));
-    if (folded) {
-      for (const Sym& a : args)
-        if (a.is(K::Tensor) && !read(a.tensor)->name.empty()) {
-          // Not the plain name: that one holds the state_dict's numbers.
-          v->name = read(a.tensor)->name + "_" + op.base.substr(op.base.find("::") + 2);
-          break;
-        }
-    } else if (node) {
-      v->recorded = recorder_.add_output(node, recorder_.type_of(*v));
-    }
-    if (op.base == "prim::NumToTensor") v->number = std::make_shared<const Sym>(args[0]);
-    return fresh_tensor(v);
+std::vector<Axis> Executor::infer_axes(const OpInfo& op, const std::vector<Sym>& args,
+                                       const PerWorld& out, size_t index) {
+  AxisCall c{op,
+             args,
+             {},
+             out,
+             index,
+             static_cast<size_t>(out.any().toTensor().dim()),
+             worlds_.count(),
+             [this](Taint t) { return fresh_axis(t); },
+             [this](const Sym& s) { return read(s.tensor); }};
+  for (const Sym& a : args) c.values.push_back(a.is(K::Tensor) ? read(a.tensor) : nullptr);
+  return axes_of(c);
+}
+
+// The type that a tensor has in every run.
+TensorValuePtr Executor::typed(const Call& call, PerWorld c, size_t index) {
+  const OpInfo& op = call.op;
+  auto v = std::make_shared<TensorValue>();
+  v->c = std::move(c);
+  const at::Tensor first = example(*v);
+  if (const char* kind = foreign_kind(first); kind && !call.folded)
+    refuse("OE4018", op.base + " gives " + kind + ", which ONNX graphs do not have",
+           "convert it to a dense tensor in the model");
+  const auto rank = static_cast<size_t>(first.dim());
+  for (size_t w = 0; w < worlds_.count(); ++w) {
+    if (!v->c.has(w)) continue;
+    const at::Tensor& t = v->c.at(w).toTensor();
+    v->ranked = v->ranked && t.dim() == first.dim();
+    if (t.scalar_type() != first.scalar_type())
+      refuse("OE4017", "the element type of a result of " + op.base + " depends on the input");
   }
-  if (example.isNone() || example.isTensor()) {
-    if (node)
-      recorder_.add_output(node, {program::Type::Kind::None, DType::Undefined, {}, nullptr});
+  if (!call.folded && !rank_known(op, call.args)) v->ranked = false;
+  if (v->ranked) {
+    v->axes = call.folded ? std::vector<Axis>(rank) : infer_axes(op, call.args, v->c, index);
+    v->ranked = v->axes.size() == rank;
+    if (!v->ranked) v->axes.clear();
+  }
+  v->taint = join(call.taint, axes_taint(*v));
+  return v;
+}
+
+Sym Executor::tensor_output(const Call& call, PerWorld c, size_t index) {
+  TensorValuePtr v = typed(call, std::move(c), index);
+  if (call.folded) {
+    for (const Sym& a : call.args)
+      if (a.is(K::Tensor) && !read(a.tensor)->name.empty()) {
+        // Not the plain name: that one holds the state_dict's numbers.
+        v->name = read(a.tensor)->name + "_" + std::string(call.op.method());
+        break;
+      }
+  } else if (call.node) {
+    v->recorded = recorder_.add_output(call.node, recorder_.type_of(*v));
+  }
+  if (call.op.base == "prim::NumToTensor") v->number = std::make_shared<const Sym>(call.args[0]);
+  return fresh_tensor(v);
+}
+
+Sym Executor::list_output(const Call& call, const PerWorld& c) {
+  const size_t n = c.any().toListRef().size();
+  for (size_t w = 0; w < worlds_.count(); ++w)
+    if (c.has(w) && c.at(w).toListRef().size() != n)
+      refuse("OE4013",
+             call.op.base + " gives a list whose length depends on a dynamic size or on data",
+             "give the axis a fixed size, or unpack the list into a fixed number of values");
+  std::vector<Sym> items;
+  for (size_t k = 0; k < n; ++k) {
+    const auto kth = [&](const c10::IValue& list) { return list.toListRef()[k]; };
+    PerWorld e = c.shared() ? PerWorld::constant(kth(c.at(0))) : worlds_.map(c, kth);
+    items.push_back(make_output(call, std::move(e), k));
+  }
+  return make_list(std::move(items), c.any().toList().elementType());
+}
+
+Sym Executor::make_output(const Call& call, PerWorld c, size_t index) {
+  const c10::IValue first = c.empty() ? c10::IValue() : c.any();
+  if (first.isTensor() && first.toTensor().defined())
+    return tensor_output(call, std::move(c), index);
+  if (first.isNone() || first.isTensor()) {
+    if (call.node)
+      recorder_.add_output(call.node, {program::Type::Kind::None, DType::Undefined, {}, nullptr});
     return Sym::none();
   }
-  if (example.isInt() || example.isDouble() || example.isBool()) {
-    Sym s;
-    s.kind = example.isInt() ? K::Int : example.isDouble() ? K::Float : K::Bool;
-    s.taint = taint;
-    s.c = std::move(c);
-    if (node)
-      s.recorded = recorder_.add_output(node, s.is(K::Int)     ? program::Type::integer()
-                                              : s.is(K::Float) ? program::Type::floating()
-                                                               : program::Type::boolean());
-    return s;
+  if (first.isList()) return list_output(call, c);
+  const bool number = first.isInt() || first.isDouble() || first.isBool();
+  if (!number && !first.isString()) {
+    if (call.taint != Taint::Constant)
+      refuse("OE4014", call.op.base + " gives a " + first.tagKind() + " that depends on the input");
+    return wrap_constant(first, "");
   }
-  if (example.isList()) {
-    const size_t n = example.toListRef().size();
-    for (size_t i = 0; i < worlds_; ++i)
-      if (c.has(i) && c.at(i).toListRef().size() != n)
-        refuse("OE4013",
-               op.base + " gives a list whose length depends on a dynamic size or on data",
-               "give the axis a fixed size, or unpack the list into a fixed number of values");
-    std::vector<Sym> items;
-    for (size_t k = 0; k < n; ++k) {
-      PerWorld e =
-          c.shared() ? PerWorld::constant(c.at(0).toListRef()[k]) : PerWorld::sized(worlds_);
-      if (!c.shared())
-        for (size_t i = 0; i < worlds_; ++i)
-          if (c.has(i)) e.set(i, c.at(i).toListRef()[k]);
-      items.push_back(make_output(op, args, std::move(e), taint, k, node, folded, type));
-    }
-    return make_list(std::move(items), example.toList().elementType());
-  }
-  if (example.isString()) {
-    Sym s;
-    s.kind = K::String;
-    s.taint = taint;
-    s.c = std::move(c);
-    return s;
-  }
-  if (taint != Taint::Constant)
-    refuse("OE4014", op.base + " gives a " + example.tagKind() + " that depends on the input");
-  return wrap_constant(example, "");
-}
-
-// --- sizes
-
-Sym Executor::size_of(const Sym& tensor, int64_t axis) {
-  TensorValuePtr t = read(tensor.tensor);
-  if (!t->ranked) {
-    Sym s = apply(op_named("aten::size.int"), {tensor, Sym::of(axis)}).at(0);
-    s.taint = join(s.taint, Taint::Shape);
-    return s;
-  }
-  const auto rank = static_cast<int64_t>(t->axes.size());
-  if (axis < -rank || axis >= rank)
-    world_failed(first_active(), "Dimension out of range (expected to be in range of [" +
-                                     std::to_string(-rank) + ", " + std::to_string(rank - 1) +
-                                     "], but got " + std::to_string(axis) + ")");
-  if (axis < 0) axis += rank;
-  const Axis& a = t->axes[static_cast<size_t>(axis)];
-  if (a.is_static()) return Sym::of(t->c.at(first_active()).toTensor().size(axis));
   Sym s;
-  s.kind = K::Int;
-  s.taint = a.taint;
-  s.axis_id = a.id;
-  s.c = PerWorld::sized(worlds_);
-  for (size_t w = 0; w < worlds_; ++w)
-    if (active(w) && t->c.has(w)) s.c.set(w, t->c.at(w).toTensor().size(axis));
-  if (recorder_.on()) {
-    s.recorded = recorder_.size_of(a.id);
-    if (!s.recorded) {
-      program::Node* n = recorder_.record("aten::size.int", {{recorder_.value(t)}, {axis}}, here());
-      s.recorded = recorder_.add_output(n, program::Type::integer());
-      recorder_.remember_size(a.id, s.recorded);
-    }
-  }
+  s.kind = first.isInt()      ? K::Int
+           : first.isDouble() ? K::Float
+           : first.isBool()   ? K::Bool
+                              : K::String;
+  s.taint = call.taint;
+  s.c = std::move(c);
+  if (number && call.node) s.recorded = recorder_.add_output(call.node, number_type(s.kind));
   return s;
 }
 
-Sym Executor::sizes_of(const Sym& tensor) {
-  TensorValuePtr t = read(tensor.tensor);
-  if (!t->ranked) refuse("OE4015", "the sizes of a tensor whose rank varies are taken as a list");
-  std::vector<Sym> items;
-  for (size_t i = 0; i < t->axes.size(); ++i)
-    items.push_back(size_of(tensor, static_cast<int64_t>(i)));
-  return make_list(std::move(items), c10::IntType::get());
+// What is known of a tensor without running the operator on it.
+std::optional<Sym> Executor::known_of_tensor(const OpInfo& op, const std::vector<Sym>& args) {
+  if (args.empty() || !args[0].is(K::Tensor)) return std::nullopt;
+  if (op.name == "aten::size.int" && args[1].is_constant_number())
+    return size_of(args[0], args[1].c.at(0).toInt());
+  if (op.name == "aten::size" || op.base == "prim::shape") return sizes_of(args[0]);
+  if (op.name == "aten::len.Tensor") return size_of(args[0], 0);
+  if (op.name == "aten::numel" && args.size() == 1) return numel_of(args[0]);
+  if (op.base == "aten::stride" && axes_taint(*read(args[0].tensor)) != Taint::Constant) {
+    std::vector<Sym> strides = strides_of(args[0]);
+    if (op.name == "aten::stride") return make_list(std::move(strides), c10::IntType::get());
+    const auto rank = static_cast<int64_t>(strides.size());
+    const int64_t axis = known_int(args[1], "the axis of stride()");
+    if (axis >= -rank && axis < rank)
+      return strides[static_cast<size_t>(axis < 0 ? axis + rank : axis)];
+  }
+  if (op.base == "aten::is_contiguous")
+    if (auto known = contiguity_of(args[0])) return known;
+  // A number that became a tensor and a number again is that number (traced sizes).
+  TensorValuePtr t = read(args[0].tensor);
+  if (t->number && ((t->number->is(K::Int) &&
+                     (op.name == "aten::Int.Tensor" || op.name == "aten::IntImplicit")) ||
+                    op.name == "aten::ScalarImplicit" || op.name == "aten::item"))
+    return *t->number;
+  return std::nullopt;
 }
 
-Sym Executor::numel_of(const Sym& tensor) {
-  TensorValuePtr t = read(tensor.tensor);
-  if (axes_taint(*t) == Taint::Constant) return Sym::of(t->c.at(first_active()).toTensor().numel());
-  return apply(op_named("aten::numel"), {tensor}).at(0);
+namespace {
+
+// How many elements a list result has to have; -1: any number.
+int unpacked_length(const torch::jit::Node* n) {
+  if (!n || n->outputs().size() != 1) return -1;
+  const auto& uses = n->output()->uses();
+  if (uses.size() != 1 || uses[0].user->kind() != c10::prim::ListUnpack) return -1;
+  return static_cast<int>(uses[0].user->outputs().size());
 }
+
+}  // namespace
 
 std::vector<Sym> Executor::call_operator(const OpInfo& op, const std::vector<Sym>& args,
                                          JitNode* n) {
-  if (!args.empty() && args[0].is(K::Tensor)) {
-    if (op.name == "aten::size.int" && args[1].is_constant_number())
-      return {size_of(args[0], args[1].c.at(0).toInt())};
-    if (op.name == "aten::size" || op.base == "prim::shape") return {sizes_of(args[0])};
-    if (op.name == "aten::len.Tensor") return {size_of(args[0], 0)};
-    if (op.name == "aten::numel" && args.size() == 1) return {numel_of(args[0])};
-    if (op.base == "aten::stride" && axes_taint(*read(args[0].tensor)) != Taint::Constant) {
-      std::vector<Sym> strides = strides_of(args[0]);
-      if (op.name == "aten::stride") return {make_list(std::move(strides), c10::IntType::get())};
-      const auto rank = static_cast<int64_t>(strides.size());
-      const int64_t axis = known_int(args[1], "the axis of stride()");
-      if (axis >= -rank && axis < rank)
-        return {strides[static_cast<size_t>(axis < 0 ? axis + rank : axis)]};
-    }
-    if (op.base == "aten::is_contiguous")
-      if (auto known = contiguity_of(args[0])) return {*known};
-    // A number that became a tensor and a number again is that number (traced sizes).
-    TensorValuePtr t = read(args[0].tensor);
-    if (t->number && ((t->number->is(K::Int) &&
-                       (op.name == "aten::Int.Tensor" || op.name == "aten::IntImplicit")) ||
-                      op.name == "aten::ScalarImplicit" || op.name == "aten::item"))
-      return {*t->number};
-  }
+  if (auto known = known_of_tensor(op, args)) return {*known};
   // An argument that may be None: the operator with it, and without it.
-  for (size_t i = 0; i < args.size() && concrete_ < 0; ++i)
+  for (size_t i = 0; i < args.size() && !worlds_.alone(); ++i)
     if (args[i].is(K::Maybe)) {
       const Sym present = args[i].tuple->at(0), value = args[i].tuple->at(1);
       return *kept_branches(
@@ -562,12 +316,7 @@ std::vector<Sym> Executor::call_operator(const OpInfo& op, const std::vector<Sym
   std::vector<Sym> out;
   if (writing_call(op, args, out)) return out;
   if (op.base == "aten::as_strided") return {as_strided(op, args)};
-  int length = -1;
-  if (n && n->outputs().size() == 1) {
-    const auto& uses = n->output()->uses();
-    if (uses.size() == 1 && uses[0].user->kind() == c10::prim::ListUnpack)
-      length = static_cast<int>(uses[0].user->outputs().size());
-  }
+  const int length = unpacked_length(n);
   if (length < 0 && cuts_dynamic_axis(op, args)) return {open_split(op, args)};
   out = apply(op, args, length);
   alias_outputs(op, args, out);

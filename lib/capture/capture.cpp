@@ -12,7 +12,7 @@
 
 #include "lib/capture/executor.h"
 #include "lib/capture/prune.h"
-#include "lib/capture/worlds.h"
+#include "lib/capture/sizes.h"
 #include "lib/support/text.h"
 #include "lib/support/trial.h"
 
@@ -47,22 +47,17 @@ class InputBuilder {
       for (const c10::IValue& x : v.toTupleRef().elements()) items.push_back(build(x));
       return Sym::of_tuple(std::move(items), v.type());
     }
-    Sym s;
     if (v.isList()) {
-      s.kind = K::List;
-      s.list = std::make_shared<ListCell>();
-      s.list->element = v.toList().elementType();
-      for (const c10::IValue& x : v.toListRef()) s.list->items.push_back(build(x));
-      return s;
+      std::vector<Sym> items;
+      for (const c10::IValue& x : v.toListRef()) items.push_back(build(x));
+      return ex_.make_list(std::move(items), v.toList().elementType());
     }
     if (v.isGenericDict()) {
-      s.kind = K::Dict;
-      s.dict = std::make_shared<DictCell>();
-      s.dict->key = v.toGenericDict().keyType();
-      s.dict->value = v.toGenericDict().valueType();
-      for (const auto& x : v.toGenericDict())
-        s.dict->items.emplace_back(ex_.wrap_constant(x.key(), ""), build(x.value()));
-      return s;
+      const auto dict = v.toGenericDict();
+      std::vector<std::pair<Sym, Sym>> items;
+      for (const auto& x : dict)
+        items.emplace_back(ex_.wrap_constant(x.key(), ""), build(x.value()));
+      return ex_.make_dict(std::move(items), dict.keyType(), dict.valueType());
     }
     return ex_.wrap_constant(v, "argument");
   }
@@ -332,6 +327,7 @@ class Extension {
 
  private:
   static constexpr size_t kMostWorlds = 24;
+  static_assert(kMostWorlds < Worlds::kMost);
 
   // A loop took a branch that the first iteration could not run: a world goes where that was.
   void follow(Attempt& a, std::vector<World>& worlds) {

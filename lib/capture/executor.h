@@ -1,20 +1,24 @@
 // The symbolic executor: interprets TorchScript in several worlds at once and records the program.
 //
-// One class, several files, each one idea:
-//   interpreter.cpp   functions, blocks, nodes that are no operators
+// It wires the objects of a run: the worlds, the heap, the recorder, the running node, and what is
+// known of operators. Its own files, each one idea:
+//   interpreter.cpp   functions, blocks, lifetimes; instructions.cpp: nodes that are no operators
 //   inlined.cpp       what the default executor does to a graph before it runs it
-//   calls.cpp         operators: run in every world, type, record or fold
-//   axes.cpp          which axes of a result are static
+//   values.cpp        inputs, constants, what the model owns, containers and attributes
+//   arguments.cpp     values as arguments; taint.cpp: what they may change with
+//   calls.cpp         operators: run in every world, typed, recorded or folded
+//   axes/             which axes of a result are static
+//   strides.cpp       sizes and strides of tensors as numbers of the graph
 //   views.cpp         reading and writing through views; which results share memory
 //   write_back.cpp    the inverse of every view operator
 //   in_place.cpp      in-place and out= operators
 //   aliases.cpp       tensors that are one or another, depending on a branch or an iteration
-//   containers.cpp    lists, dicts, tuples, strings, objects
-//   open_lists.cpp    lists whose length is not known at export
-//   state.cpp         which attributes of the model the run has changed
-//   join.cpp          values of two branches, or of a loop's start and end, made one
-//   control_flow.cpp  If and Loop: taken, unrolled or kept
+//   containers.cpp    operators that take containers; lists.cpp, dicts.cpp: their methods
+//   open_lists.cpp    lists whose length is not known at export: the forms of their content
+//   open_elements.cpp, open_list_methods.cpp, open_list_operators.cpp: what is done with it
+//   control_flow.cpp  If and Loop: taken, unrolled or kept; kept_if.cpp, kept_loop.cpp
 //   iterations.cpp    kept loops run to an iteration, in one world
+//   state.cpp         which attributes of the model the run has changed
 #pragma once
 
 #include <torch/csrc/jit/api/function_impl.h>
@@ -31,9 +35,12 @@
 #include <unordered_set>
 #include <vector>
 
+#include "lib/capture/heap.h"
 #include "lib/capture/operators.h"
 #include "lib/capture/recorder.h"
+#include "lib/capture/site.h"
 #include "lib/capture/sym.h"
+#include "lib/capture/worlds.h"
 #include "lib/options.h"
 #include "lib/support/diagnostics.h"
 
@@ -43,19 +50,8 @@ namespace oe::capture {
 struct Raised {
   std::string message;
 };
-// No active world can go on: what follows cannot be typed.
-struct Unreachable {
-  std::string message;
-};
-
 // The model asks whether a computed tensor requires a gradient: only autograd knows.
 struct AsksAutograd {};
-
-// Two values that no one program value can stand for. Reported to the user unless what follows can
-// be executed inside both branches.
-struct JoinFailure : Failure {
-  using Failure::Failure;
-};
 
 // At which iteration a world enters the kept loops: bodies are recorded with the values that worlds
 // have there, so that a branch which only later iterations can run is run by somebody.
@@ -73,7 +69,7 @@ struct Missed {
   Failure refusal;
 };
 
-// A value with everything it refers to read at one moment (see join.cpp).
+// A value with everything it refers to read at one moment (see frozen.h).
 struct Frozen;
 struct Iterated;
 struct Slot;
@@ -98,6 +94,8 @@ class Executor {
   // --- making values
   Sym wrap_constant(const c10::IValue& v, const std::string& name);
   Sym fresh_tensor(TensorValuePtr v);
+  Sym make_list(std::vector<Sym> items, c10::TypePtr element);
+  Sym make_dict(std::vector<std::pair<Sym, Sym>> items, c10::TypePtr key, c10::TypePtr value);
   TensorValuePtr input_tensor(program::Value* recorded, PerWorld c, std::vector<Axis> axes);
   Sym input_number(program::Value* recorded, PerWorld c);
   // The content of a tensor now.
@@ -108,10 +106,44 @@ class Executor {
   // A list whose length is not known as an output: a sequence, or one tensor of its numbers.
   Sym open_output(const Sym& list, const std::string& name);
 
+  // --- what branches and loops are joined with (frozen.h, join.h, slots.h)
+  Heap& heap() { return heap_; }
+  Worlds& worlds() { return worlds_; }
+  const OpInfo& op_named(const std::string& name) { return operators_.named(name); }
+  Sym apply1(const std::string& op, const std::vector<Sym>& args) {
+    return apply(op_named(op), args).at(0);
+  }
+  [[noreturn]] void cannot_join(const std::string& code, const std::string& message,
+                                const std::string& hint) {
+    site_.cannot_join(code, message, hint);
+  }
+  [[noreturn]] void refuse(const std::string& code, const std::string& message,
+                           const std::string& hint = {}) {
+    site_.refuse(code, message, hint);
+  }
+  Axis fresh_axis(Taint t) { return {t, recorder_.new_axis_id()}; }
+  Taint taint_of(const Sym& s);
+  bool equal_constants(const Sym& a, const Sym& b);
+  Frozen freeze(const Sym& s);
+  // `m` is the tensor at `h` when the guard is `when`.
+  void may_be(const Sym& m, const Sym& guard, bool when, const TensorHandle& h);
+  void relate_slot(Slot& s, const Sym& m, const Sym& guard);
+  // The forms of an open list's content (open_lists.cpp).
+  bool stackable(const Sym& a, const Sym& b, bool a_stacked, bool b_stacked);
+  TensorValue element_type(const Sample& s);
+  Sym stack_items(const std::vector<Sym>& items);
+  std::optional<Sym> empty_stack(const Sym& element, bool stacked);
+  Sym sequence(program::Arg recorded, PerWorld c, TensorValue element);
+  TensorValue join_elements(const TensorValue& a, const TensorValue& b);
+  Sym sequence_of(const std::vector<Sym>& items, const TensorValue* like);
+  Sym sequence_from(const Sym& stack);
+  // The content of an open list holds `from`: an element, or other content.
+  static void hold(const Sym& content, const Sym& from);
+
   Recorder& recorder() { return recorder_; }
   const std::vector<std::string>& assumptions() const { return assumptions_; }
   // Worlds the model refused, with the reason; world 0 is never among them.
-  const std::unordered_map<size_t, std::string>& dead_worlds() const { return dead_; }
+  const std::unordered_map<size_t, std::string>& dead_worlds() const { return worlds_.dead(); }
   // How many branches could be run with none of the worlds.
   size_t dropped_branches() const { return dropped_.size(); }
   // Those of them that were taken after all.
@@ -131,9 +163,20 @@ class Executor {
     std::unordered_map<const JitValue*, JitNode*> constants;
   };
 
-  // --- interpreter.cpp
+  // --- values.cpp
+  Sym once(const void* identity, const std::function<Sym()>& make);
+  Sym wrap_tensor(const at::Tensor& t, const std::string& name);
+  Sym wrap_list(const c10::List<c10::IValue>& list, const std::string& name);
+  Sym wrap_dict(const c10::Dict<c10::IValue, c10::IValue>& dict, const std::string& name);
+  Sym wrap_object(c10::intrusive_ptr<c10::ivalue::Object> object, const std::string& name);
+  void load_attributes(ObjectCell& o);
+  Sym get_attribute(const Sym& object, const std::string& name);
+
+  // --- interpreter.cpp, instructions.cpp
   Sym run_function(torch::jit::Function& f, std::vector<Sym> args, const std::string& path);
-  Sym run_graph(torch::jit::Function& f, std::vector<Sym> args, Frame& frame);
+  // Refused where the function has no TorchScript code.
+  JitBlock* code_of(torch::jit::Function& f);
+  Sym run_code(JitBlock* block, std::vector<Sym> args, Frame& frame);
   // The same for a call, whose last inputs are the arguments.
   void run_callee(JitNode* n, Frame& f, torch::jit::Function& callee, std::vector<Sym> args,
                   const std::string& path);
@@ -142,34 +185,41 @@ class Executor {
   const OpInfo& with_number_operand(const OpInfo& op, const JitNode* n, const Frame& f,
                                     std::vector<Sym>& args);
   std::vector<Sym> run_block(JitBlock* b, const std::vector<Sym>& params, Frame& f);
+  struct Instruction;
   void run_node(JitNode* n, Frame& f);
   const Sym& get(const JitValue* v, Frame& f) const;
   std::vector<Sym> inputs_of(JitNode* n, Frame& f) const;
   void set(JitNode* n, Frame& f, std::vector<Sym> outputs);
   const std::vector<const JitValue*>& dead_after(const JitNode* n);
   void analyse_lifetimes(JitBlock* b);
-  OriginPtr here();
+  OriginPtr here() const { return site_.here(); }
   Sym constant_node(JitNode* n, Frame& f);
-  void call_method(JitNode* n, Frame& f);
-  void call_function(JitNode* n, Frame& f);
-  Sym submodule_at(const std::vector<Sym>& args);
-  Sym is_instance(JitNode* n, const Sym& v);
-  bool has_type(const Sym& v, const c10::TypePtr& t);
 
-  // --- calls.cpp
+  // --- calls.cpp, arguments.cpp, taint.cpp, strides.cpp
   // A call of an operator as TorchScript makes it: effects included.
   std::vector<Sym> call_operator(const OpInfo& op, const std::vector<Sym>& args, JitNode* n);
   // A functional operator: runs in every active world, types and records (or folds) the results,
   // which are fresh. `list_length`: length a list result must have, -1 when open.
   std::vector<Sym> apply(const OpInfo& op, const std::vector<Sym>& args, int list_length = -1);
-  Sym apply1(const std::string& op, const std::vector<Sym>& args) {
-    return apply(op_named(op), args).at(0);
-  }
   bool rank_known(const OpInfo& op, const std::vector<Sym>& args);
-  Sym make_output(const OpInfo& op, const std::vector<Sym>& args, PerWorld c, Taint taint,
-                  size_t index, program::Node* n, bool folded, const c10::TypePtr& type);
+  // A call whose results are made into values.
+  struct Call {
+    const OpInfo& op;
+    const std::vector<Sym>& args;
+    Taint taint;
+    bool folded = false;
+    program::Node* node = nullptr;  // null: nothing is recorded
+  };
+  Sym make_output(const Call& call, PerWorld c, size_t index);
+  Sym tensor_output(const Call& call, PerWorld c, size_t index);
+  Sym list_output(const Call& call, const PerWorld& c);
+  TensorValuePtr typed(const Call& call, PerWorld c, size_t index);
+  std::optional<torch::jit::Stack> run_in(size_t w, const OpInfo& op, const std::vector<Sym>& args,
+                                          int list_length);
+  std::vector<PerWorld> run_once(const OpInfo& op, const std::vector<Sym>& args, int list_length);
+  std::vector<PerWorld> run_in_all(const OpInfo& op, const std::vector<Sym>& args, int list_length);
+  std::optional<Sym> known_of_tensor(const OpInfo& op, const std::vector<Sym>& args);
   Taint content_taint(const OpInfo& op, const std::vector<Sym>& args);
-  Taint taint_of(const Sym& s);
   void require_known_types(const OpInfo& op, const std::vector<Sym>& args);
   bool is_random(const OpInfo& op, const std::vector<Sym>& args) const;
   bool too_large_to_fold(const PerWorld& out, const std::vector<Sym>& args);
@@ -177,13 +227,8 @@ class Executor {
   Sym sizes_of(const Sym& tensor);
   Sym numel_of(const Sym& tensor);
   void world_failed(size_t w, const std::string& message);
-  bool active(size_t w) const { return w < 64 && (active_ >> w & 1); }
-  size_t first_active() const;
-
-  // --- axes.cpp
   std::vector<Axis> infer_axes(const OpInfo& op, const std::vector<Sym>& args, const PerWorld& c,
                                size_t index);
-  Axis fresh_axis(Taint t) { return {t, recorder_.new_axis_id()}; }
 
   // --- views.cpp
   void write(const std::shared_ptr<TensorHandle>& h, TensorValuePtr v);
@@ -192,11 +237,6 @@ class Executor {
   // `h` becomes another way to look at memory: that of `as`.
   void look_as(const std::shared_ptr<TensorHandle>& h, const TensorHandle& as);
   void alias_outputs(const OpInfo& op, const std::vector<Sym>& args, std::vector<Sym>& outputs);
-  // From now on either may be the other.
-  static void entangle(Cell& a, Cell& b);
-  // `holder` may be `held`, or anything that this may be.
-  static void share(Cell& holder, Cell& held);
-  void check_write(const Cell& c);
   void restride(TensorValue& v, const TensorValue& like);
   Sym as_strided(const OpInfo& op, const std::vector<Sym>& args);
   // Of a tensor with dynamic axes, as products of its sizes.
@@ -224,35 +264,28 @@ class Executor {
   void embedding_renorm(const std::vector<Sym>& args);
   void fill_diagonal(const Sym& target, const Sym& value, bool wrap);
 
-  // --- containers.cpp
-  // True when the node was a container operation; its outputs are in `out`.
-  bool container_call(const OpInfo& op, const std::vector<Sym>& args, JitNode* n,
-                      std::vector<Sym>& out);
+  // --- containers.cpp, lists.cpp, dicts.cpp: nothing where the call is none of theirs
+  struct ContainerOperators;
+  std::optional<std::vector<Sym>> container_call(const OpInfo& op, const std::vector<Sym>& args,
+                                                 JitNode* n);
+  std::optional<std::vector<Sym>> list_operator(const OpInfo& op, const std::vector<Sym>& args);
   Sym tolist(const std::vector<Sym>& args, JitNode* n);
-  bool list_call(const OpInfo& op, const std::vector<Sym>& args, std::vector<Sym>& out);
-  bool dict_call(const OpInfo& op, const std::vector<Sym>& args, std::vector<Sym>& out);
+  struct ListMethods;
+  std::optional<std::vector<Sym>> list_call(const OpInfo& op, const std::vector<Sym>& args);
+  Sym equal_lists(const ListCell& a, const ListCell& b);
+  struct NumberSearch;
+  std::optional<std::vector<Sym>> search_numbers(const OpInfo& op, const std::vector<Sym>& args);
+  std::vector<Sym> change_constant_list(const OpInfo& op, const std::vector<Sym>& args);
+  struct DictMethods;
+  std::optional<std::vector<Sym>> dict_call(const OpInfo& op, const std::vector<Sym>& args);
   // What a condition is here, if that is known.
   std::optional<bool> known_condition(const Sym& flag);
-  Sym make_list(std::vector<Sym> items, c10::TypePtr element);
-  Sym make_dict(std::vector<std::pair<Sym, Sym>> items, c10::TypePtr key, c10::TypePtr value);
-  void load_attributes(ObjectCell& o);
-  Sym get_attribute(const Sym& object, const std::string& name);
   int64_t known_int(const Sym& s, const char* what);
-  bool equal_constants(const Sym& a, const Sym& b);
-  std::vector<std::string> attribute_path(const Sym& object) const;
 
-  // --- open_lists.cpp: `content` is what ListCell::open holds
-  bool stackable(const Sym& a, const Sym& b, bool a_stacked, bool b_stacked);
-  TensorValue element_type(const Sample& s);
-  Sym stack_items(const std::vector<Sym>& items);
-  std::optional<Sym> empty_stack(const Sym& element, bool stacked);
-  Sym sequence(program::Arg recorded, PerWorld c, TensorValue element);
-  TensorValue join_elements(const TensorValue& a, const TensorValue& b);
+  // --- open_lists.cpp, open_elements.cpp and others: `content` is what ListCell::open holds
   Sym change_sequence(const std::string& op, const Sym& s, const std::vector<Sym>& args,
                       TensorValue element,
                       const std::function<void(c10::impl::GenericList&, size_t)>& change);
-  Sym sequence_of(const std::vector<Sym>& items, const TensorValue* like);
-  Sym sequence_from(const Sym& stack);
   std::optional<Sym> open_content(const std::vector<Sym>& items);
   Sym open_length(const Sym& content);
   // A 0-d tensor as the number that `type` says; itself where that is no number.
@@ -269,24 +302,21 @@ class Executor {
   Sym open_replace(const Sym& content, const Sym& index, const Sym& item);
   Sym content_of(const ListCell& list, const char* why);
   void set_open(ListCell& list, Sym content, const std::vector<Sym>& added);
-  bool open_list_call(const OpInfo& op, const std::vector<Sym>& args, std::vector<Sym>& out);
+  struct OpenListMethods;
+  std::optional<std::vector<Sym>> open_list_call(const OpInfo& op, const std::vector<Sym>& args);
+  struct OpenListOperators;
   std::optional<std::vector<Sym>> call_on_open(const OpInfo& op, const std::vector<Sym>& args);
   c10::IValue open_ivalue(const Sym& content, const c10::TypePtr& type, size_t world);
   bool cuts_dynamic_axis(const OpInfo& op, const std::vector<Sym>& args);
   Sym open_split(const OpInfo& op, const std::vector<Sym>& args);
   Sym tied(Sym element, const Sym& content);
   static std::shared_ptr<StorageCell> storage_of(const Sym& s);  // of a tensor or a sequence
-  // The content of an open list holds `from`: an element, or other content.
-  static void hold(const Sym& content, const Sym& from);
 
   // --- aliases.cpp
-  // `m` is the tensor at `h` when the guard is `when`.
-  void may_be(const Sym& m, const Sym& guard, bool when, const TensorHandle& h);
   TensorValuePtr shaped_as(const TensorValuePtr& v, const TensorValue& target,
                            const Alternative& a);
   void conditionally(const Sym& guard, bool when, const std::function<void()>& f);
   void propagate(const std::shared_ptr<StorageCell>& s);
-  void relate_slot(Slot& s, const Sym& m, const Sym& guard);
   void tie_wandering(const std::vector<Slot*>& slots);
   // What the ends of a loop's body are in the next iteration; true when that was not known yet.
   bool note_ends(const std::vector<std::pair<Slot*, const Frozen*>>& slots, int first_value);
@@ -294,45 +324,15 @@ class Executor {
   // --- state.cpp
   bool as_saved(const Sym& now, const c10::IValue& saved);
 
-  // --- scopes: state changes that can be taken back
-  struct Scope {
-    uint64_t start = 0;  // serial of the first cell made inside
-    std::vector<std::pair<std::shared_ptr<Cell>, std::shared_ptr<Cell>>> saved;  // live, content
-    std::unordered_set<const Cell*> touched;
-    // Storages that something made inside may be (aliases.cpp), with what was made.
-    std::vector<std::pair<std::shared_ptr<StorageCell>, std::weak_ptr<StorageCell>>> related;
-  };
-  // Before a cell changes: the scope keeps what it was.
-  void touch(Cell& c);
-  // The same for a change that the model makes; refused where the cell may be another one too.
-  void change(Cell& c);
-  void open_scope();
-  // Takes every change back and returns the cells the scope found and changed, in order.
-  std::vector<std::shared_ptr<Cell>> changed_cells() const;
-  void close_scope();
-  // Runs `f` in the worlds of `active`, of which `real` really come here.
-  void in_worlds(uint64_t active, uint64_t real, const std::function<void()>& f);
-
   // Runs `f` with its own scope, recording into `block` (null: where it recorded before).
   void in_scope(program::Block* block, const std::function<void()>& f);
 
-  // --- join.cpp
-  Frozen freeze(const Sym& s);
+  // --- frozen.cpp
   Frozen freeze_cell(Cell& c);
   void freeze_list(const ListCell& list, Frozen& f);
   void set_cell(Cell& c, const Sym& content);
-  friend struct Joiner;
-  friend struct Slot;
-  friend Form common_form(Executor&, const std::vector<Sample>&);
-  friend std::optional<Frozen> opened(Executor&, const Frozen&, Form, const Sample&);
-  friend bool same_place(Executor&, const TensorHandle&, const TensorHandle&);
-  friend bool identical(Executor&, const Frozen&, const Frozen&);
-  friend bool same_structure(Executor&, const Frozen&, const Frozen&);
-  friend Sym rebuild(Executor&, const Frozen&, std::vector<Sym>);
-  friend std::shared_ptr<TensorValue> join_types(Executor&, const TensorValue&, const TensorValue&,
-                                                 Taint);
 
-  // --- control_flow.cpp
+  // --- control_flow.cpp, kept_if.cpp, kept_loop.cpp
   // Whether the If has to be kept; else `taken` is the branch to take.
   bool must_keep(const Sym& cond, size_t& taken);
   // The branches of `n`, each followed by the nodes after it when `tail` is set, as an If. Results
@@ -341,6 +341,7 @@ class Executor {
   // Two ways to go on as an If: run(0) where `cond` is true, run(1) where it is not. `permissive`:
   // values that differ in kind or length become a Maybe or an open list; else nothing is given
   // back.
+  struct KeptBranches;
   std::optional<std::vector<Sym>> kept_branches(const Sym& cond,
                                                 const std::function<std::vector<Sym>(size_t)>& run,
                                                 std::array<bool, 2> raises, bool permissive);
@@ -354,6 +355,7 @@ class Executor {
     Sym trip, cond;
     std::vector<Sym> carried;
   };
+  struct KeptLoop;
   void kept_loop(Loop loop, Frame& f);
   // The number of iterations where it is a constant that is no larger than `most`.
   std::optional<int64_t> known_iterations(const Loop& loop, Frame& f, int64_t most);
@@ -376,32 +378,27 @@ class Executor {
   // World w runs at most `most` iterations, unrecorded; nothing when LibTorch refuses one.
   std::optional<Iterated> iterate(const Loop& loop, Frame& f, size_t w, int64_t most);
   // What the worlds that enter the loop later have there.
-  std::vector<std::optional<Iterated>> later_iterations(const Loop& loop, Frame& f, uint64_t runs);
+  std::vector<std::optional<Iterated>> later_iterations(const Loop& loop, Frame& f,
+                                                        Worlds::Set runs);
   void note_missed(const JitNode* n, size_t branch, const std::string& why);
 
   bool concrete_bool(const Sym& s, size_t w) { return to_ivalue(s, w).toBool(); }
   // Names something the file takes for granted, with the source line; --strict refuses it.
   void assume(const std::string& what);
 
-  [[noreturn]] void cannot_join(const std::string& code, const std::string& message,
-                                const std::string& hint);
-  [[noreturn]] void refuse(const std::string& code, const std::string& message,
-                           const std::string& hint = {});
-
   Recorder recorder_;
-  size_t worlds_;
+  Site site_{recorder_};
+  Heap heap_{site_};
+  Worlds worlds_;
+  Operators operators_;
   CaptureMode mode_;
   Diagnostics& diagnostics_;
-  uint64_t active_, real_;
-  int concrete_ = -1;  // >= 0: every condition is taken as in this world, nothing is recorded
   int64_t unroll_ = std::numeric_limits<int64_t>::max();
   int64_t copies_ = 1;  // of the running node, by the loops around it that are unrolled
   bool kept_by_choice_ = false;
   int tails_ = 0;  // kept Ifs around the running node that hold what follows them too
-  uint64_t next_version_ = 1;
   std::unordered_set<const StorageCell*> spreading_;            // a write to them is on its way
   std::vector<std::pair<const program::Value*, bool>> guards_;  // conditions known to hold
-  std::vector<Scope> scopes_;
   std::vector<std::string> assumptions_;
   // Branches that no world could run when their If was recorded, with the reason.
   std::map<std::pair<const JitNode*, size_t>, std::string> dropped_;
@@ -410,8 +407,6 @@ class Executor {
   std::vector<std::string> trials_;
   std::vector<std::pair<const JitNode*, int64_t>>
       iterations_;  // that run unrecorded, outermost first
-  std::unordered_map<size_t, std::string> dead_;
-  std::vector<std::pair<JitNode*, std::string>> stack_;  // running node and its module path
 
   std::unordered_map<const JitNode*, std::vector<const JitValue*>> dead_after_;
   std::unordered_set<const JitBlock*> analysed_;

@@ -37,7 +37,7 @@ bool may_be_repeated(const TensorValue& source, const TensorValue& target) {
 }  // namespace
 
 Sym Executor::cast_like(const Sym& v, const TensorValuePtr& like) {
-  const size_t w = first_active();
+  const size_t w = worlds_.first();
   const at::ScalarType to = like->c.at(w).toTensor().scalar_type();
   if (read(v.tensor)->c.at(w).toTensor().scalar_type() == to) return v;
   return apply1("aten::to.dtype", {v, Sym::of(static_cast<int64_t>(to)), Sym::of(false),
@@ -46,25 +46,25 @@ Sym Executor::cast_like(const Sym& v, const TensorValuePtr& like) {
 
 // The new value of an in-place operator's target: cast and broadcast as LibTorch does.
 TensorValuePtr Executor::conform(const Sym& v, const TensorValuePtr& target) {
-  const size_t w0 = first_active();
+  const size_t w0 = worlds_.first();
   const at::Tensor to = target->c.at(w0).toTensor();
   const at::Tensor from = read(v.tensor)->c.at(w0).toTensor();
   if (!c10::canCast(from.scalar_type(), to.scalar_type()))
-    for (size_t w = 0; w < worlds_; ++w)
-      if (active(w))
-        world_failed(w, std::string("result type ") + c10::toString(from.scalar_type()) +
-                            " can't be cast to the desired output type " +
-                            c10::toString(to.scalar_type()));
+    worlds_.each([&](size_t w) {
+      world_failed(w, std::string("result type ") + c10::toString(from.scalar_type()) +
+                          " can't be cast to the desired output type " +
+                          c10::toString(to.scalar_type()));
+    });
   Sym out = cast_like(v, target);
   TensorValuePtr now = read(out.tensor);
   bool same = now->ranked && target->ranked && now->axes.size() == target->axes.size();
-  for (size_t w = 0; w < worlds_; ++w) {
-    if (!active(w) || !now->c.has(w) || !target->c.has(w)) continue;
+  worlds_.each([&](size_t w) {
+    if (!now->c.has(w) || !target->c.has(w)) return;
     const at::IntArrayRef a = now->c.at(w).toTensor().sizes(),
                           b = target->c.at(w).toTensor().sizes();
     if (const std::string why = refusal(a, b); !why.empty()) world_failed(w, why);
     same = same && a == b;
-  }
+  });
   // A twin's result has the target's sizes or is refused, but for what it did not see of the
   // target.
   for (size_t i = 0; same && i < now->axes.size(); ++i)
@@ -92,7 +92,7 @@ std::vector<Sym> Executor::call_twin(const OpInfo& op, const std::vector<Sym>& a
     } else if (parameters[i].name() == "dtype") {
       const TensorValuePtr t = read(target.tensor);
       given.push_back(
-          Sym::of(static_cast<int64_t>(t->c.at(first_active()).toTensor().scalar_type())));
+          Sym::of(static_cast<int64_t>(t->c.at(worlds_.first()).toTensor().scalar_type())));
     } else {
       given.push_back(wrap_constant(*parameters[i].default_value(), ""));
     }
@@ -128,12 +128,12 @@ std::vector<Sym> Executor::call_out(const OpInfo& op, const std::vector<Sym>& ar
   for (size_t i = 0; i < out.size(); ++i) {
     const TensorValuePtr before = read(out[i].tensor), now = read(results[i].tensor);
     bool empty = true, same = true;
-    for (size_t w = 0; w < worlds_; ++w) {
-      if (!active(w) || !before->c.has(w) || !now->c.has(w)) continue;
+    worlds_.each([&](size_t w) {
+      if (!before->c.has(w) || !now->c.has(w)) return;
       const at::Tensor &a = before->c.at(w).toTensor(), &b = now->c.at(w).toTensor();
       same = same && a.sizes() == b.sizes();
       empty = empty && a.numel() == 0;
-    }
+    });
     if (same) {
       write(out[i].tensor, conform(results[i], before));
     } else if (empty) {  // an empty tensor takes the result's shape: memory of its own from now on
@@ -152,7 +152,7 @@ void Executor::fill_diagonal(const Sym& target, const Sym& value, bool wrap) {
     return call_operator(op_named(op), args, nullptr).at(0);
   };
   const TensorValuePtr t = read(target.tensor);
-  const at::Tensor example = t->c.at(first_active()).toTensor();
+  const at::Tensor example = t->c.at(worlds_.first()).toTensor();
   Sym diagonal = target;
   if (wrap && example.dim() == 2) {  // goes on below the square, a row apart
     const Sym all = make_list({Sym::of(int64_t{-1})}, c10::IntType::get());

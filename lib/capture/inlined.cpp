@@ -17,15 +17,11 @@ void Executor::run_callee(JitNode* n, Frame& f, torch::jit::Function& callee, st
   Frame frame;
   frame.path = path;
   const size_t first = n->inputs().size() - args.size();
-  const JitBlock* block = nullptr;
-  if (auto* g = torch::jit::tryToGraphFunction(callee)) {
-    g->ensure_defined();
-    block = g->graph()->block();
-    for (size_t i = 0; i < args.size(); ++i)
-      if (JitNode* constant = constant_behind(n->input(first + i), f))
-        frame.constants[block->inputs()[i]] = constant;
-  }
-  Sym result = run_graph(callee, std::move(args), frame);
+  JitBlock* block = code_of(callee);
+  for (size_t i = 0; i < args.size(); ++i)
+    if (JitNode* constant = constant_behind(n->input(first + i), f))
+      frame.constants[block->inputs()[i]] = constant;
+  Sym result = run_code(block, std::move(args), frame);
   if (JitNode* constant = constant_behind(block->outputs()[0], frame))
     f.constants[n->output()] = constant;
   set(n, f, {std::move(result)});

@@ -6,21 +6,25 @@
 
 namespace oe::capture {
 
+namespace {
+
+// While it lives, nothing is recorded.
+struct Unrecorded {
+  Recorder& recorder;
+  explicit Unrecorded(Recorder& r) : recorder(r) { recorder.pause(); }
+  ~Unrecorded() { recorder.resume(); }
+};
+
+}  // namespace
+
 std::optional<Iterated> Executor::iterate(const Loop& loop, Frame& f, size_t w, int64_t most) {
   Iterated out;
-  bool refused = false;
-  const uint64_t bit = uint64_t{1} << w;
-  const int outer = std::exchange(concrete_, static_cast<int>(w));
+  const Worlds::Alone alone(worlds_, w);
+  const Unrecorded unrecorded(recorder_);
   const size_t depth = iterations_.size();
-  const auto leave = [&] {
-    recorder_.resume();
-    concrete_ = outer;
-    iterations_.resize(depth);
-  };
-  recorder_.pause();
   try {
     in_scope(nullptr, [&] {
-      in_worlds(bit, real_ & bit, [&] {
+      worlds_.within(Worlds::only(w), worlds_.real() & Worlds::only(w), [&] {
         std::vector<Sym> now = loop.carried;
         Sym go = loop.cond;
         const int64_t count = to_ivalue(loop.trip, w).toInt();
@@ -35,36 +39,35 @@ std::optional<Iterated> Executor::iterate(const Loop& loop, Frame& f, size_t w, 
         }
         out.ended = out.done >= count || !concrete_bool(go, w);
         for (const Sym& s : now) out.locals.push_back(freeze(s));
-        for (const auto& c : changed_cells()) out.cells.emplace_back(c, freeze_cell(*c));
+        for (const auto& c : heap_.changed_cells()) out.cells.emplace_back(c, freeze_cell(*c));
       });
     });
   } catch (const Unreachable&) {
-    refused = true;
+    iterations_.resize(depth);
+    return std::nullopt;
   } catch (...) {
-    leave();
+    iterations_.resize(depth);
     throw;
   }
-  leave();
-  if (refused) return std::nullopt;
   return out;
 }
 
 std::vector<std::optional<Iterated>> Executor::later_iterations(const Loop& loop, Frame& f,
-                                                                uint64_t runs) {
-  std::vector<std::optional<Iterated>> out(worlds_);
-  for (size_t w = 0; w < worlds_; ++w) {
+                                                                Worlds::Set runs) {
+  std::vector<std::optional<Iterated>> out(worlds_.count());
+  worlds_.each([&](size_t w) {
     const auto found = entries_[w].at.find(loop.node);
     const int64_t wanted = found == entries_[w].at.end() ? entries_[w].otherwise : found->second;
-    if (wanted == 0 || !active(w) || !(runs >> w & 1)) continue;
+    if (wanted == 0 || !Worlds::contains(runs, w)) return;
     out[w] = iterate(loop, f, w, wanted);
     // A loop that is over by then: its last iteration.
     if (out[w] && out[w]->ended) out[w] = iterate(loop, f, w, out[w]->done - 1);
-  }
+  });
   return out;
 }
 
 void Executor::note_missed(const JitNode* n, size_t branch, const std::string& why) {
-  const auto w = static_cast<size_t>(concrete_);
+  const size_t w = *worlds_.alone();
   Iterations where = entries_[w];
   for (const auto& [loop, i] : iterations_) where.at[loop] = i;
   missed_.push_back(

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "lib/capture/join.h"
+#include "lib/capture/frozen.h"
 
 namespace oe::capture {
 

@@ -3,57 +3,22 @@
 
 #include <torch/csrc/jit/runtime/operator.h>
 
+#include <memory>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace oe::capture {
 
-// Where the axes of a result come from. Rules for single families are in axes.cpp.
-enum class AxisRule {
-  Structural,  // broadcast of the tensor inputs, or the axes of the first one; else unknown
-  First,       // the axes of the first argument
-  Other,       // the axes of argument `other`
-  Convolution,
-  Pool,  // trailing axes follow the input's, the leading ones are copied
-  Linear,
-  MatMul,
-  Attention,
-  Masked,  // the first two arguments are broadcast
-  Reduce,  // argument `dim`, `keepdim`
-  Sizes,   // an int[] argument lists the axes (view, expand, zeros, ...)
-  Cat,
-  Stack,
-  Slice,  // also narrow
-  Select,
-  Unsqueeze,
-  Squeeze,
-  Permute,  // transpose, t, permute, movedim: found by labelling the axes
-  Flatten,
-  Split,  // unbind, split, chunk, ...
-  Embedding,
-  Index,  // index.Tensor
-  IndexSelect,
-  Gather,     // the index's axes
-  Recurrent,  // lstm, gru, rnn
-  Cell,       // one step of these: the state keeps its size
-  Resize,     // upsample_*, interpolate
-  AdaptivePool,
-  Patches,  // im2col, col2im
-  Bags,     // embedding_bag
-  Pad,
-  PixelShuffle,
-  Repeat,
-  Along,  // the first argument's axes, but the one of argument `dim` has a size of its own
-  Einsum,
-  DataSized,  // nonzero, masked_select, unique, ...: sizes born from data
-};
+struct AxisRow;
 
 struct OpInfo {
   const torch::jit::Operator* op = nullptr;  // owned by LibTorch's registry
   const c10::FunctionSchema* schema = nullptr;
-  std::string name;  // with overload: "aten::add.Tensor"
-  std::string base;  // without: "aten::add"
-  AxisRule rule = AxisRule::Structural;
+  std::string name;                // with overload: "aten::add.Tensor"
+  std::string base;                // without: "aten::add"
+  const AxisRow* axes = nullptr;   // how they come about (axes/axes.h); null: no table names it
   bool pointwise = false;          // by LibTorch's tag: the result is the broadcast of the inputs
   bool random = false;             // draws random numbers
   int written = -1;                // index of the argument an in-place operator writes; -1: none
@@ -62,11 +27,22 @@ struct OpInfo {
   const OpInfo* twin = nullptr;    // the functional operator that gives the new values
   // For each parameter of the twin the argument it gets, -1: its default. Empty: one by one.
   std::vector<int> twin_arguments;
+
+  // The name without namespace and overload: "add".
+  std::string_view method() const { return std::string_view(base).substr(base.find("::") + 2); }
 };
 
-// Cached by operator; the reference stays valid. Throws Failure(Unsupported) for unknown names.
-const OpInfo& op_info(const torch::jit::Operator& op);
-const OpInfo& op_named(const std::string& name_with_overload);
+// What a run has learned of operators. References stay valid as long as it lives.
+class Operators {
+ public:
+  const OpInfo& of(const torch::jit::Operator& op);
+  // Throws Failure(Unsupported) for unknown names, which are with overload.
+  const OpInfo& named(const std::string& name);
+
+ private:
+  std::unordered_map<const torch::jit::Operator*, std::unique_ptr<OpInfo>> known_;
+  std::unordered_map<std::string, const OpInfo*> by_name_;
+};
 
 // Whether a result of the operator (named without overload) is a view by the operator's meaning.
 bool is_view_operator(const std::string& base);

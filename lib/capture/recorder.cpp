@@ -80,9 +80,7 @@ std::string Recorder::symbol_name(const TensorValue& t, size_t axis) const {
 }
 
 program::Type Recorder::type_of(const TensorValue& t) const {
-  size_t w = 0;
-  while (w < 64 && !t.c.has(w)) ++w;  // past the worlds: at() reports a value that nobody has
-  const at::Tensor& example = t.c.at(w).toTensor();
+  const at::Tensor& example = t.c.any().toTensor();
   const DType dtype = torch_io::to_dtype(example.scalar_type());
   if (!t.ranked) return program::Type::tensor(dtype, std::nullopt);
   std::vector<Dim> dims;

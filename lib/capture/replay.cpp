@@ -41,7 +41,7 @@ class Replay {
   void run(const Node& n) {
     if (n.op == "prim::If") return branch(n);
     if (n.op == "prim::Loop") return loop(n);
-    const OpInfo& op = op_named(n.op);
+    const OpInfo& op = operators_.named(n.op);
     torch::jit::Stack stack;
     const auto& parameters = op.schema->arguments();
     for (size_t i = 0; i < parameters.size(); ++i)
@@ -57,6 +57,8 @@ class Replay {
   }
 
  private:
+  Operators operators_;
+
   // The argument in the form that a parameter of type `t` takes.
   c10::IValue value(const Arg& a, const c10::TypePtr& t) {
     if (const auto optional = t->cast<c10::OptionalType>())

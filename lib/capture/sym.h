@@ -4,8 +4,10 @@
 #include <ATen/core/ivalue.h>
 #include <ATen/core/jit_type.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,6 +40,16 @@ class PerWorld {
   bool shared() const { return shared_; }
   bool has(size_t w) const { return shared_ || (w < values_.size() && !values_[w].isNone()); }
   const c10::IValue& at(size_t w) const { return shared_ ? values_[0] : values_.at(w); }
+  // Whether no world has a value.
+  bool empty() const {
+    return !shared_ && std::ranges::all_of(values_, [](const auto& v) { return v.isNone(); });
+  }
+  // The value of the first world that has one.
+  const c10::IValue& any() const {
+    for (const c10::IValue& v : values_)
+      if (shared_ || !v.isNone()) return v;
+    throw std::out_of_range("a value that no world has");
+  }
   void set(size_t w, c10::IValue v) { values_.at(w) = std::move(v); }
 
  private:
@@ -67,6 +79,7 @@ struct TensorValue {
   std::shared_ptr<const Sym> number;   // set when this is NumToTensor(number)
 };
 using TensorValuePtr = std::shared_ptr<TensorValue>;
+inline const at::Tensor& example(const TensorValue& t) { return t.c.any().toTensor(); }
 
 // Equal at every size, not only at those that were run.
 inline bool same_axes(const TensorValue& a, const TensorValue& b) {
@@ -76,14 +89,17 @@ inline bool same_axes(const TensorValue& a, const TensorValue& b) {
   return true;
 }
 
-// Anything with identity and state. State::touch() keeps the content a scope began with.
+// What the sizes may change with.
+inline Taint axes_taint(const TensorValue& t) {
+  Taint r = t.ranked ? Taint::Constant : Taint::Data;
+  for (const Axis& a : t.axes) r = join(r, a.taint);
+  return r;
+}
+
+// Anything with identity and state. Heap::touch() keeps the content a scope began with.
 struct Cell : std::enable_shared_from_this<Cell> {
-  // Order of creation: tells the cells a scope found from those it made.
-  uint64_t serial = next_serial()++;
-  static uint64_t& next_serial() {
-    static uint64_t n = 1;
-    return n;
-  }
+  // Order of creation (Heap::make): tells the cells a scope found from those it made.
+  uint64_t serial = 0;
   // Set when this may or may not be the other cell (a branch or an iteration chose): writing either
   // is refused while both are in use.
   std::vector<std::weak_ptr<Cell>> entangled;
@@ -194,7 +210,7 @@ struct SequenceValue {
   TensorValue element;
   program::Value* recorded = nullptr;
   // Stands for the elements' memory, so that writing what may be one of them is refused.
-  std::shared_ptr<StorageCell> storage = std::make_shared<StorageCell>();
+  std::shared_ptr<StorageCell> storage;
 };
 
 // A storage is the memory that `handle` looks at, when the guard is `when`.
@@ -240,6 +256,12 @@ struct ObjectCell : Cell {
   std::shared_ptr<Cell> copy() const override { return std::make_shared<ObjectCell>(*this); }
   void restore(const Cell& s) override { restore_content(*this, s); }
 };
+
+inline program::Type number_type(Sym::Kind kind) {
+  return kind == Sym::Kind::Int     ? program::Type::integer()
+         : kind == Sym::Kind::Float ? program::Type::floating()
+                                    : program::Type::boolean();
+}
 
 inline Sym Sym::of(int64_t v) {
   Sym s;

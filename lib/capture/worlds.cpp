@@ -1,58 +1,50 @@
-// Candidates for the sizes of dynamic axes.
+// Which worlds run, and what becomes of those that cannot.
 #include "lib/capture/worlds.h"
 
-#include <algorithm>
+#include "lib/support/diagnostics.h"
+#include "lib/support/origin_text.h"
 
 namespace oe::capture {
 
-std::vector<DynamicAxis> dynamic_axes(const torch_io::ExampleInputs& e) {
-  std::vector<DynamicAxis> axes;
-  for (size_t leaf = 0; leaf < e.leaves.size(); ++leaf) {
-    const auto& l = e.leaves[leaf];
-    for (size_t axis = 0; axis < l.axis_names.size(); ++axis) {
-      if (l.axis_names[axis].empty()) continue;
-      auto it = std::find_if(axes.begin(), axes.end(),
-                             [&](const DynamicAxis& a) { return a.name == l.axis_names[axis]; });
-      if (it == axes.end()) {
-        it = axes.insert(axes.end(), DynamicAxis{});
-        it->name = l.axis_names[axis];
-        it->example = l.value.toTensor().size(static_cast<int64_t>(axis));
-      }
-      if (axis < l.bounds.size() && l.bounds[axis].second >= l.bounds[axis].first) {
-        it->low = std::max(it->low, l.bounds[axis].first);
-        it->high = std::min(it->high, l.bounds[axis].second);
-      }
-      it->places.emplace_back(leaf, axis);
-    }
+Worlds::Worlds(size_t count)
+    : count_(count), active_(count < kMost ? only(count) - 1 : ~Set{0}), real_(active_) {}
+
+size_t Worlds::first() const {
+  for (size_t w = 0; w < count_; ++w)
+    if (active(w)) return w;
+  throw Unreachable{"no world is active"};
+}
+
+void Worlds::fail(size_t w, const std::string& message, const OriginPtr& where) {
+  if (real(w)) {
+    if (w == 0)
+      throw Failure(ExitCode::Refused, "OE2101", "LibTorch refuses this input: " + message, "",
+                    where);
+    const std::string place = place_of(where);
+    dead_.emplace(w, place.empty() ? message : message + " (" + place + ")");
+    real_ &= ~only(w);
   }
-  return axes;
+  active_ &= ~only(w);
+  if (!active_) throw Unreachable{message};
 }
 
-Shapes shapes_at(const torch_io::ExampleInputs& e, const std::vector<DynamicAxis>& axes,
-                 const std::vector<int64_t>& sizes) {
-  Shapes shapes;
-  for (const auto& l : e.leaves)
-    shapes.push_back(l.value.isTensor() ? l.value.toTensor().sizes().vec()
-                                        : std::vector<int64_t>{});
-  for (size_t i = 0; i < axes.size(); ++i)
-    for (const auto& [leaf, axis] : axes[i].places) shapes[leaf][axis] = sizes[i];
-  return shapes;
+Worlds::Set Worlds::alive(Set worlds) const {
+  for (const auto& [w, why] : dead_) worlds &= ~only(w);
+  return worlds;
 }
 
-std::vector<int64_t> other_sizes(const DynamicAxis& a, size_t position) {
-  const int64_t n = a.example, p = static_cast<int64_t>(position);
-  std::vector<int64_t> wanted;
-  // A sequence or batch: the neighbourhood. An image side: enough to move every pooled size.
-  if (n < 64)
-    wanted = {n + 1 + p, 2 * n + 3 + p, 2 * n, n + 32, n / 2, n - 1, 3 * n, 1};
-  else
-    wanted = {n + 32 * (p + 1), n + 1 + p, 2 * n, n / 2, n - 1, 3 * n, 1};
-  std::vector<int64_t> out;
-  for (int64_t s : wanted)
-    if (s >= std::max<int64_t>(a.low, 1) && s <= a.high && s != n &&
-        std::find(out.begin(), out.end(), s) == out.end())
-      out.push_back(s);
-  return out;
+void Worlds::within(Set active, Set real, const std::function<void()>& f) {
+  struct Restore {
+    Worlds& worlds;
+    Set active, real;
+    ~Restore() {
+      worlds.active_ = worlds.alive(active);
+      worlds.real_ = worlds.alive(real);
+    }
+  } restore{*this, active_, real_};
+  active_ = alive(active);
+  real_ = alive(real);
+  f();
 }
 
 }  // namespace oe::capture

@@ -126,13 +126,13 @@ TensorValuePtr Executor::write_back_by_places(const ViewStep& step, const Sym& p
   Sym seen = apply(op_named(step.op), args).at(0);
   if (step.output >= 0) seen = seen.list->items.at(static_cast<size_t>(step.output));
   const TensorValuePtr at = read(seen.tensor);
-  for (size_t w = 0; w < worlds_; ++w) {
-    if (!active(w) || !at->c.has(w)) continue;
+  worlds_.each([&](size_t w) {
+    if (!at->c.has(w)) return;
     const at::Tensor flat = at->c.at(w).toTensor().reshape({-1});
     if (std::get<0>(at::_unique(flat)).numel() != flat.numel())
       refuse("OE4021", "a write through " + base_of(step.op) + ", of which elements overlap",
              "write to the tensor itself, or clone() the view first");
-  }
+  });
   const Sym minus_one = make_list({Sym::of(int64_t{-1})}, c10::IntType::get());
   auto flat = [&](const Sym& s) { return apply1("aten::reshape", {s, minus_one}); };
   Sym written = apply1("aten::scatter.src", {flat(p), Sym::of(int64_t{0}), flat(seen), flat(n)});
@@ -189,12 +189,12 @@ TensorValuePtr Executor::write_back(const TensorHandle& h, const TensorValuePtr&
     return done(
         apply1("aten::as_strided_scatter", {p, n, step.args[0], step.args[1], step.args[2]}));
   if (repeats(base)) {
-    for (size_t w = 0; w < worlds_; ++w)
-      if (active(w) && v->c.has(w) &&
-          v->c.at(w).toTensor().numel() != parent->c.at(w).toTensor().numel())
+    worlds_.each([&](size_t w) {
+      if (v->c.has(w) && v->c.at(w).toTensor().numel() != parent->c.at(w).toTensor().numel())
         world_failed(w,
                      "unsupported operation: more than one element of the written-to tensor "
                      "refers to a single memory location");
+    });
     return done(apply1("aten::reshape_as", {n, p}));
   }
   if (is_view_operator(base)) return write_back_by_places(step, p, n);

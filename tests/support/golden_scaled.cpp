@@ -9,7 +9,7 @@
 #include <variant>
 
 #include "lib/capture/capture.h"
-#include "lib/capture/worlds.h"
+#include "lib/capture/sizes.h"
 #include "lib/torch/inputs.h"
 #include "tests/support/golden_convert.h"
 

@@ -1,0 +1,308 @@
+// Axes of broadcasts, and of results that have the axes of an argument.
+#include <ATen/core/Tensor.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "lib/capture/axes/axes.h"
+
+namespace oe::capture {
+namespace {
+
+using K = Sym::Kind;
+
+// Whether the worlds' sizes say which axis is which: every axis has had two sizes, and no two axes
+// have had the same ones throughout.
+bool told_apart(const AxisCall& c, const std::vector<const TensorValue*>& in) {
+  std::map<int, std::vector<int64_t>> sizes;
+  for (const TensorValue* t : in)
+    for (size_t i = 0; i < t->axes.size(); ++i) {
+      if (t->axes[i].is_static()) continue;
+      auto [at, fresh] = sizes.try_emplace(t->axes[i].id);
+      for (size_t w = 0; fresh && w < c.worlds; ++w)
+        if (c.out.has(w) && t->c.has(w))
+          at->second.push_back(t->c.at(w).toTensor().size(static_cast<int64_t>(i)));
+    }
+  std::set<std::vector<int64_t>> seen;
+  return std::ranges::all_of(sizes, [&](const auto& e) {
+    const bool varies = std::ranges::adjacent_find(e.second, std::not_equal_to{}) != e.second.end();
+    return varies && seen.insert(e.second).second;
+  });
+}
+
+// Whether no tensor brings dynamic axes that the first one does not have.
+bool first_has_all(const std::vector<const TensorValue*>& in) {
+  std::set<int> of_first;
+  for (const Axis& a : in[0]->axes) of_first.insert(a.id);
+  return std::ranges::all_of(in, [&](const TensorValue* t) {
+    return std::ranges::all_of(
+        t->axes, [&](const Axis& a) { return a.is_static() || of_first.contains(a.id); });
+  });
+}
+
+Axes first(const AxisCall& c) { return c.values[0]->axes; }
+
+Axes other(const AxisCall& c) { return c.read(*c.arg("other"))->axes; }
+
+Axes masked(const AxisCall& c) {
+  return broadcast_axes(c, {c.values[0].get(), c.values[1].get()}, c.rank);
+}
+
+constexpr AxisRow kRows[] = {
+    {"aten::select_scatter", first},
+    {"aten::slice_scatter", first},
+    {"aten::diagonal_scatter", first},
+    {"aten::as_strided_scatter", first},
+    {"aten::index_put", first},
+    {"aten::_index_put_impl", first},
+    {"aten::_unsafe_index_put", first},
+    {"aten::scatter", first},
+    {"aten::scatter_add", first},
+    {"aten::scatter_reduce", first},
+    {"aten::index_copy", first},
+    {"aten::index_fill", first},
+    {"aten::index_add", first},
+    {"aten::index_reduce", first},
+    {"aten::put", first},
+    {"aten::copy", first},
+    {"aten::fill", first},
+    {"aten::zero", first},
+    {"aten::roll", first},
+    {"aten::flip", first},
+    {"aten::fliplr", first},
+    {"aten::flipud", first},
+    {"aten::cumsum", first},
+    {"aten::cumprod", first},
+    {"aten::cummax", first},
+    {"aten::cummin", first},
+    {"aten::logcumsumexp", first},
+    {"aten::softmax", first},
+    {"aten::log_softmax", first},
+    {"aten::_softmax", first},
+    {"aten::_log_softmax", first},
+    {"aten::triu", first},
+    {"aten::tril", first},
+    {"aten::dropout", first},
+    {"aten::feature_dropout", first},
+    {"aten::alpha_dropout", first},
+    {"aten::batch_norm", first},
+    {"aten::layer_norm", first},
+    {"aten::group_norm", first},
+    {"aten::instance_norm", first},
+    {"aten::rms_norm", first},
+    {"aten::to", first},
+    {"aten::type_as", first},
+    {"aten::_to_copy", first},
+    {"aten::contiguous", first},
+    {"aten::clone", first},
+    {"aten::detach", first},
+    {"aten::alias", first},
+    {"aten::sort", first},
+    {"aten::argsort", first},
+    {"aten::relu", first},
+    {"aten::_transformer_encoder_layer_fwd", first},
+    {"aten::normal_functional", first},
+    {"aten::uniform", first},
+    {"aten::renorm", first},
+    {"aten::expand_as", other},
+    {"aten::view_as", other},
+    {"aten::reshape_as", other},
+    {"aten::masked_fill", masked},
+    {"aten::masked_scatter", masked},
+    // Broadcasts that LibTorch does not tag as pointwise, and results like the first argument.
+    {"aten::hardswish", by_sizes},
+    {"aten::prelu", by_sizes},
+    {"aten::_prelu_kernel", by_sizes},
+    {"aten::log_sigmoid", by_sizes},
+    {"aten::log_sigmoid_forward", by_sizes},
+    {"aten::native_dropout", by_sizes},
+    {"aten::feature_alpha_dropout", by_sizes},
+    {"aten::floor_divide", by_sizes},
+    {"aten::isclose", by_sizes},
+    {"aten::isreal", by_sizes},
+    {"aten::__and__", by_sizes},
+    {"aten::__or__", by_sizes},
+    {"aten::where", by_sizes},
+    {"aten::cpu", by_sizes},
+    {"aten::_cast_Byte", by_sizes},
+    {"aten::_cast_Char", by_sizes},
+    {"aten::_cast_Double", by_sizes},
+    {"aten::_cast_Float", by_sizes},
+    {"aten::_cast_Half", by_sizes},
+    {"aten::_cast_Int", by_sizes},
+    {"aten::_cast_Long", by_sizes},
+    {"aten::_cast_Short", by_sizes},
+    {"aten::zeros_like", by_sizes},
+    {"aten::ones_like", by_sizes},
+    {"aten::empty_like", by_sizes},
+    {"aten::full_like", by_sizes},
+    {"aten::as_tensor", by_sizes},
+    {"aten::rand_like", by_sizes},
+    {"aten::randn_like", by_sizes},
+    {"aten::randint_like", by_sizes},
+    {"aten::bernoulli", by_sizes},
+    {"aten::exponential", by_sizes},
+    {"aten::native_batch_norm", by_sizes},
+    {"aten::_native_batch_norm_legit_no_training", by_sizes},
+    {"aten::_native_batch_norm_legit", by_sizes},
+    {"aten::native_layer_norm", by_sizes},
+    {"aten::native_group_norm", by_sizes},
+    {"aten::_weight_norm", by_sizes},
+    {"aten::_weight_norm_interface", by_sizes},
+    {"aten::channel_shuffle", by_sizes},
+    {"aten::native_channel_shuffle", by_sizes},
+    {"aten::detach_copy", by_sizes},
+    {"aten::alias_copy", by_sizes},
+    {"aten::lift", by_sizes},
+    {"aten::lift_fresh", by_sizes},
+    {"aten::lift_fresh_copy", by_sizes},
+    {"aten::conj", by_sizes},
+    {"aten::resolve_conj", by_sizes},
+    {"aten::resolve_neg", by_sizes},
+    {"aten::take", by_sizes},
+    {"aten::take_along_dim", by_sizes},
+    {"aten::msort", by_sizes},
+    {"aten::searchsorted", by_sizes},
+    {"aten::bucketize", by_sizes},
+    {"aten::isin", by_sizes},
+    // Sizes of their own, for which there is no rule: known where all worlds tell.
+    {"aten::linalg_matrix_norm", by_sizes},
+    {"aten::linalg_norm", by_sizes},
+    {"aten::empty_strided", by_sizes},
+    {"aten::new_empty_strided", by_sizes},
+    {"aten::_dim_arange", by_sizes},
+    {"aten::scalar_tensor", by_sizes},
+    {"aten::tensor", by_sizes},
+    {"aten::multinomial", by_sizes},
+    {"aten::_shape_as_tensor", by_sizes},
+    {"aten::conv_tbc", by_sizes},
+    {"aten::cosine_similarity", by_sizes},
+    {"aten::pairwise_distance", by_sizes},
+    {"aten::cdist", by_sizes},
+    {"aten::pdist", by_sizes},
+    {"aten::dist", by_sizes},
+    {"aten::linalg_vecdot", by_sizes},
+    {"aten::triplet_margin_loss", by_sizes},
+    {"aten::vdot", by_sizes},
+    {"aten::inner", by_sizes},
+    {"aten::outer", by_sizes},
+    {"aten::chain_matmul", by_sizes},
+    {"aten::linalg_multi_dot", by_sizes},
+    {"aten::tensordot", by_sizes},
+    {"aten::bilinear", by_sizes},
+    {"aten::_native_multi_head_attention", by_sizes},
+    {"aten::mse_loss", by_sizes},
+    {"aten::l1_loss", by_sizes},
+    {"aten::smooth_l1_loss", by_sizes},
+    {"aten::huber_loss", by_sizes},
+    {"aten::kl_div", by_sizes},
+    {"aten::binary_cross_entropy", by_sizes},
+    {"aten::binary_cross_entropy_with_logits", by_sizes},
+    {"aten::poisson_nll_loss", by_sizes},
+    {"aten::hinge_embedding_loss", by_sizes},
+    {"aten::margin_ranking_loss", by_sizes},
+    {"aten::soft_margin_loss", by_sizes},
+    {"aten::cosine_embedding_loss", by_sizes},
+    {"aten::nll_loss", by_sizes},
+    {"aten::nll_loss2d", by_sizes},
+    {"aten::nll_loss_nd", by_sizes},
+    {"aten::nll_loss_forward", by_sizes},
+    {"aten::nll_loss2d_forward", by_sizes},
+    {"aten::cross_entropy_loss", by_sizes},
+    {"aten::multi_margin_loss", by_sizes},
+    {"aten::multilabel_margin_loss", by_sizes},
+    {"aten::multilabel_margin_loss_forward", by_sizes},
+    {"aten::_upsample_bilinear2d_aa", by_sizes},
+    {"aten::_upsample_bicubic2d_aa", by_sizes},
+    {"aten::_upsample_lanczos2d_aa", by_sizes},
+    {"aten::grid_sampler", by_sizes},
+    {"aten::grid_sampler_2d", by_sizes},
+    {"aten::grid_sampler_3d", by_sizes},
+    {"aten::affine_grid_generator", by_sizes},
+    {"aten::_reshape_copy", by_sizes},
+    {"aten::squeeze_copy", by_sizes},
+    {"aten::unsqueeze_copy", by_sizes},
+    {"aten::transpose_copy", by_sizes},
+    {"aten::t_copy", by_sizes},
+    {"aten::permute_copy", by_sizes},
+    {"aten::broadcast_tensors", by_sizes},
+    {"aten::atleast_1d", by_sizes},
+    {"aten::atleast_2d", by_sizes},
+    {"aten::atleast_3d", by_sizes},
+    {"aten::slice_copy", by_sizes},
+    {"aten::select_copy", by_sizes},
+    {"aten::narrow_copy", by_sizes},
+    {"aten::diagonal", by_sizes},
+    {"aten::diagonal_copy", by_sizes},
+    {"aten::linalg_diagonal", by_sizes},
+    {"aten::as_strided_copy", by_sizes},
+    {"aten::unfold_copy", by_sizes},
+    {"aten::rot90", by_sizes},
+    {"aten::meshgrid", by_sizes},
+    {"aten::hstack", by_sizes},
+    {"aten::vstack", by_sizes},
+    {"aten::dstack", by_sizes},
+    {"aten::column_stack", by_sizes},
+    {"aten::block_diag", by_sizes},
+    {"aten::cartesian_prod", by_sizes},
+    {"aten::combinations", by_sizes},
+    {"aten::nonzero_static", by_sizes},
+    {"aten::one_hot", by_sizes},
+    {"aten::tril_indices", by_sizes},
+    {"aten::triu_indices", by_sizes},
+    {"aten::diag", by_sizes},
+    {"aten::diag_embed", by_sizes},
+    {"aten::diagflat", by_sizes},
+    {"aten::trace", by_sizes},
+    {"aten::nanquantile", by_sizes},
+    {"aten::histc", by_sizes},
+    {"aten::_pad_enum", by_sizes},
+};
+
+}  // namespace
+
+Axes by_sizes(const AxisCall& c) {
+  for (const Sym& a : c.args)
+    if (a.is(K::Int) && a.taint != Taint::Constant &&
+        c.op.schema->arguments()[static_cast<size_t>(&a - c.args.data())].type()->kind() ==
+            c10::TypeKind::IntType)
+      return std::nullopt;
+  std::vector<const TensorValue*> tensors;
+  std::function<void(const Sym&)> add = [&](const Sym& s) {
+    if (s.is(K::Tensor)) tensors.push_back(c.read(s).get());
+    if (s.is(K::List))
+      for (const Sym& e : s.list->items) add(e);
+  };
+  for (const Sym& a : c.args) add(a);
+  if (tensors.empty()) return std::nullopt;
+  auto fits = [&](const std::vector<const TensorValue*>& in) {
+    for (size_t w = 0; w < c.worlds; ++w) {
+      if (!c.out.has(w)) continue;
+      for (size_t i = 0; i < c.rank; ++i) {
+        int64_t size = 1;
+        for (const TensorValue* t : in) {
+          if (!t->ranked || t->axes.size() > c.rank) return false;
+          if (t->axes.size() + i < c.rank || !t->c.has(w)) continue;
+          const int64_t n =
+              t->c.at(w).toTensor().size(static_cast<int64_t>(t->axes.size() + i - c.rank));
+          if (n != 1 && size != 1 && n != size) return false;
+          if (n != 1) size = n;
+        }
+        if (size != c.size(w, i)) return false;
+      }
+    }
+    return true;
+  };
+  // cdist of [n, k] and [m, k] looks like one of its operands where n = m = k in every world.
+  if (!c.op.pointwise && !told_apart(c, tensors)) return std::nullopt;
+  if (fits(tensors)) return broadcast_axes(c, tensors, c.rank);
+  if (tensors[0]->axes.size() == c.rank && first_has_all(tensors) && fits({tensors[0]}))
+    return tensors[0]->axes;
+  return std::nullopt;
+}
+
+std::span<const AxisRow> elementwise_axes() { return kRows; }
+
+}  // namespace oe::capture

@@ -1,0 +1,364 @@
+// Freezing and comparing of abstract values.
+#include "lib/capture/frozen.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/zeros.h>
+
+#include "lib/capture/open_lists.h"
+
+namespace oe::capture {
+namespace {
+
+using K = Sym::Kind;
+
+const void* identity(const Sym& s) {
+  switch (s.kind) {
+    case K::Tensor:
+      return s.tensor.get();
+    case K::List:
+      return s.list.get();
+    case K::Dict:
+      return s.dict.get();
+    case K::Object:
+      return s.object.get();
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
+bool container(const Sym& s) {
+  return s.is(K::Tuple) || s.is(K::List) || s.is(K::Dict) || s.is(K::Object) || s.is(K::Maybe);
+}
+
+const char* describe(const Sym& s) {
+  switch (s.kind) {
+    case K::None:
+      return "None";
+    case K::Tensor:
+      return "a tensor";
+    case K::Int:
+    case K::Float:
+    case K::Bool:
+      return "a number";
+    case K::List:
+      return "a list";
+    case K::Dict:
+      return "a dict";
+    case K::Tuple:
+      return "a tuple";
+    case K::Object:
+      return "an object";
+    case K::Maybe:
+      return "None or a value";
+    default:
+      return "a value";
+  }
+}
+
+program::Arg leaf_arg(Executor& ex, const Frozen& f) {
+  if (f.tensor) return {ex.recorder().value(f.tensor)};
+  return ex.to_arg(f.sym);
+}
+
+bool leafy(const Sym& s) { return s.is(K::Tensor) || s.is_number() || s.is(K::Sequence); }
+
+Sym thaw(Executor& ex, const Frozen& f) {
+  if (f.tensor) return ex.fresh_tensor(f.tensor);
+  const c10::TypePtr columns = f.open ? nullptr : columns_of(f.sym);
+  if (!columns && !f.sym.is(K::Tuple)) return f.sym;
+  std::vector<Sym> items;
+  for (const Frozen& e : f.items) items.push_back(thaw(ex, e));
+  return Sym::of_tuple(std::move(items), columns ? columns : f.sym.type);
+}
+
+void add_samples(Executor& ex, const Frozen& list, std::vector<Sample>& out) {
+  for (const Frozen& e : list.items) out.push_back({thaw(ex, e), list.open});
+}
+
+Cell* cell_of(const Sym& s) {
+  return s.is(K::List)     ? static_cast<Cell*>(s.list.get())
+         : s.is(K::Dict)   ? static_cast<Cell*>(s.dict.get())
+         : s.is(K::Object) ? static_cast<Cell*>(s.object.get())
+                           : nullptr;
+}
+
+Cell* memory_of(const Sym& s) {
+  return s.tensor && s.is(K::Tensor)       ? s.tensor->storage.get()
+         : s.sequence && s.is(K::Sequence) ? s.sequence->storage.get()
+                                           : cell_of(s);
+}
+
+Frozen as_maybe(const Frozen& f) {
+  if (f.sym.is(K::Maybe)) return f;
+  Frozen present, value = f;
+  present.sym = Sym::of(!f.sym.is(K::None));
+  if (f.sym.is(K::None)) value = Frozen{};
+  Frozen out;
+  out.sym = Sym::maybe(present.sym, value.sym);
+  out.items = {std::move(present), std::move(value)};
+  return out;
+}
+
+Form common_form(Executor& ex, const std::vector<Sample>& samples) {
+  bool sequence = false, tensors = true, stack = !samples.empty();
+  const Sample* element = nullptr;  // one that is no stack, if there is any
+  for (const Sample& s : samples) {
+    sequence = sequence || s.sym.is(K::Sequence);
+    tensors = tensors && (s.sym.is(K::Tensor) || s.sym.is(K::Sequence));
+    if (!s.stacked && !element) element = &s;
+  }
+  if (!element && !samples.empty()) element = &samples[0];
+  for (const Sample& s : samples)
+    stack = stack && !sequence && ex.stackable(element->sym, s.sym, element->stacked, s.stacked);
+  return stack ? Form::Stack : tensors && !samples.empty() ? Form::Sequence : Form::None;
+}
+
+std::optional<Frozen> opened(Executor& ex, const Frozen& list, Form form, const Sample& sample) {
+  std::optional<Sym> content;
+  if (list.open) {
+    content = thaw(ex, list.items[0]);
+    if (form == Form::Sequence && content->is(K::Tensor)) content = ex.sequence_from(*content);
+  } else {
+    std::vector<Sym> items;
+    for (const Frozen& e : list.items) items.push_back(thaw(ex, e));
+    if (form == Form::Sequence) {
+      const TensorValue like = ex.element_type(sample);
+      content = ex.sequence_of(items, &like);
+    } else {
+      content = items.empty() ? ex.empty_stack(sample.sym, sample.stacked) : ex.stack_items(items);
+    }
+  }
+  if (!content) return std::nullopt;
+  const std::function<void(const Sym&, const Frozen&)> hold = [&](const Sym& c, const Frozen& f) {
+    if (!c.is(K::Tuple) || f.items.size() != c.tuple->size()) return Executor::hold(c, f.sym);
+    for (size_t i = 0; i < f.items.size(); ++i) hold((*c.tuple)[i], f.items[i]);
+    if (Cell* cell = cell_of(f.sym)) Heap::share(*first_memory(c), *cell);
+  };
+  for (const Frozen& e : list.items) hold(*content, e);
+  Frozen out = list;
+  out.open = true;
+  out.items = {ex.freeze(*content)};
+  return out;
+}
+
+bool same_structure(Executor& ex, const Frozen& a, const Frozen& b) {
+  if (a.sym.kind != b.sym.kind || a.items.size() != b.items.size()) return false;
+  if (a.names != b.names || a.keys.size() != b.keys.size()) return false;
+  for (size_t i = 0; i < a.keys.size(); ++i)
+    if (!ex.equal_constants(a.keys[i], b.keys[i])) return false;
+  if (a.open != b.open) return false;
+  if (!a.open) return true;
+  const Sym x = thaw(ex, a.items[0]), y = thaw(ex, b.items[0]);
+  return (x.is(K::Sequence) && y.is(K::Sequence)) || ex.stackable(x, y, true, true);
+}
+
+Frozen Executor::freeze(const Sym& s) {
+  Frozen f;
+  f.sym = s;
+  switch (s.kind) {
+    case K::Tensor:
+      f.tensor = read(s.tensor);
+      break;
+    case K::Tuple:
+      for (const Sym& e : *s.tuple) f.items.push_back(freeze(e));
+      break;
+    case K::Maybe:
+      for (const Sym& e : *s.tuple) f.items.push_back(freeze(e));
+      break;
+    case K::List:
+      freeze_list(*s.list, f);
+      break;
+    case K::Dict:
+      f.unordered = s.dict->unordered;
+      for (const auto& [k, v] : s.dict->items) {
+        f.keys.push_back(k);
+        f.items.push_back(freeze(v));
+      }
+      break;
+    case K::Object:
+      if (s.object->object) break;  // the model's own: changes are found by its cell
+      for (const auto& [k, v] : s.object->attributes) {
+        f.names.push_back(k);
+        f.items.push_back(freeze(v));
+      }
+      break;
+    default:
+      break;
+  }
+  return f;
+}
+
+void Executor::freeze_list(const ListCell& list, Frozen& f) {
+  f.open = list.is_open();
+  if (f.open) f.items.push_back(freeze(list.open));
+  for (const Sym& e : list.items) f.items.push_back(freeze(e));
+}
+
+Frozen Executor::freeze_cell(Cell& c) {
+  Frozen f;
+  if (auto* storage = dynamic_cast<StorageCell*>(&c)) {
+    f.sym.kind = K::Tensor;
+    f.tensor = storage->base;
+  } else if (auto* handle = dynamic_cast<TensorHandle*>(&c)) {
+    f.sym.kind = K::Tensor;
+    f.tensor = read(std::static_pointer_cast<TensorHandle>(c.shared_from_this()));
+    f.sym.tensor = heap_.bare_place(*handle);
+  } else if (auto* list = dynamic_cast<ListCell*>(&c)) {
+    f.sym.kind = K::List;
+    f.sym.list = std::static_pointer_cast<ListCell>(c.shared_from_this());
+    freeze_list(*list, f);
+  } else if (auto* dict = dynamic_cast<DictCell*>(&c)) {
+    f.sym.kind = K::Dict;
+    f.sym.dict = std::static_pointer_cast<DictCell>(c.shared_from_this());
+    f.unordered = dict->unordered;
+    for (const auto& [k, v] : dict->items) {
+      f.keys.push_back(k);
+      f.items.push_back(freeze(v));
+    }
+  } else if (auto* object = dynamic_cast<ObjectCell*>(&c)) {
+    f.sym.kind = K::Object;
+    f.sym.object = std::static_pointer_cast<ObjectCell>(c.shared_from_this());
+    for (const auto& [k, v] : object->attributes) {
+      f.names.push_back(k);
+      f.items.push_back(freeze(v));
+    }
+  }
+  f.content_only = true;
+  return f;
+}
+
+void Executor::set_cell(Cell& c, const Sym& content) {
+  heap_.touch(c);
+  if (auto* storage = dynamic_cast<StorageCell*>(&c)) {
+    heap_.set_base(*storage, read(content.tensor));
+  } else if (dynamic_cast<TensorHandle*>(&c)) {
+    look_as(std::static_pointer_cast<TensorHandle>(c.shared_from_this()), *content.tensor);
+  } else if (auto* list = dynamic_cast<ListCell*>(&c)) {
+    list->items = content.list->items;
+    list->open = content.list->open;
+  } else if (auto* dict = dynamic_cast<DictCell*>(&c)) {
+    dict->items = content.dict->items;
+    dict->unordered = content.dict->unordered;
+  } else if (auto* object = dynamic_cast<ObjectCell*>(&c)) {
+    object->attributes = content.object->attributes;
+  }
+}
+
+bool identical(Executor& ex, const Frozen& a, const Frozen& b) {
+  if (a.sym.kind != b.sym.kind) return false;
+  if (a.content_only && b.content_only && a.sym.tensor && b.sym.tensor)
+    return same_place(ex, *a.sym.tensor, *b.sym.tensor);
+  if (!a.content_only && !b.content_only && identity(a.sym)) {
+    if (identity(a.sym) == identity(b.sym)) return true;
+    if (!a.tensor) return false;
+    // Two tensors with one content, both fresh: which of them it is cannot be told.
+    return a.tensor == b.tensor && a.sym.tensor->storage == b.sym.tensor->storage;
+  }
+  if (a.tensor) return a.tensor == b.tensor;
+  if (container(a.sym)) {
+    if (!same_structure(ex, a, b)) return false;
+    for (size_t i = 0; i < a.items.size(); ++i)
+      if (!identical(ex, a.items[i], b.items[i])) return false;
+    return true;
+  }
+  if (a.sym.is(K::Uninitialized) || a.sym.is(K::None)) return true;
+  if (a.sym.is(K::Sequence)) return a.sym.sequence == b.sym.sequence;
+  if (a.sym.recorded) return a.sym.recorded == b.sym.recorded;
+  return ex.equal_constants(a.sym, b.sym);
+}
+
+TensorValuePtr join_types(Executor& ex, const TensorValue& a, const TensorValue& b, Taint taint) {
+  if (example(a).scalar_type() != example(b).scalar_type())
+    ex.cannot_join("OE4050",
+                   std::string("a tensor is ") + c10::toString(example(a).scalar_type()) +
+                       " on one path and " + c10::toString(example(b).scalar_type()) +
+                       " on another",
+                   "convert both to one type with to()");
+  auto t = std::make_shared<TensorValue>();
+  t->taint = join(taint, join(a.taint, b.taint));
+  t->ranked = a.ranked && b.ranked && a.axes.size() == b.axes.size();
+  if (!t->ranked) return t;
+  for (size_t i = 0; i < a.axes.size(); ++i) {
+    const Axis &x = a.axes[i], &y = b.axes[i];
+    const auto at = static_cast<int64_t>(i);
+    const bool same =
+        x.is_static() && y.is_static() ? example(a).size(at) == example(b).size(at) : x.id == y.id;
+    t->axes.push_back(same ? x : ex.fresh_axis(join(Taint::Shape, join(x.taint, y.taint))));
+  }
+  return t;
+}
+
+program::Arg placeholder(Executor& ex, const Frozen& like) {
+  if (like.sym.is(K::Int)) return {int64_t{0}};
+  if (like.sym.is(K::Float)) return {0.0};
+  if (like.sym.is(K::Bool)) return {false};
+  std::vector<int64_t> sizes;
+  for (size_t i = 0; i < like.tensor->axes.size(); ++i)
+    sizes.push_back(
+        like.tensor->axes[i].is_static() ? example(*like.tensor).size(static_cast<int64_t>(i)) : 1);
+  auto t = std::make_shared<TensorValue>();
+  t->c = PerWorld::constant(at::zeros(sizes, example(*like.tensor).options()));
+  t->axes.resize(sizes.size());
+  return {ex.recorder().value(t)};
+}
+
+Sym rebuild(Executor& ex, const Frozen& like, std::vector<Sym> items) {
+  switch (like.sym.kind) {
+    case K::Tuple:
+      return Sym::of_tuple(std::move(items), like.sym.type);
+    case K::Maybe:
+      return Sym::maybe(std::move(items[0]), std::move(items[1]));
+    case K::List: {
+      if (!like.open) return ex.make_list(std::move(items), like.sym.list->element);
+      Sym l = ex.make_list({}, like.sym.list->element);
+      l.list->open = std::move(items[0]);
+      return l;
+    }
+    case K::Dict: {
+      std::vector<std::pair<Sym, Sym>> pairs;
+      for (size_t i = 0; i < items.size(); ++i) pairs.emplace_back(like.keys[i], items[i]);
+      Sym d = ex.make_dict(std::move(pairs), like.sym.dict->key, like.sym.dict->value);
+      d.dict->unordered = like.unordered;
+      return d;
+    }
+    default: {
+      Sym s;
+      s.kind = K::Object;
+      s.object = ex.heap().make<ObjectCell>();
+      s.object->type = like.sym.object->type;
+      s.object->path = like.sym.object->path;
+      for (size_t i = 0; i < items.size(); ++i) s.object->attributes[like.names[i]] = items[i];
+      return s;
+    }
+  }
+}
+
+bool same_keys(Executor& ex, Frozen& a, Frozen& b) {
+  if (!a.sym.dict || !a.sym.dict->may_lack_entries()) return false;
+  auto place = [&](const Frozen& f, const Sym& key) {
+    size_t i = 0;
+    while (i < f.keys.size() && !ex.equal_constants(f.keys[i], key)) ++i;
+    return i;
+  };
+  std::vector<Sym> keys = a.keys;
+  for (const Sym& key : b.keys)
+    if (place(a, key) == a.keys.size()) keys.push_back(key);
+  Frozen absent;
+  absent.sym = Sym::none();
+  std::vector<Frozen> x, y;
+  for (const Sym& key : keys) {
+    const size_t i = place(a, key), k = place(b, key);
+    const bool both = i < a.keys.size() && k < b.keys.size();
+    x.push_back(both ? a.items[i] : i < a.keys.size() ? as_maybe(a.items[i]) : as_maybe(absent));
+    y.push_back(both ? b.items[k] : k < b.keys.size() ? as_maybe(b.items[k]) : as_maybe(absent));
+  }
+  a.keys = b.keys = std::move(keys);
+  a.items = std::move(x);
+  b.items = std::move(y);
+  a.unordered = b.unordered = true;
+  return true;
+}
+
+}  // namespace oe::capture

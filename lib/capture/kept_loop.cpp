@@ -1,0 +1,228 @@
+// A kept Loop: its body is recorded once, with state that is widened until it holds for every
+// iteration.
+#include <algorithm>
+#include <limits>
+#include <memory>
+
+#include "lib/capture/executor.h"
+#include "lib/capture/iterations.h"
+#include "lib/capture/slots.h"
+
+namespace oe::capture {
+
+using K = Sym::Kind;
+
+struct Executor::KeptLoop {
+  Executor& ex;
+  const Loop& loop;
+  Frame& f;
+
+  using Contents = std::vector<std::pair<std::shared_ptr<Cell>, Frozen>>;
+
+  JitBlock* body = loop.node->blocks()[0];
+  Worlds::Set runs = 0;  // worlds with at least one iteration
+  std::vector<Slot> locals = {};
+  std::vector<std::pair<std::shared_ptr<Cell>, Slot>> cells = {};  // that the body changes
+  int first_value = 0;                                             // id of the first in the body
+  std::vector<std::optional<Iterated>> later = {};  // worlds that enter at a later iteration
+  Worlds::Set from_start = 0;                       // those that enter at the first one
+  std::unique_ptr<program::Block> block = nullptr;
+  program::Args returns = {};
+
+  void prepare() {
+    ex.worlds_.each([&](size_t w) {
+      if (ex.concrete_bool(loop.cond, w) && ex.to_ivalue(loop.trip, w).toInt() > 0)
+        runs |= Worlds::only(w);
+    });
+    locals.resize(loop.carried.size());
+    for (size_t i = 0; i < locals.size(); ++i) {
+      locals[i].init = ex.freeze(loop.carried[i]);
+      locals[i].unused = body->inputs()[i + 1]->uses().empty();
+    }
+    first_value = static_cast<int>(ex.recorder_.program().values.size());
+    later = ex.later_iterations(loop, f, runs);
+    from_start = ~Worlds::Set{0};
+    for (size_t w = 0; w < later.size(); ++w)
+      if (later[w]) from_start &= ~Worlds::only(w);
+  }
+
+  // Repeats the body until no slot has to be wider: then what is recorded holds for every
+  // iteration. Until then a world that enters later may meet a state that never was: it is not
+  // really there.
+  void find_slots() {
+    const auto before = ex.noted();
+    for (bool changed = true; changed;) {
+      ex.take_back(before);
+      block = std::make_unique<program::Block>();
+      returns.clear();
+      try {
+        ex.in_scope(block.get(), [&] {
+          ex.worlds_.within(ex.worlds_.active(), ex.worlds_.real() & runs & from_start,
+                            [&] { changed = pass(); });
+        });
+      } catch (const Unreachable& u) {
+        ex.refuse("OE4056", "the body of a loop could be run with no example: " + u.message,
+                  "give an example for which the loop runs at least once");
+      }
+      settle();
+    }
+    block->returns = std::move(returns);
+  }
+
+  // The body once. True when a slot had to become wider, or a cell needs one.
+  bool pass() {
+    const std::vector<Sym> params = enter();
+    const std::vector<Sym> results = ex.run_block(body, params, f);
+    std::vector<Frozen> ends;
+    for (const Sym& s : results) ends.push_back(ex.freeze(s));
+    for (size_t i = 0; i < locals.size(); ++i) ends[i + 1] = locals[i].conform(ex, ends[i + 1]);
+    Contents contents;
+    for (const auto& c : ex.heap_.changed_cells()) contents.emplace_back(c, ex.freeze_cell(*c));
+
+    bool changed = note_ends(ends, contents);
+    returns.push_back(ex.to_arg(ends[0].sym));
+    for (size_t i = 0; i < locals.size(); ++i) {
+      changed |= locals[i].widen(ex, ends[i + 1]);
+      if (!changed) locals[i].returned(ex, ends[i + 1], returns);
+    }
+    changed |= add_cells(contents);
+    return changed || widen_cells(contents);
+  }
+
+  // The state at the start of the body; what the body gets.
+  std::vector<Sym> enter() {
+    const auto found = [&](const auto& of) {
+      std::vector<const Frozen*> out;
+      for (const auto& l : later) out.push_back(l ? of(*l) : nullptr);
+      return out;
+    };
+    const Sym index = iteration();
+    const Sym round = ex.apply1("aten::eq.int", {index, Sym::of(loop.first)});
+    std::vector<Sym> params = {index};
+    std::vector<Slot*> slots;
+    for (size_t i = 0; i < locals.size(); ++i) {
+      params.push_back(locals[i].enter(ex, block.get(), round,
+                                       found([&](const Iterated& l) { return &l.locals[i]; })));
+      slots.push_back(&locals[i]);
+    }
+    for (auto& [cell, slot] : cells)
+      if (slot.kind != Slot::Kind::Same) {
+        const Cell* c = cell.get();
+        ex.set_cell(*cell, slot.enter(ex, block.get(), round,
+                                      found([&](const Iterated& l) { return l.content(c); })));
+        slots.push_back(&slot);
+      }
+    ex.tie_wandering(slots);
+    return params;
+  }
+
+  // The number of the iteration, counted from where the loop began.
+  Sym iteration() {
+    Sym index = Sym::of(loop.first);
+    index.taint = Taint::Data;
+    index.c = PerWorld::sized(later.size());
+    for (size_t w = 0; w < later.size(); ++w) index.c.set(w, later[w] ? later[w]->done : 0);
+    index.recorded = ex.recorder_.program().new_value(program::Type::integer(), "i");
+    block->params.push_back(index.recorded);
+    return loop.first > 0 ? ex.apply1("aten::add.int", {index, Sym::of(loop.first)}) : index;
+  }
+
+  bool note_ends(const std::vector<Frozen>& ends, const Contents& contents) {
+    std::vector<std::pair<Slot*, const Frozen*>> all;
+    for (size_t i = 0; i < locals.size(); ++i) all.emplace_back(&locals[i], &ends[i + 1]);
+    for (auto& [cell, slot] : cells)
+      for (const auto& [c, content] : contents)
+        if (c == cell) all.emplace_back(&slot, &content);
+    return ex.note_ends(all, first_value);
+  }
+
+  // A slot for every cell that the body changes; true when one is new.
+  bool add_cells(const Contents& contents) {
+    bool added = false;
+    for (const auto& [cell, content] : contents) {
+      if (std::ranges::any_of(cells, [&](const auto& e) { return e.first == cell; })) continue;
+      Slot slot;
+      slot.content = true;
+      slot.init.content_only = true;
+      slot.init.sym.kind = K::Uninitialized;  // read in settle(), outside of the body
+      cells.emplace_back(cell, slot);
+      added = true;
+    }
+    return added;
+  }
+
+  bool widen_cells(Contents& contents) {
+    bool changed = false;
+    for (auto& [cell, slot] : cells)
+      for (auto& [c, content] : contents)
+        if (c == cell) {
+          content = slot.conform(ex, content);
+          changed |= slot.widen(ex, content);
+          if (!changed) slot.returned(ex, content, returns);
+        }
+    return changed;
+  }
+
+  // Gives what is carried its form, before the loop.
+  void settle() {
+    for (auto& [cell, slot] : cells)
+      if (slot.kind == Slot::Kind::Same && slot.init.sym.is(K::Uninitialized))
+        slot.init = ex.freeze_cell(*cell);
+    for (Slot& slot : locals) slot.settle(ex);
+    for (auto& [cell, slot] : cells) slot.settle(ex);
+  }
+
+  // Whether the loop runs no iteration.
+  Sym none() {
+    Sym none = ex.apply1("aten::le.int", {loop.trip, Sym::of(int64_t{0})});
+    if (loop.cond.taint != Taint::Constant || !loop.cond.c.at(0).toBool())
+      none = ex.apply1("aten::__or__.bool", {none, ex.apply1("aten::__not__", {loop.cond})});
+    return none;
+  }
+
+  // Records the loop; the values after it are those of every world that runs it to its end.
+  std::vector<Sym> leave() {
+    const Sym none = this->none();
+    std::vector<std::optional<Iterated>> ends(ex.worlds_.count());
+    ex.worlds_.each(
+        [&](size_t w) { ends[w] = ex.iterate(loop, f, w, std::numeric_limits<int64_t>::max()); });
+    program::Args args = {ex.to_arg(loop.trip), ex.to_arg(loop.cond)};
+    for (const Slot& s : locals) s.initial(ex, args);
+    for (const auto& [cell, s] : cells) s.initial(ex, args);
+    program::Node* node = ex.recorder_.record("prim::Loop", std::move(args), ex.here());
+    node->blocks.push_back(std::move(block));
+    std::vector<Sym> results;
+    std::vector<Slot*> slots;
+    for (size_t i = 0; i < locals.size(); ++i) {
+      slots.push_back(&locals[i]);
+      std::vector<const Frozen*> finals;
+      for (const auto& end : ends) finals.push_back(end ? &end->locals[i] : nullptr);
+      results.push_back(locals[i].leave(ex, node, finals, none));
+    }
+    for (auto& [cell, slot] : cells) {
+      if (slot.kind == Slot::Kind::Same) continue;
+      std::vector<const Frozen*> finals;
+      for (const auto& end : ends) {
+        const Frozen* found = end ? end->content(cell.get()) : nullptr;
+        finals.push_back(found ? found : &slot.init);  // no iteration: as it was
+      }
+      ex.set_cell(*cell, slot.leave(ex, node, finals, none));
+      slots.push_back(&slot);
+    }
+    ex.tie_wandering(slots);
+    return results;
+  }
+};
+
+void Executor::kept_loop(Loop loop, Frame& f) {
+  const bool counted = loop.trip.taint != Taint::Constant ||
+                       loop.trip.c.at(0).toInt() != std::numeric_limits<int64_t>::max();
+  if (loop.first > 0 && counted)
+    loop.trip = apply1("aten::sub.int", {loop.trip, Sym::of(loop.first)});
+  KeptLoop kept{*this, loop, f};
+  kept.prepare();
+  kept.find_slots();
+  set(loop.node, f, kept.leave());
+}
+
+}  // namespace oe::capture

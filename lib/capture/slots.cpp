@@ -1,0 +1,431 @@
+// The state that a kept loop carries: widened until it holds for every iteration.
+#include "lib/capture/slots.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+
+namespace oe::capture {
+
+using K = Sym::Kind;
+
+namespace {
+
+Sym unset_number(K kind) {
+  return kind == K::Int ? Sym::of(int64_t{0}) : kind == K::Float ? Sym::of(0.0) : Sym::of(false);
+}
+
+}  // namespace
+
+bool Slot::widen_tensor(Executor& ex, const TensorValue& end) {
+  const at::Tensor &start_example = example(*type), &end_example = example(end);
+  if (start_example.scalar_type() != end_example.scalar_type())
+    ex.refuse("OE4050",
+              std::string("a tensor is ") + c10::toString(start_example.scalar_type()) +
+                  " before an iteration and " + c10::toString(end_example.scalar_type()) +
+                  " after it",
+              "convert it to one type before the loop");
+  if (!type->ranked) return false;
+  if (!end.ranked || end.axes.size() != type->axes.size()) {
+    type->ranked = false;
+    type->axes.clear();
+    return true;
+  }
+  bool changed = false;
+  for (size_t i = 0; i < type->axes.size(); ++i) {
+    Axis& mine = type->axes[i];
+    const Axis& other = end.axes[i];
+    const auto at = static_cast<int64_t>(i);
+    if (mine.is_static() ? other.is_static() && start_example.size(at) == end_example.size(at)
+                         : own_axes.contains(mine.id) || mine.id == other.id)
+      continue;
+    mine = ex.fresh_axis(Taint::Data);
+    own_axes.insert(mine.id);
+    changed = true;
+  }
+  return changed;
+}
+
+// A list whose length changes from iteration to iteration.
+bool Slot::widen_list(Executor& ex, const Frozen& end) {
+  std::vector<Sample> samples;
+  add_samples(ex, init, samples);
+  add_samples(ex, end, samples);
+  reopen = common_form(ex, samples);
+  if (reopen == Form::None) return false;
+  sample = samples[0];
+  return true;
+}
+
+Frozen Slot::conform(Executor& ex, const Frozen& end) const {
+  if (init.sym.is(K::Maybe) && !end.sym.is(K::Uninitialized) && !end.sym.is(K::Maybe))
+    return conform(ex, as_maybe(end));
+  Frozen out = end;
+  if (init.open && end.sym.is(K::List) && !same_structure(ex, init, end)) {
+    std::vector<Sample> samples = {{thaw(ex, init.items[0]), true}};
+    add_samples(ex, end, samples);
+    const Form form = samples[0].sym.is(K::Sequence) ? Form::Sequence : Form::Stack;
+    if (common_form(ex, samples) == form)
+      if (auto same = opened(ex, end, form, samples[0])) return *same;
+  }
+  if (init.sym.is(K::Dict) && end.sym.is(K::Dict) && !same_structure(ex, init, end)) {
+    Frozen wanted = init, given = end;
+    if (same_keys(ex, wanted, given) && wanted.keys.size() == init.keys.size()) out = given;
+  }
+  if (kind == Kind::Items && out.items.size() == items.size())
+    for (size_t i = 0; i < items.size(); ++i) out.items[i] = items[i].conform(ex, out.items[i]);
+  return out;
+}
+
+void Slot::settle(Executor& ex) {
+  if (reopen != Form::None) {
+    std::optional<Frozen> list = opened(ex, init, reopen, sample);
+    if (!list) list = opened(ex, init, Form::Sequence, sample);
+    init = std::move(*list);
+    kind = Kind::Items;
+    items.assign(1, Slot{});
+    items[0].init = init.items[0];
+    reopen = Form::None;
+    return;
+  }
+  for (Slot& s : items) s.settle(ex);
+}
+
+// Set inside only: the structure of what is set, every piece unset.
+void Slot::widen_unset(Executor& ex, const Frozen& end) {
+  init = end;
+  init.content_only = true;
+  for (Frozen& e : init.items) e = Frozen{};
+  widen_pieces(ex, end);
+}
+
+// None before the loop or after the body, and a value at the other end.
+void Slot::widen_optional(Executor& ex, const Frozen& end) {
+  const Frozen before = as_maybe(init), after = as_maybe(end);
+  *this = Slot{};
+  init = before;
+  widen_pieces(ex, after);
+}
+
+// A container with a slot for every piece.
+void Slot::widen_pieces(Executor& ex, const Frozen& end) {
+  kind = Kind::Items;
+  items.assign(init.items.size(), Slot{});
+  for (size_t i = 0; i < items.size(); ++i) {
+    items[i].init = init.items[i];
+    items[i].widen(ex, end.items[i]);
+  }
+}
+
+void Slot::check_kind(Executor& ex, const Frozen& end) const {
+  if (init.sym.kind != end.sym.kind && !init.sym.is(K::Uninitialized))
+    ex.refuse("OE4053",
+              std::string("a value starts a loop as ") + describe(init.sym) +
+                  " and ends its body as " + describe(end.sym),
+              "give it the same kind of value before the loop");
+}
+
+// A container of another length or other keys; true when it had to become wider for that.
+bool Slot::restructure(Executor& ex, const Frozen& end) {
+  if (same_structure(ex, init, end)) return false;
+  if (init.sym.is(K::List) && end.sym.is(K::List) && widen_list(ex, end)) return true;
+  if (Frozen after = end;
+      init.sym.is(K::Dict) && end.sym.is(K::Dict) && same_keys(ex, init, after)) {
+    widen_pieces(ex, after);
+    return true;
+  }
+  const bool nested =
+      init.sym.is(K::List) && init.sym.list->element->kind() == c10::TypeKind::ListType;
+  ex.refuse("OE4054",
+            std::string(describe(init.sym)) +
+                " changes its length or keys in a loop whose trip count depends on the input",
+            nested ? "give all its lists one length that is known at export"
+                   : "collect values of one kind, or in a tensor of known size");
+}
+
+// What has been the same so far.
+bool Slot::widen_same(Executor& ex, const Frozen& end) {
+  if (identical(ex, init, end)) return false;
+  check_kind(ex, end);
+  if (end.sym.is(K::Sequence)) {
+    if (init.sym.is(K::Uninitialized)) ex.refuse("OE4055", "a list is set in a loop only");
+    kind = Kind::Leaf;
+    element = ex.join_elements(init.sym.sequence->element, end.sym.sequence->element);
+    return true;
+  }
+  if (leafy(end.sym)) {
+    kind = Kind::Leaf;
+    number = end.sym.kind;
+    if (end.tensor) carry_tensor(ex, *end.tensor);
+    return true;
+  }
+  if (!container(init.sym))
+    ex.refuse("OE4055",
+              std::string(describe(init.sym)) + " that ONNX cannot carry changes in a loop");
+  if (!restructure(ex, end)) widen_pieces(ex, end);
+  return true;
+}
+
+void Slot::carry_tensor(Executor& ex, const TensorValue& end) {
+  type = std::make_shared<TensorValue>(init.tensor ? *init.tensor : end);
+  type->taint = Taint::Data;
+  type->number = nullptr;
+  type->recorded = nullptr;
+  if (!init.tensor)  // set inside only: its axes are the iteration's own
+    for (Axis& a : type->axes)
+      if (!a.is_static()) own_axes.insert((a = ex.fresh_axis(Taint::Data)).id);
+  widen_tensor(ex, end);
+}
+
+bool Slot::widen_leaf(Executor& ex, const Frozen& end) {
+  check_kind(ex, end);
+  if (!element) return end.tensor && widen_tensor(ex, *end.tensor);
+  TensorValue wider = ex.join_elements(*element, end.sym.sequence->element);
+  const bool changed =
+      wider.ranked != element->ranked || (wider.ranked && !same_axes(wider, *element));
+  element = std::move(wider);
+  return changed;
+}
+
+bool Slot::widen(Executor& ex, const Frozen& end) {
+  if (reopen != Form::None) return true;
+  const bool unset = init.sym.is(K::Uninitialized);
+  if (end.sym.is(K::Uninitialized)) return false;  // left on a path that does not come back
+  if (unset && kind == Kind::Same && container(end.sym)) {
+    widen_unset(ex, end);
+    return true;
+  }
+  const bool optional = init.sym.is(K::None) || end.sym.is(K::None) || end.sym.is(K::Maybe);
+  if (optional && init.sym.kind != end.sym.kind && !init.sym.is(K::Maybe) && !unset) {
+    widen_optional(ex, end);
+    return true;
+  }
+  if (kind == Kind::Same) return widen_same(ex, end);
+  if (kind == Kind::Leaf) return widen_leaf(ex, end);
+  if (restructure(ex, end)) return true;
+  bool changed = end.unordered && !init.unordered;
+  init.unordered = init.unordered || end.unordered;
+  for (size_t i = 0; i < items.size(); ++i) changed |= items[i].widen(ex, end.items[i]);
+  return changed;
+}
+
+void Slot::relate(Sym now) {
+  self = std::move(now);
+  Cell* mine = memory_of(self);
+  if (!mine || content) return;
+  if (Cell* before = init.content_only ? nullptr : memory_of(init.sym)) Heap::share(*mine, *before);
+  for (const auto& o : outer) Heap::share(*mine, *o);
+}
+
+void Slot::initial(Executor& ex, program::Args& args) const {
+  if (kind == Kind::Leaf) {
+    args.push_back(init.sym.is(K::Uninitialized) ? unset_arg(ex) : leaf_arg(ex, init));
+  }
+  for (const Slot& s : items) s.initial(ex, args);
+}
+
+void Slot::returned(Executor& ex, const Frozen& end, program::Args& returns) const {
+  const bool unset = end.sym.is(K::Uninitialized);
+  if (kind == Kind::Leaf) returns.push_back(unset ? unset_arg(ex) : leaf_arg(ex, end));
+  for (size_t i = 0; i < items.size(); ++i)
+    items[i].returned(ex, unset ? end : end.items[i], returns);
+}
+
+// Something of the right type where the value is not set.
+program::Arg Slot::unset_arg(Executor& ex) const {
+  if (element) ex.refuse("OE4055", "a list is set in a loop only", "set it before the loop");
+  Frozen like;
+  like.tensor = type;
+  like.sym.kind = type ? K::Tensor : number;
+  return placeholder(ex, like);
+}
+
+std::vector<const Frozen*> Slot::nth(const std::vector<const Frozen*>& finals, size_t i) const {
+  std::vector<const Frozen*> out;
+  for (const Frozen* f : finals) out.push_back(f && i < f->items.size() ? &f->items[i] : nullptr);
+  return out;
+}
+
+namespace {
+
+// A concrete list in the form of an open one, in world w.
+Frozen in_form(const Frozen& content, const std::vector<Frozen>& items, size_t w) {
+  Frozen out;
+  out.sym.kind = content.sym.kind;
+  if (content.sym.is(K::Tuple)) {
+    for (size_t k = 0; k < content.items.size(); ++k) {
+      std::vector<Frozen> column;
+      for (const Frozen& e : items) column.push_back(e.items.at(k));
+      out.items.push_back(in_form(content.items[k], column, w));
+    }
+    return out;
+  }
+  const size_t worlds = w + 1;
+  if (content.sym.is(K::Sequence)) {
+    c10::impl::GenericList list(c10::TensorType::get());
+    for (const Frozen& e : items)
+      if (e.tensor->c.has(w)) list.push_back(e.tensor->c.at(w));
+    auto seq = std::make_shared<SequenceValue>();
+    seq->c = PerWorld::sized(worlds);
+    seq->c.set(w, list);
+    out.sym.sequence = std::move(seq);
+    return out;
+  }
+  std::vector<at::Tensor> tensors;
+  for (const Frozen& e : items) {
+    const PerWorld& c = e.tensor ? e.tensor->c : e.sym.c;
+    if (!c.has(w)) continue;
+    const c10::IValue& v = c.at(w);
+    tensors.push_back(v.isTensor()   ? v.toTensor()
+                      : v.isInt()    ? at::scalar_tensor(v.toInt(), at::kLong)
+                      : v.isDouble() ? at::scalar_tensor(v.toDouble(), at::kDouble)
+                                     : at::scalar_tensor(v.toBool(), at::kBool));
+  }
+  const at::Tensor& like =
+      content.tensor->c.has(w) ? content.tensor->c.at(w).toTensor() : example(*content.tensor);
+  out.tensor = std::make_shared<TensorValue>(*content.tensor);
+  out.tensor->c = PerWorld::sized(worlds);
+  std::vector<int64_t> none = like.sizes().vec();
+  none[0] = 0;
+  out.tensor->c.set(w, tensors.empty() ? at::zeros(none, like.options()) : at::stack(tensors));
+  return out;
+}
+
+// `c` with what some worlds have instead.
+PerWorld replaced(const PerWorld& c, const std::vector<const Frozen*>& by) {
+  if (std::ranges::none_of(by, [](const Frozen* f) { return f != nullptr; })) return c;
+  PerWorld out = PerWorld::sized(by.size());
+  for (size_t w = 0; w < by.size(); ++w) {
+    if (c.has(w)) out.set(w, c.at(w));
+    if (!by[w]) continue;
+    const PerWorld& own = by[w]->tensor                ? by[w]->tensor->c
+                          : by[w]->sym.is(K::Sequence) ? by[w]->sym.sequence->c
+                                                       : by[w]->sym.c;
+    if (own.has(w)) out.set(w, own.at(w));
+  }
+  return out;
+}
+
+}  // namespace
+
+// In its own world a list has a length and an optional is there or not: the loop's form for all.
+std::vector<const Frozen*> Slot::in_form_of_loop(Executor& ex,
+                                                 const std::vector<const Frozen*>& found,
+                                                 std::vector<Frozen>& made) const {
+  made.resize(found.size());
+  std::vector<const Frozen*> out = found;
+  for (size_t w = 0; w < found.size(); ++w) {
+    if (!found[w]) continue;
+    if (init.sym.is(K::Maybe) && !found[w]->sym.is(K::Maybe)) {
+      made[w] = as_maybe(*found[w]);
+      out[w] = &made[w];
+    } else if (init.open && !found[w]->open) {
+      made[w] = *found[w];
+      made[w].open = true;
+      made[w].items = {in_form(init.items[0], found[w]->items, w)};
+      out[w] = &made[w];
+    } else if (init.sym.is(K::Dict) && !same_structure(ex, init, *found[w])) {
+      Frozen wanted = init;
+      made[w] = *found[w];
+      const bool same = same_keys(ex, wanted, made[w]) && wanted.keys.size() == init.keys.size();
+      out[w] = same ? &made[w] : nullptr;
+    }
+  }
+  return out;
+}
+
+Sym Slot::enter(Executor& ex, program::Block* body, const Sym& first,
+                const std::vector<const Frozen*>& found) {
+  std::vector<Frozen> made;
+  const std::vector<const Frozen*> later = in_form_of_loop(ex, found, made);
+  switch (kind) {
+    case Kind::Same:
+      return init.sym;
+    case Kind::Items: {
+      std::vector<Sym> out;
+      for (size_t i = 0; i < items.size(); ++i)
+        out.push_back(items[i].enter(ex, body, first, nth(later, i)));
+      Sym now = rebuild(ex, init, std::move(out));
+      relate(now);  // in the first iteration it is what was there before, later perhaps not
+      return now;
+    }
+    case Kind::Leaf:
+      break;
+  }
+  program::Program& p = ex.recorder().program();
+  auto parameter = [&](program::Type t) {
+    body->params.push_back(p.new_value(std::move(t)));
+    return body->params.back();
+  };
+  if (element) {
+    program::Value* p = parameter(program::Type::list(ex.recorder().type_of(*element)));
+    Sym s = ex.sequence({p}, replaced(init.sym.sequence->c, later), *element);
+    relate(s);
+    return s;
+  }
+  if (type) {
+    auto t = std::make_shared<TensorValue>(*type);
+    t->c = replaced(t->c, later);
+    t->recorded = parameter(ex.recorder().type_of(*t));
+    Sym s = ex.fresh_tensor(t);
+    ex.relate_slot(*this, s, first);
+    return s;
+  }
+  Sym s = init.sym.is(K::Uninitialized) ? unset_number(number) : init.sym;
+  s.taint = Taint::Data;
+  s.axis_id = 0;
+  s.c = replaced(s.c, later);
+  s.recorded = parameter(number_type(s.kind));
+  return s;
+}
+
+Sym Slot::leave(Executor& ex, program::Node* node, const std::vector<const Frozen*>& found,
+                const Sym& none) {
+  std::vector<Frozen> made;
+  const std::vector<const Frozen*> finals = in_form_of_loop(ex, found, made);
+  if (kind == Kind::Same)
+    return init.sym.is(K::Tensor) && !init.sym.tensor ? ex.fresh_tensor(init.tensor) : init.sym;
+  if (kind == Kind::Items) {
+    std::vector<Sym> out;
+    for (size_t i = 0; i < items.size(); ++i)
+      out.push_back(items[i].leave(ex, node, nth(finals, i), none));
+    Sym now = rebuild(ex, init, std::move(out));
+    relate(now);
+    return now;
+  }
+  PerWorld c = replaced(PerWorld::sized(finals.size()), finals);
+  if (element) {
+    program::Value* out =
+        ex.recorder().add_output(node, program::Type::list(ex.recorder().type_of(*element)));
+    Sym s = ex.sequence({out}, std::move(c), *element);
+    relate(s);
+    return s;
+  }
+  if (type) {
+    auto t = std::make_shared<TensorValue>(*type);
+    for (size_t w = 0; w < finals.size(); ++w)  // else nobody reads it: the example stays
+      if (c.has(w)) {
+        t->c = c;
+        break;
+      }
+    for (Axis& a : t->axes)
+      if (own_axes.contains(a.id)) a = ex.fresh_axis(Taint::Data);
+    t->recorded = ex.recorder().add_output(node, ex.recorder().type_of(*t));
+    Sym s = ex.fresh_tensor(t);
+    unused = false;
+    ex.relate_slot(*this, s, none);
+    return s;
+  }
+  Sym s = init.sym;
+  s.kind = number;
+  s.taint = Taint::Data;
+  s.axis_id = 0;
+  s.c = std::move(c);
+  s.recorded = ex.recorder().add_output(node, number_type(s.kind));
+  return s;
+}
+
+}  // namespace oe::capture

@@ -1,0 +1,177 @@
+// How values come to be: inputs, constants, what the model owns, containers and their attributes.
+#include <ATen/core/Dict.h>
+#include <ATen/core/List.h>
+
+#include "lib/capture/executor.h"
+
+namespace oe::capture {
+
+using K = Sym::Kind;
+
+Sym Executor::fresh_tensor(TensorValuePtr v) {
+  recorder_.remember_axes(*v);
+  auto storage = heap_.make<StorageCell>();
+  heap_.set_base(*storage, v);
+  auto handle = heap_.make<TensorHandle>();
+  handle->cached = std::move(v);
+  handle->cached_version = storage->version;
+  handle->storage = std::move(storage);
+  Sym s;
+  s.kind = Sym::Kind::Tensor;
+  s.tensor = std::move(handle);
+  return s;
+}
+
+TensorValuePtr Executor::input_tensor(program::Value* recorded, PerWorld c,
+                                      std::vector<Axis> axes) {
+  auto v = std::make_shared<TensorValue>();
+  v->taint = Taint::Data;
+  v->axes = std::move(axes);
+  v->c = std::move(c);
+  v->recorded = recorded;
+  return v;
+}
+
+Sym Executor::input_number(program::Value* recorded, PerWorld c) {
+  Sym s;
+  const c10::IValue& example = c.at(0);
+  s.kind = example.isBool()     ? Sym::Kind::Bool
+           : example.isDouble() ? Sym::Kind::Float
+                                : Sym::Kind::Int;
+  s.taint = Taint::Data;
+  s.recorded = recorded;
+  s.c = std::move(c);
+  return s;
+}
+
+// What the model owns is one value however often it is read, and was there before any branch or
+// loop that reads it first.
+Sym Executor::once(const void* identity, const std::function<Sym()>& make) {
+  if (const auto it = wrapped_.find(identity); it != wrapped_.end()) return it->second;
+  return wrapped_[identity] = make();
+}
+
+Sym Executor::wrap_tensor(const at::Tensor& t, const std::string& name) {
+  auto value = std::make_shared<TensorValue>();
+  value->c = PerWorld::constant(t);
+  value->axes.resize(static_cast<size_t>(t.dim()));
+  value->name = name;
+  Sym s = fresh_tensor(value);
+  s.tensor->serial = s.tensor->storage->serial = 0;
+  if (t.has_storage()) {
+    // Another tensor of the model over the same memory: reading both is fine, writing is not.
+    auto& same_memory = by_memory_[t.storage().unsafeGetStorageImpl()];
+    for (auto& other : same_memory) Heap::entangle(*other, *s.tensor->storage);
+    same_memory.push_back(s.tensor->storage);
+  }
+  model_storages_.push_back({name, s.tensor->storage, s.tensor->storage->version});
+  return s;
+}
+
+Sym Executor::wrap_list(const c10::List<c10::IValue>& list, const std::string& name) {
+  std::vector<Sym> items;
+  for (size_t i = 0; i < list.size(); ++i)
+    items.push_back(wrap_constant(list.get(i), name + "." + std::to_string(i)));
+  Sym s = make_list(std::move(items), list.elementType());
+  s.list->serial = 0;
+  return s;
+}
+
+Sym Executor::wrap_dict(const c10::Dict<c10::IValue, c10::IValue>& dict, const std::string& name) {
+  std::vector<std::pair<Sym, Sym>> items;
+  for (const auto& e : dict) {
+    Sym key = wrap_constant(e.key(), "");
+    const std::string key_name = e.key().isString() ? e.key().toStringRef()
+                                 : e.key().isInt()  ? std::to_string(e.key().toInt())
+                                                    : "key";
+    items.emplace_back(key, wrap_constant(e.value(), name + "." + key_name));
+  }
+  Sym s = make_dict(std::move(items), dict.keyType(), dict.valueType());
+  s.dict->serial = 0;
+  return s;
+}
+
+Sym Executor::wrap_object(c10::intrusive_ptr<c10::ivalue::Object> object, const std::string& name) {
+  Sym s;
+  s.kind = Sym::Kind::Object;
+  s.object = heap_.make<ObjectCell>();
+  s.object->type = object->type();
+  s.object->path = name;
+  s.object->object = std::move(object);
+  s.object->serial = 0;
+  model_objects_.push_back(s.object);
+  return s;
+}
+
+Sym Executor::wrap_constant(const c10::IValue& v, const std::string& name) {
+  if (v.isNone()) return Sym::none();
+  if (v.isTensor()) {
+    const at::Tensor& t = v.toTensor();
+    if (!t.defined()) return Sym::none();
+    return once(t.unsafeGetTensorImpl(), [&] { return wrap_tensor(t, name); });
+  }
+  if (v.isInt()) return Sym::of(v.toInt());
+  if (v.isDouble()) return Sym::of(v.toDouble());
+  if (v.isBool()) return Sym::of(v.toBool());
+  if (v.isString()) return Sym::of(v.toStringRef());
+  if (v.isTuple()) {
+    std::vector<Sym> items;
+    const auto& elements = v.toTupleRef().elements();
+    for (size_t i = 0; i < elements.size(); ++i)
+      items.push_back(wrap_constant(elements[i], name + "." + std::to_string(i)));
+    return Sym::of_tuple(std::move(items), v.type());
+  }
+  if (v.isList()) return once(v.internalToPointer(), [&] { return wrap_list(v.toList(), name); });
+  if (v.isGenericDict())
+    return once(v.internalToPointer(), [&] { return wrap_dict(v.toGenericDict(), name); });
+  if (v.isObject())
+    return once(v.internalToPointer(), [&] { return wrap_object(v.toObject(), name); });
+  return Sym::opaque(v);
+}
+
+Sym Executor::make_list(std::vector<Sym> items, c10::TypePtr element) {
+  Sym s;
+  s.kind = K::List;
+  s.list = heap_.make<ListCell>();
+  s.list->items = std::move(items);
+  s.list->element = std::move(element);
+  return s;
+}
+
+Sym Executor::make_dict(std::vector<std::pair<Sym, Sym>> items, c10::TypePtr key,
+                        c10::TypePtr value) {
+  Sym s;
+  s.kind = K::Dict;
+  s.dict = heap_.make<DictCell>();
+  s.dict->items = std::move(items);
+  s.dict->key = std::move(key);
+  s.dict->value = std::move(value);
+  return s;
+}
+
+// All attributes of one of the model's objects: what is changed later is then told from the rest.
+void Executor::load_attributes(ObjectCell& o) {
+  if (!o.object) return;
+  Sym s;
+  s.kind = K::Object;
+  s.object = std::static_pointer_cast<ObjectCell>(o.shared_from_this());
+  for (const auto& a : o.type->getAttributes())
+    if (!o.object->getAttr(a.getName()).isNone() || a.getType()->kind() != c10::TypeKind::NoneType)
+      get_attribute(s, a.getName());
+}
+
+Sym Executor::get_attribute(const Sym& s, const std::string& name) {
+  if (!s.is(K::Object)) refuse("OE4031", "attribute '" + name + "' of a value that is no object");
+  auto& attributes = s.object->attributes;
+  auto it = attributes.find(name);
+  if (it != attributes.end()) return it->second;
+  if (auto slot = s.object->type->findAttributeSlot(name); slot && s.object->object) {
+    const std::string path = s.object->path.empty() ? name : s.object->path + "." + name;
+    return attributes[name] = wrap_constant(s.object->object->getSlot(*slot), path);
+  }
+  if (s.object->type->hasConstant(name))
+    return attributes[name] = wrap_constant(s.object->type->getConstant(name), name);
+  refuse("OE4032", "attribute '" + name + "' is read before it is set");
+}
+
+}  // namespace oe::capture
