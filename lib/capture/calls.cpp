@@ -137,7 +137,7 @@ std::vector<Sym> Executor::apply(const OpInfo& op, const std::vector<Sym>& args,
     program::Args recorded;
     recorded.reserve(args.size());
     for (const Sym& a : args) recorded.push_back(to_arg(a));
-    call.node = recorder_.record(op.name, std::move(recorded), here());
+    call.node = recorder_.record(op.recorded, std::move(recorded), here());
   }
   std::vector<Sym> out;
   for (size_t i = 0; i < returns.size(); ++i)

@@ -110,7 +110,7 @@ Sym Executor::open_split(const OpInfo& op, const std::vector<Sym>& args) {
     if (recorder_.on()) {
       program::Args all;
       for (const Sym& a : args) all.push_back(to_arg(a));
-      program::Node* n = recorder_.record(op.name, std::move(all), here());
+      program::Node* n = recorder_.record(op.recorded, std::move(all), here());
       recorded = {recorder_.add_output(n, program::Type::list(recorder_.type_of(element)))};
     }
     l.list->open = sequence(recorded, std::move(c), std::move(element));

@@ -94,6 +94,30 @@ const std::unordered_set<std::string>& metadata_operators() {
   return names;
 }
 
+bool is_number(const c10::TypePtr& t) {
+  return t->isSubtypeOf(*c10::NumberType::get()) || t->kind() == c10::TypeKind::BoolType;
+}
+
+// The overloads of an operator for ints, floats and bools mean the same; where there is one that
+// takes any of them, that is recorded, with the types of the values.
+std::string recorded_name(const c10::FunctionSchema& schema, const std::string& name) {
+  const auto& args = schema.arguments();
+  const auto number = [](const c10::Argument& a) { return is_number(a.type()); };
+  if (args.empty() || schema.returns().size() != 1 || !number(schema.returns()[0]) ||
+      !std::all_of(args.begin(), args.end(), number))
+    return name;
+  for (const auto& other :
+       torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(schema.name()))) {
+    const auto& theirs = other->schema().arguments();
+    const auto any = [](const c10::Argument& a) { return a.type() == c10::NumberType::get(); };
+    if (theirs.size() == args.size() && std::all_of(theirs.begin(), theirs.end(), any)) {
+      const std::string& overload = other->schema().overload_name();
+      return overload.empty() ? schema.name() : schema.name() + "." + overload;
+    }
+  }
+  return name;
+}
+
 OpInfo make(Operators& operators, const Operator& op) {
   OpInfo info;
   info.op = &op;
@@ -102,6 +126,7 @@ OpInfo make(Operators& operators, const Operator& op) {
   info.base = schema.name();
   info.name = info.base;
   if (!schema.overload_name().empty()) info.name += "." + schema.overload_name();
+  info.recorded = recorded_name(schema, info.name);
 
   // where() of a condition alone is another operator than where() of two values.
   info.axes = axis_row(info.name == "aten::where" ? "aten::nonzero" : info.base);

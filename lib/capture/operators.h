@@ -18,6 +18,7 @@ struct OpInfo {
   const c10::FunctionSchema* schema = nullptr;
   std::string name;                // with overload: "aten::add.Tensor"
   std::string base;                // without: "aten::add"
+  std::string recorded;            // the name in the program: of numbers the overload for any kind
   const AxisRow* axes = nullptr;   // how they come about (axes/axes.h); null: no table names it
   bool pointwise = false;          // by LibTorch's tag: the result is the broadcast of the inputs
   bool random = false;             // draws random numbers

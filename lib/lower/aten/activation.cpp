@@ -151,10 +151,10 @@ constexpr Lowering table[] = {
     op<hardswish>("aten::hardswish(Tensor self) -> Tensor"),
     op<hardsigmoid>("aten::hardsigmoid(Tensor self) -> Tensor"),
     op<leaky_relu>("aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor"),
-    op<prelu>("aten::prelu(Tensor self, Tensor weight) -> Tensor"),
-    op<prelu>("aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor"),
-    op<rrelu>("aten::rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool "
-              "training=False, Generator? generator=None) -> Tensor"),
+    op<prelu>(names("aten::prelu", "aten::_prelu_kernel"),
+              "(Tensor self, Tensor weight) -> Tensor"),
+    op<rrelu>(
+        "aten::rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor"),
     op<softplus>("aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor"),
     op<softshrink>("aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor"),
     op<hardshrink>("aten::hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor"),
@@ -176,9 +176,9 @@ constexpr Lowering table[] = {
     op<dropout>("aten::dropout(Tensor input, float p, bool train) -> Tensor"),
     op<native_dropout>(
         "aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)"),
-    op<special_dropout>("aten::feature_dropout(Tensor input, float p, bool train) -> Tensor"),
-    op<special_dropout>("aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor"),
-    op<special_dropout>("aten::feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor"),
+    op<special_dropout>(
+        names("aten::feature_dropout", "aten::alpha_dropout", "aten::feature_alpha_dropout"),
+        "(Tensor input, float p, bool train) -> Tensor"),
 };
 
 }  // namespace

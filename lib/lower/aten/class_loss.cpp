@@ -88,15 +88,11 @@ constexpr auto nll_both = [](Call& g, T x, T target, MaybeValue weight, Reductio
                              int64_t ignore) { return nll(g, x, target, weight, kind, ignore); };
 
 constexpr Lowering table[] = {
-    op("aten::nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor",
+    op(names("aten::nll_loss", "aten::nll_loss2d", "aten::nll_loss_nd"),
+       "(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor",
        nll_value),
-    op("aten::nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor",
-       nll_value),
-    op("aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor",
-       nll_value),
-    op("aten::nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)",
-       nll_both),
-    op("aten::nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)",
+    op(names("aten::nll_loss_forward", "aten::nll_loss2d_forward"),
+       "(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)",
        nll_both),
     op("aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor",
        [](Call& g, T x, T target, MaybeValue weight, Reduction kind, int64_t ignore,

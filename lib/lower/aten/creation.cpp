@@ -147,54 +147,37 @@ constexpr auto as_number = [](Call& g, const Scalar& s, Skip, Skip) {
 };
 
 constexpr Lowering table[] = {
-    op("aten::zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? "
-       "device=None, bool? pin_memory=None) -> Tensor",
+    op("aten::zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
        sized<0>),
-    op("aten::ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? "
-       "device=None, bool? pin_memory=None) -> Tensor",
+    op("aten::ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
        sized<1>),
-    op("aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? "
-       "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    op("aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
        [](Call& g, const Dims& size, const Scalar& s, Skip, Skip, Skip, Skip) {
          return full(g, g.vector(size), s);
        }),
-    op("aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, "
-       "Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+    op("aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
        empty_format),
-    op("aten::empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? "
-       "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    op("aten::empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
        empty_format),
-    op("aten::zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
-       "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+    op(names("aten::zeros_like", "aten::empty_like"),
+       "(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
        like<0>),
-    op("aten::ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
-       "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+    op("aten::ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
        like<1>),
-    op("aten::empty_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
-       "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-       like<0>),
-    op("aten::full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? "
-       "layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? "
-       "memory_format=None) -> Tensor",
+    op("aten::full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
        [](Call& g, T x, const Scalar& s, Skip, Skip, Skip, Skip, Skip) {
          return full(g, shape(x), s);
        }),
-    op("aten::new_zeros(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? "
-       "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    op(names("aten::new_zeros", "aten::new_empty"),
+       "(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
        new_sized<0>),
-    op("aten::new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? "
-       "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    op("aten::new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
        new_sized<1>),
-    op("aten::new_empty(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? "
-       "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       new_sized<0>),
-    op("aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, "
-       "Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    op("aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
        [](Call& g, Skip, const Dims& size, const Scalar& s, Skip, Skip, Skip, Skip) {
          return full(g, g.vector(size), s);
        }),
-    op("aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, ScalarType? "
-       "dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    op("aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
        [](Call& g, Skip, const Dims& size, Skip, Skip, Skip, Skip, Skip) {
          return full(g, g.vector(size), integer(0));
        }),
@@ -204,73 +187,57 @@ constexpr Lowering table[] = {
        [](T x, T v) { return filled(shape(x), cast(v, x.dtype())); }),
     op("aten::zero(Tensor self) -> Tensor",
        [](Call& g, T x) { return full(g, shape(x), integer(0)); }),
-    op("aten::arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? "
-       "device=None, bool? pin_memory=None) -> Tensor",
+    op("aten::arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
        [](Call& g, const Scalar& end, Skip, Skip, Skip, Skip) {
          return arange(g, integer(0), end, integer(1));
        }),
-    op("aten::arange.start(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? "
-       "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    op("aten::arange.start(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
        [](Call& g, const Scalar& start, const Scalar& end, Skip, Skip, Skip, Skip) {
          return arange(g, start, end, integer(1));
        }),
-    op("aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? "
-       "dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    op("aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
        [](Call& g, const Scalar& start, const Scalar& end, const Scalar& step, Skip, Skip, Skip,
           Skip) { return arange(g, start, end, step); }),
-    op("aten::range.step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, "
-       "Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    op("aten::range.step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
        [](Call& g, const Scalar& start, const Scalar& end, const Scalar& step, Skip, Skip, Skip,
           Skip) { return range(g, start, end, step); }),
     op("aten::_dim_arange(Tensor like, int dim) -> Tensor",
        [](Call& g, T x, int64_t dim) {
          return node("Range", {g.i64(0), size(x, dim), g.i64(1)});
        }),
-    op("aten::linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? "
-       "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    op("aten::linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
        [](Call& g, const Scalar& start, const Scalar& end, const Int& steps, Skip, Skip, Skip,
           Skip) { return linspace(g, number(g, start), number(g, end), steps); }),
-    op("aten::linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? "
-       "dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    op("aten::linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
        [](Call& g, T start, T end, const Int& steps, Skip, Skip, Skip, Skip) {
          return linspace(g, start, end, steps);
        }),
-    op("aten::linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? "
-       "dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    op("aten::linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
        [](Call& g, T start, const Scalar& end, const Int& steps, Skip, Skip, Skip, Skip) {
          return linspace(g, start, number(g, end), steps);
        }),
-    op("aten::linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? "
-       "dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    op("aten::linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
        [](Call& g, const Scalar& start, T end, const Int& steps, Skip, Skip, Skip, Skip) {
          return linspace(g, number(g, start), end, steps);
        }),
-    op("aten::logspace(Scalar start, Scalar end, int steps, float base=10., *, ScalarType? "
-       "dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    op("aten::logspace(Scalar start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
        [](Call& g, const Scalar& start, const Scalar& end, const Int& steps, double base, Skip,
           Skip, Skip, Skip) { return logspace(g, number(g, start), number(g, end), steps, base); }),
-    op("aten::eye(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
-       "bool? pin_memory=None) -> Tensor",
+    op("aten::eye(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
        [](Call& g, const Int& n, Skip, Skip, Skip, Skip) { return eye(g, n, n); }),
-    op("aten::eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? "
-       "device=None, bool? pin_memory=None) -> Tensor",
+    op("aten::eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
        [](Call& g, const Int& n, const Int& m, Skip, Skip, Skip, Skip) { return eye(g, n, m); }),
-    op("aten::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? "
-       "device=None, bool? pin_memory=None) -> Tensor",
+    op("aten::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
        [](Call& g, const Scalar& s, Skip, Skip, Skip, Skip) {
          return g.scalar(s, g.result_dtype());
        }),
-    op("aten::tensor.int(int t, *, ScalarType? dtype=None, Device? device=None, bool "
-       "requires_grad=False) -> Tensor",
+    op("aten::tensor.int(int t, *, ScalarType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
        of_number),
-    op("aten::tensor.float(float t, *, ScalarType? dtype=None, Device? device=None, bool "
-       "requires_grad=False) -> Tensor",
+    op("aten::tensor.float(float t, *, ScalarType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
        of_number),
-    op("aten::tensor.bool(bool t, *, ScalarType? dtype=None, Device? device=None, bool "
-       "requires_grad=False) -> Tensor",
+    op("aten::tensor.bool(bool t, *, ScalarType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
        of_number),
-    op("aten::tensor(t[] data, *, ScalarType? dtype=None, Device? device=None, bool "
-       "requires_grad=False) -> Tensor",
+    op("aten::tensor(t[] data, *, ScalarType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
        [](Call& g, const Values& numbers, Skip, Skip, Skip) { return from_list(g, numbers); }),
     op("aten::as_tensor(Tensor data, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
        [](Call& g, T x, Skip, Skip) { return cast(x, g.result_dtype()); }),

@@ -174,8 +174,7 @@ constexpr Lowering table[] = {
     op<negate>("aten::neg(Tensor self) -> Tensor"),
     op("aten::abs(Tensor self) -> Tensor", same<"Abs">),
     op("prim::abs(Tensor x) -> Tensor", same<"Abs">),
-    op<sign>("aten::sign(Tensor self) -> Tensor"),
-    op<sign>("aten::sgn(Tensor self) -> Tensor"),
+    op<sign>(names("aten::sign", "aten::sgn"), "(Tensor self) -> Tensor"),
     op("aten::reciprocal(Tensor self) -> Tensor", same<"Reciprocal">),
     op("aten::sqrt(Tensor self) -> Tensor", same<"Sqrt">),
     op("aten::rsqrt(Tensor self) -> Tensor", wide<rsqrt>),
@@ -221,8 +220,7 @@ constexpr Lowering table[] = {
     op("aten::fmax(Tensor self, Tensor other) -> Tensor", ignoring_nan<maximum>),
     op("aten::fmin(Tensor self, Tensor other) -> Tensor", ignoring_nan<minimum>),
     op<nan_to_num>(
-        "aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) "
-        "-> Tensor"),
+        "aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor"),
     op<logit>("aten::logit(Tensor self, float? eps=None) -> Tensor"),
     op<xlogy>("aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor"),
     op("aten::xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor",

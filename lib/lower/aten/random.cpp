@@ -91,47 +91,35 @@ constexpr auto like =
     [](Call& g, T x, Skip, Skip, Skip, Skip, Skip) { return F(shape(x), g.result_dtype(), A, B); };
 
 constexpr Lowering table[] = {
-    op("aten::rand(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? "
-       "device=None, bool? pin_memory=None) -> Tensor",
+    op("aten::rand(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
        sized<uniform, 0, 1>),
-    op("aten::randn(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? "
-       "device=None, bool? pin_memory=None) -> Tensor",
+    op("aten::randn(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
        sized<normal, 0, 1>),
-    op("aten::rand_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
-       "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+    op("aten::rand_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
        like<uniform, 0, 1>),
-    op("aten::randn_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
-       "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+    op("aten::randn_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
        like<normal, 0, 1>),
-    op("aten::randint(SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, "
-       "Device? device=None, bool? pin_memory=None) -> Tensor",
+    op("aten::randint(SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
        [](Call& g, const Int& high, const Dims& size, Skip, Skip, Skip, Skip) {
          return integers(g, g.vector(size), whole(0), high);
        }),
-    op("aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? "
-       "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    op("aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
        [](Call& g, const Int& low, const Int& high, const Dims& size, Skip, Skip, Skip, Skip) {
          return integers(g, g.vector(size), low, high);
        }),
-    op("aten::randint_like(Tensor self, SymInt high, *, ScalarType? dtype=None, Layout? "
-       "layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? "
-       "memory_format=None) -> Tensor",
+    op("aten::randint_like(Tensor self, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
        [](Call& g, T x, const Int& high, Skip, Skip, Skip, Skip, Skip) {
          return integers(g, shape(x), whole(0), high);
        }),
-    op("aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ScalarType? "
-       "dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, "
-       "MemoryFormat? memory_format=None) -> Tensor",
+    op("aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
        [](Call& g, T x, const Int& low, const Int& high, Skip, Skip, Skip, Skip, Skip) {
          return integers(g, shape(x), low, high);
        }),
-    op("aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> "
-       "Tensor",
+    op("aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor",
        [](Call& g, T x, double from, double to, Skip) {
          return uniform(shape(x), g.result_dtype(), from, to);
        }),
-    op("aten::normal_functional(Tensor self, float mean=0., float std=1., *, Generator? "
-       "generator=None) -> Tensor",
+    op("aten::normal_functional(Tensor self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor",
        [](Call& g, T x, double mean, double deviation, Skip) {
          return normal(shape(x), g.result_dtype(), mean, deviation);
        }),
@@ -141,8 +129,7 @@ constexpr Lowering table[] = {
        [](Call& g, T x, double p, Skip) { return bernoulli(g, x, g.number(p, DType::Float)); }),
     op("aten::bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor",
        [](Call& g, T x, T p, Skip) { return bernoulli(g, x, p); }),
-    op("aten::normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None) -> "
-       "Tensor",
+    op("aten::normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None) -> Tensor",
        [](Call& g, T mean, double deviation, Skip) {
          return normal_of(g, mean, g.number(deviation, DType::Double), mean);
        }),
@@ -150,19 +137,15 @@ constexpr Lowering table[] = {
        [](Call& g, double mean, T deviation, Skip) {
          return normal_of(g, g.number(mean, DType::Double), deviation, deviation);
        }),
-    op("aten::normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> "
-       "Tensor",
+    op("aten::normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor",
        [](Call& g, T mean, T deviation, Skip) {
          return normal_of(g, mean, deviation, mean + deviation);
        }),
-    op("aten::normal.float_float(float mean, float std, SymInt[] size, *, Generator? "
-       "generator=None, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
-       "pin_memory=None) -> Tensor",
+    op("aten::normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
        [](Call& g, double mean, double deviation, const Dims& size, Skip, Skip, Skip, Skip, Skip) {
          return normal(g.vector(size), g.result_dtype(), mean, deviation);
        }),
-    op("aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? "
-       "generator=None) -> Tensor",
+    op("aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor",
        [](T x, const Int& n, bool replacement, Skip) { return multinomial(x, n, replacement); }),
     op("aten::exponential(Tensor self, float lambd=1., *, Generator? generator=None) -> Tensor",
        [](Call& g, T x, double rate, Skip) {

@@ -176,17 +176,15 @@ T same_content(Call& g, T a, T b) {
 constexpr Lowering table[] = {
     op("aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
        [](Call& g, T x, Skip) { return sum(g, x, std::nullopt, false, {}); }),
-    op<sum>("aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? "
-            "dtype=None) -> Tensor"),
+    op<sum>(
+        "aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor"),
     op("aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
        [](Call& g, T x, Skip) { return mean(g, x, std::nullopt, false, {}); }),
     op<mean>(
-        "aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) "
-        "-> Tensor"),
+        "aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor"),
     op("aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor",
        [](Call& g, T x, Skip) { return product(g, x, std::nullopt, false); }),
-    op("aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) "
-       "-> Tensor",
+    op("aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
        [](Call& g, T x, int64_t dim, bool keepdim, Skip) {
          return product(g, x, Ints{dim}, keepdim);
        }),
@@ -196,15 +194,12 @@ constexpr Lowering table[] = {
        extreme_along<"ReduceMax">),
     op("aten::amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
        extreme_along<"ReduceMin">),
-    op("aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor "
-       "indices)",
+    op("aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
        extreme_and_place<"ReduceMax", "ArgMax">),
-    op("aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor "
-       "indices)",
+    op("aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
        extreme_and_place<"ReduceMin", "ArgMin">),
     op<aminmax>(
-        "aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor "
-        "max)"),
+        "aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)"),
     op("aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
        place_of<"ArgMax">),
     op("aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
@@ -226,10 +221,10 @@ constexpr Lowering table[] = {
        }),
     op("aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor",
        [](T x, const Ints& dims) { return count_true(to_bool(x), dims, false); }),
-    op<nansum>("aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? "
-               "dtype=None) -> Tensor"),
-    op<nanmean>("aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? "
-                "dtype=None) -> Tensor"),
+    op<nansum>(
+        "aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor"),
+    op<nanmean>(
+        "aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor"),
 };
 
 }  // namespace

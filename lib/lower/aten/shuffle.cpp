@@ -125,8 +125,8 @@ constexpr Lowering table[] = {
        [](T x, int64_t r) { return pixel_shuffle(x, r); }),
     op("aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor",
        [](T x, int64_t r) { return pixel_unshuffle(x, r); }),
-    op("aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor", shuffle_channels),
-    op("aten::native_channel_shuffle(Tensor self, SymInt groups) -> Tensor", shuffle_channels),
+    op(names("aten::channel_shuffle", "aten::native_channel_shuffle"),
+       "(Tensor self, SymInt groups) -> Tensor", shuffle_channels),
     op("aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
        [](Call& g, T x, Ints kernel, Ints dilation, Ints padding, Ints stride) {
          return im2col(g, x, blocks(kernel, dilation, padding, stride));

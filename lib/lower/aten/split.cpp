@@ -129,16 +129,13 @@ constexpr auto chunk_lambda = [](Call& g, T x, int64_t chunks, int64_t dim) {
 };
 
 constexpr Lowering table[] = {
-    op("aten::split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", split_lambda),
-    op("aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
-       split_lambda),
+    op(names("aten::split.Tensor", "aten::unsafe_split.Tensor"),
+       "(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", split_lambda),
     op("aten::split.sizes(Tensor self, SymInt[] split_size, int dim=0) -> Tensor[]", sizes_lambda),
-    op("aten::split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]",
-       sizes_lambda),
-    op("aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]",
-       sizes_lambda),
-    op("aten::chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", chunk_lambda),
-    op("aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", chunk_lambda),
+    op(names("aten::split_with_sizes", "aten::unsafe_split_with_sizes"),
+       "(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", sizes_lambda),
+    op(names("aten::chunk", "aten::unsafe_chunk"),
+       "(Tensor self, int chunks, int dim=0) -> Tensor[]", chunk_lambda),
     op("aten::tensor_split.sections(Tensor self, SymInt sections, int dim=0) -> Tensor[]",
        [](T x, int64_t n, int64_t dim) { return tensor_split(x, n, dim); }),
     op("aten::tensor_split.indices(Tensor self, SymInt[] indices, int dim=0) -> Tensor[]",

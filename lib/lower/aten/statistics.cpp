@@ -114,40 +114,32 @@ constexpr Lowering table[] = {
     op("aten::var(Tensor self, bool unbiased=True) -> Tensor", spread_all<variance>),
     op("aten::var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
        spread_over<variance>),
-    op("aten::var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
-       "keepdim=False) -> Tensor",
+    op("aten::var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
        spread_corrected<variance>),
     op("aten::std(Tensor self, bool unbiased=True) -> Tensor", spread_all<deviation>),
     op("aten::std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
        spread_over<deviation>),
-    op("aten::std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
-       "keepdim=False) -> Tensor",
+    op("aten::std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
        spread_corrected<deviation>),
     op("aten::var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
        with_mean_all<variance>),
-    op("aten::var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> "
-       "(Tensor, Tensor)",
+    op("aten::var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
        with_mean_over<variance>),
-    op("aten::var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
-       "keepdim=False) -> (Tensor, Tensor)",
+    op("aten::var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
        with_mean_corrected<variance>),
     op("aten::std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
        with_mean_all<deviation>),
-    op("aten::std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> "
-       "(Tensor, Tensor)",
+    op("aten::std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
        with_mean_over<deviation>),
-    op("aten::std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
-       "keepdim=False) -> (Tensor, Tensor)",
+    op("aten::std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
        with_mean_corrected<deviation>),
     op("aten::norm.Scalar(Tensor self, Scalar p=2) -> Tensor",
        [](Call& g, T x, double p) { return vector_norm(g, x, p, std::nullopt, false); }),
-    op("aten::norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> "
-       "Tensor",
+    op("aten::norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
        [](Call& g, T x, std::optional<double> p, const Ints& dims, bool keepdim) {
          return vector_norm(g, x, p.value_or(2), dims, keepdim);
        }),
-    op("aten::norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, "
-       "ScalarType dtype) -> Tensor",
+    op("aten::norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor",
        [](Call& g, T x, std::optional<double> p, const Ints& dims, bool keepdim, Skip) {
          return vector_norm(g, x, p.value_or(2), dims, keepdim);
        }),
@@ -159,24 +151,19 @@ constexpr Lowering table[] = {
        [](Call& g, T x, const Ints& dims, bool keepdim) {
          return vector_norm(g, x, 2, dims, keepdim);
        }),
-    op("aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, "
-       "*, ScalarType? dtype=None) -> Tensor",
+    op("aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
        [](Call& g, T x, double p, const MaybeInts& dims, bool keepdim, Skip) {
          return vector_norm(g, x, p, dims, keepdim);
        }),
-    op("aten::linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, "
-       "*, ScalarType? dtype=None) -> Tensor",
+    op("aten::linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
        [](Call& g, T x, double order, const Ints& dims, bool keepdim, Skip) {
          return matrix_norm(g, x, order, dims, keepdim);
        }),
     op<matrix_norm_named>(
-        "aten::linalg_matrix_norm.str_ord(Tensor self, str ord=\"fro\", int[] dim=[-2, -1], bool "
-        "keepdim=False, *, ScalarType? dtype=None) -> Tensor"),
+        "aten::linalg_matrix_norm.str_ord(Tensor self, str ord=\"fro\", int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor"),
     op<linalg_norm>(
-        "aten::linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, "
-        "*, ScalarType? dtype=None) -> Tensor"),
-    op("aten::linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, "
-       "ScalarType? dtype=None) -> Tensor",
+        "aten::linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor"),
+    op("aten::linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
        [](Call& g, T x, const std::string& order, const MaybeInts& dims, bool keepdim, Skip) {
          return matrix_norm_named(g, x, order, dims.value_or(Ints{-2, -1}), keepdim, {});
        }),

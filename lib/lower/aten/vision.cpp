@@ -119,11 +119,8 @@ constexpr auto sampler = [](T x, T grid, int64_t mode, int64_t padding, bool ali
 };
 
 constexpr Lowering table[] = {
-    op("aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
-       sampler),
-    op("aten::grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
-       sampler),
-    op("aten::grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
+    op(names("aten::grid_sampler", "aten::grid_sampler_2d", "aten::grid_sampler_3d"),
+       "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
        sampler),
     op("aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor",
        [](Call& g, T theta, Dims size, bool align_corners) {
