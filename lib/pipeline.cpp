@@ -121,7 +121,7 @@ std::shared_ptr<verify::Ort> load_ort(const Options& o) {
   std::string why;
   std::shared_ptr<verify::Ort> ort = verify::Ort::load(o.ort_lib, why);
   if (!ort)
-    throw Failure(ExitCode::MissingPart, "OE1001", "--verify needs ONNX Runtime: " + why,
+    throw Failure(ExitCode::MissingPart, "OE0605", "--verify needs ONNX Runtime: " + why,
                   "name its library with --ort-lib, or leave --verify out");
   return ort;
 }

@@ -29,7 +29,7 @@ enum class ExitCode : int {
 enum class Severity { Error, Warning, Note };
 
 struct Diagnostic {
-  std::string code;  // stable: "OE1203"
+  std::string code;  // stable: "OE5001", one of error_codes.h
   Severity severity = Severity::Error;
   std::string op;       // operator or construct, "aten::grid_sampler"; may be empty
   std::string message;  // one clause without a full stop: "needs opset 16 or later"
