@@ -202,7 +202,7 @@ class LeftOutSizes {
   }
   void report(Diagnostics& d) const {
     for (const LeftOut& l : o_.left_out)
-      d.report({"OE2204", o_.strict ? Severity::Error : Severity::Warning, "",
+      d.report({"OE2204", Severity::Warning, "",
                 "LibTorch ended the process in " + l.op + " at " + l.sizes + other_axes(l) +
                     ": the operator does not check its sizes; these were left out",
                 "axes that have to agree need one name: --dynamic-axes x:1=batch,h:1=batch",

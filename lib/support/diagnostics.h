@@ -43,6 +43,8 @@ class Diagnostics {
   void report(Diagnostic d) { all_.push_back(std::move(d)); }
   const std::vector<Diagnostic>& all() const { return all_; }
   bool has_errors() const;
+  // --strict
+  void warnings_are_errors();
 
  private:
   std::vector<Diagnostic> all_;
