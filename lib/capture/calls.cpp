@@ -1,11 +1,13 @@
 // Operators: run by LibTorch in every world, typed, then recorded or folded.
 #include <ATen/core/Tensor.h>
 
+#include <algorithm>
 #include <span>
 #include <unordered_set>
 
 #include "lib/capture/executor.h"
 #include "lib/support/trial.h"
+#include "lib/torch/convert.h"
 
 namespace oe::capture {
 namespace {
@@ -90,7 +92,11 @@ bool asks_autograd(const std::string& base) {
   return base == "prim::requires_grad" || base == "aten::is_leaf";
 }
 
-constexpr int64_t kFoldLimit = 1 << 20;  // bytes a folded result may have beyond its inputs'
+// What has no value in an ONNX graph can only be folded.
+bool representable(const at::Tensor& t) {
+  const DType dtype = torch_io::to_dtype(t.scalar_type());
+  return !foreign_kind(t) && !t.is_quantized() && dtype != DType::Undefined && !is_complex(dtype);
+}
 
 }  // namespace
 
@@ -263,18 +269,24 @@ program::Arg Executor::to_arg(const Sym& s) {
   }
 }
 
-bool Executor::too_large_to_fold(const PerWorld& out, const std::vector<Sym>& args) {
+// Whether a result of constants is recorded all the same.
+bool Executor::stays_computed(const PerWorld& out, const std::vector<Sym>& args) {
   if (!out.at(0).isTensor() || !out.at(0).toTensor().defined()) return false;
-  const auto bytes = static_cast<int64_t>(out.at(0).toTensor().nbytes());
-  if (bytes <= kFoldLimit) return false;
-  int64_t in = 0;
+  const at::Tensor result = out.at(0).toTensor();
+  if (fold_limit_ && static_cast<int64_t>(result.nbytes()) <= *fold_limit_) return false;
+  std::vector<at::Tensor> operands;
   std::function<void(const Sym&)> add = [&](const Sym& s) {
-    if (s.is(K::Tensor)) in += static_cast<int64_t>(read(s.tensor)->c.at(0).toTensor().nbytes());
+    if (s.is(K::Tensor)) operands.push_back(read(s.tensor)->c.at(0).toTensor());
     if (s.is(K::List))
       for (const Sym& e : s.list->items) add(e);
   };
   for (const Sym& a : args) add(a);
-  return bytes > in;
+  if (!fold_limit_)
+    return !operands.empty() && representable(result) &&
+           std::ranges::all_of(operands, representable);
+  size_t in = 0;
+  for (const at::Tensor& t : operands) in += t.nbytes();
+  return result.nbytes() > in;
 }
 
 // Element types are part of the graph.
@@ -335,7 +347,7 @@ std::vector<Sym> Executor::apply(const OpInfo& op, const std::vector<Sym>& args,
     while (!(stack = run(first_active()))) {
     }
     for (size_t i = 0; i < returns.size(); ++i) results[i] = PerWorld::constant((*stack)[i]);
-    for (const PerWorld& r : results) fold = fold && !too_large_to_fold(r, args);
+    for (const PerWorld& r : results) fold = fold && !stays_computed(r, args);
   } else {
     for (auto& r : results) r = PerWorld::sized(worlds_);
     for (size_t w = 0; w < worlds_; ++w) {

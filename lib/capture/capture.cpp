@@ -277,6 +277,7 @@ Attempt run(Job& job, const std::vector<World>& worlds) {
   Executor ex(a.captured.program, std::move(entries), o.mode, a.diagnostics);
   ex.set_trials(std::move(trials));
   ex.set_unroll(unroll);
+  if (o.constant_folding) ex.set_fold_limit(o.fold_limit);
   std::map<std::string, int> ids;
   for (size_t i = 0; i < axes.size(); ++i) {
     Symbol s{axes[i].name, ex.recorder().new_axis_id(), {}};
