@@ -21,7 +21,7 @@ import make_models  # noqa: E402
 import readme  # noqa: E402
 
 # What LibTorch exports too: a second copy visible from the executable would be mixed up with its own.
-FOREIGN = re.compile(r"google::protobuf|\bonnx|fmt::v|\bmz_|spdlog::|nlohmann|CLI::")
+FOREIGN = re.compile(r"google::protobuf|\bonnx|fmt::v|\bmz_|nlohmann|CLI::")
 HELP_MS = 50
 
 
