@@ -12,6 +12,7 @@
 #include "lib/first_difference.h"
 #include "lib/lower/lower.h"
 #include "lib/names.h"
+#include "lib/onnx/onnx.h"
 #include "lib/optimize/optimize.h"
 #include "lib/support/text.h"
 #include "lib/torch/inputs.h"
