@@ -213,13 +213,13 @@ class LeftOutSizes {
   // " (axis 'batch' of 7)"
   std::string other_axes(const LeftOut& l) const {
     std::string out;
-    const std::vector<std::string> leaves = split(l.sizes, ' ');
+    const std::vector<std::string> leaves = oe::split(l.sizes, ' ');
     for (const DynamicAxis& a : axes_) {
       const auto [leaf, axis] = a.places.front();
       const std::string& text = leaf < leaves.size() ? leaves[leaf] : std::string();
       const size_t open = text.rfind('[');
       if (open == std::string::npos) continue;
-      const auto sizes = split(text.substr(open + 1, text.size() - open - 2), ',');
+      const auto sizes = oe::split(text.substr(open + 1, text.size() - open - 2), ',');
       if (axis < sizes.size() && sizes[axis] != std::to_string(a.example))
         out += (out.empty() ? " (" : ", ") + ("axis '" + a.name + "' of ") + sizes[axis];
     }

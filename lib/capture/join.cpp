@@ -57,12 +57,6 @@ const char* describe(const Sym& s) {
   }
 }
 
-const at::Tensor& example(const TensorValue& t) {
-  size_t w = 0;
-  while (w < 64 && !t.c.has(w)) ++w;
-  return t.c.at(w).toTensor();
-}
-
 // The argument for a frozen leaf, whose value was recorded in the block that has just ended.
 program::Arg leaf_arg(Executor& ex, const Frozen& f) {
   if (f.tensor) return {ex.recorder().value(f.tensor)};
@@ -90,6 +84,12 @@ void add_samples(Executor& ex, const Frozen& list, std::vector<Sample>& out) {
 }
 
 }  // namespace
+
+const at::Tensor& example(const TensorValue& t) {
+  size_t w = 0;
+  while (w < 64 && !t.c.has(w)) ++w;
+  return t.c.at(w).toTensor();
+}
 
 Cell* cell_of(const Sym& s) {
   return s.is(K::List)     ? static_cast<Cell*>(s.list.get())

@@ -13,6 +13,9 @@
 
 namespace oe::capture {
 
+// The tensor in the first world that has it.
+const at::Tensor& example(const TensorValue& t);
+
 // A value with everything it refers to, read at one moment: what is left of it after its scope.
 struct Frozen {
   Sym sym;                         // identity

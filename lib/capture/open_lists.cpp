@@ -18,12 +18,6 @@ namespace {
 
 using K = Sym::Kind;
 
-const at::Tensor& example(const TensorValue& t) {
-  size_t w = 0;
-  while (w < 64 && !t.c.has(w)) ++w;
-  return t.c.at(w).toTensor();
-}
-
 bool same_axes(const TensorValue& a, const std::vector<Axis>& a_axes, const TensorValue& b,
                const std::vector<Axis>& b_axes, size_t skip_a, size_t skip_b) {
   if (a_axes.size() - skip_a != b_axes.size() - skip_b) return false;

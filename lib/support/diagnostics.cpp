@@ -118,6 +118,10 @@ void Diagnostics::warnings_are_errors() {
     if (d.severity == Severity::Warning) d.severity = Severity::Error;
 }
 
+void usage_error(const char* code, const std::string& message, const std::string& hint) {
+  throw Failure(ExitCode::Usage, code, message, hint);
+}
+
 std::string render_text(const Diagnostics& d, int opset, size_t max_places) {
   std::string out;
   for (const auto& [severity, word] :

@@ -69,4 +69,8 @@ struct Failure : std::runtime_error {
   OriginPtr origin;
 };
 
+// A Failure for what the command line says wrongly.
+[[noreturn]] void usage_error(const char* code, const std::string& message,
+                              const std::string& hint = {});
+
 }  // namespace oe

@@ -100,8 +100,8 @@ def test_error_list_is_fresh(build: pathlib.Path) -> None:
 EXIT_CODE = re.compile(r"^  (\w+) = (\d+),$", re.M)
 # How sources name a code together with what the process ends with.
 FAILURE = re.compile(r'ExitCode::(\w+),\s*"(OE\d{4})"|'
-                     r'\b(refuse|cannot_join|usage|unreadable|unwritable)\(\s*"(OE\d{4})"')
-HELPERS = {"refuse": "Unsupported", "cannot_join": "Unsupported", "usage": "Usage",
+                     r'\b(refuse|cannot_join|usage_error|unreadable|unwritable)\(\s*"(OE\d{4})"')
+HELPERS = {"refuse": "Unsupported", "cannot_join": "Unsupported", "usage_error": "Usage",
            "unreadable": "Unreadable", "unwritable": "Unwritable"}
 
 
