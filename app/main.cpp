@@ -125,8 +125,7 @@ bool usable(const Report& r) {
 void print(const Report& r, const CommandLine& c) {
   const bool color = use_color(c.color);
   const Options& o = c.options;
-  std::string text = render_text(r.diagnostics, static_cast<int>(r.outcome.opset));
-  for (const std::string& a : r.outcome.assumptions) text += "warning: assumed: " + a + "\n";
+  const std::string text = render_text(r.diagnostics, static_cast<int>(r.outcome.opset));
   // -q keeps errors: a report without one has nothing to say.
   if (o.verbosity >= 0 || r.diagnostics.has_errors()) say(text, color);
   if (r.stop)

@@ -129,7 +129,8 @@ void add_options(CLI::App& app, Raw& r) {
        "TARGET");
   flag(kGraph, "--strict", r.o.strict, "assumptions and warnings are errors");
   flag(kGraph, "--no-constant-folding", r.no_folding, "leave constant subgraphs as they are");
-  text(kGraph, "--fold-limit", r.fold_limit, "largest folded result (default 1MiB)", "SIZE");
+  text(kGraph, "--fold-limit", r.fold_limit,
+       "a result larger than its operands is folded up to this size (default 1MiB)", "SIZE");
   text(kGraph, "--checker", r.checker, "the ONNX checker: full, basic or off (default full)",
        "HOW");
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "lib/onnx/onnx.h"
+#include "lib/onnx/write_options.h"
 #include "lib/support/dtype.h"
 
 namespace oe {
@@ -22,7 +22,7 @@ struct DimSpec {
   std::optional<int64_t> low, high;
 };
 
-// One --input SPEC (cli.md, "Inputs").
+// One --input SPEC (README.md, "Options").
 struct InputSpec {
   std::string name;  // may be a path (x.0, cfg.mask); empty: positional
   std::optional<std::vector<DimSpec>> shape;

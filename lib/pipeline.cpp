@@ -12,6 +12,7 @@
 #include "lib/first_difference.h"
 #include "lib/lower/lower.h"
 #include "lib/names.h"
+#include "lib/onnx/onnx.h"
 #include "lib/optimize/optimize.h"
 #include "lib/support/text.h"
 #include "lib/torch/inputs.h"
@@ -121,7 +122,7 @@ std::shared_ptr<verify::Ort> load_ort(const Options& o) {
   std::string why;
   std::shared_ptr<verify::Ort> ort = verify::Ort::load(o.ort_lib, why);
   if (!ort)
-    throw Failure(ExitCode::MissingPart, "OE1001", "--verify needs ONNX Runtime: " + why,
+    throw Failure(ExitCode::MissingPart, "OE0605", "--verify needs ONNX Runtime: " + why,
                   "name its library with --ort-lib, or leave --verify out");
   return ort;
 }
@@ -180,7 +181,7 @@ std::vector<verify::OrtValue> to_ort(std::vector<torch_io::HostValue> values) {
 // LibTorch's default executor runs a method by another graph once it has profiled it. Where that
 // changes what comes out, the user has to know which of the two the file was compared with.
 void compare_calls(torch_io::Reference& reference, const torch_io::ExampleInputs& e,
-                   const Options& o, Diagnostics& d) {
+                   Diagnostics& d) {
   try {
     const auto [first, third] = reference.first_and_third(e);
     std::string what = first.size() == third.size() ? "" : "another number of results";
@@ -192,7 +193,7 @@ void compare_calls(torch_io::Reference& reference, const torch_io::ExampleInputs
           what = "result " + std::to_string(i) + ": " + c.message;
     }
     if (!what.empty())
-      d.report({"OE0604", o.strict ? Severity::Error : Severity::Warning, "",
+      d.report({"OE0604", Severity::Warning, "",
                 "LibTorch's own third call of the model gives something else than the first (" +
                     what + "); the file is compared with the later calls",
                 "", nullptr, 0});
@@ -286,6 +287,7 @@ Outcome convert(const Options& o, const std::filesystem::path& model_tmp,
   Clock clock(outcome.times, on_stage);
   const auto failed = [&] {
     if (!d.has_errors()) return false;
+    if (o.strict) d.warnings_are_errors();
     outcome.exit_code = ExitCode::Unsupported;
     clock.end();
     return true;
@@ -296,19 +298,18 @@ Outcome convert(const Options& o, const std::filesystem::path& model_tmp,
   torch_io::configure(o);
   const torch_io::Loaded loaded = torch_io::load(o);
   for (const std::string& note : loaded.notes)
-    d.report({"OE0125", o.strict ? Severity::Error : Severity::Note, "", note, "", nullptr, 0});
+    d.report({"OE0125", Severity::Warning, "", note, "", nullptr, 0});
   torch_io::ExampleInputs inputs = torch_io::make_inputs(o, loaded);
   std::optional<torch_io::Reference> reference;
   if (ort || o.dynamic_axes.every_axis) reference.emplace(loaded, o.left_out);
-  if (ort) compare_calls(*reference, inputs, o, d);
+  if (ort) compare_calls(*reference, inputs, d);
   if (o.dynamic_axes.every_axis) torch_io::name_axes_that_run(inputs, *reference);
 
   clock.stage("capture");
   capture::Captured captured = capture::capture(loaded, inputs, o, d);
   outcome.assumptions = captured.assumptions;
-  if (o.strict)
-    for (const std::string& a : captured.assumptions)
-      d.report({"OE0301", Severity::Error, "", a, "without --strict it is assumed", nullptr, 0});
+  for (const std::string& a : captured.assumptions)
+    d.report({"OE0301", Severity::Warning, "", "assumed: " + a, "", nullptr, 0});
   if (failed()) return outcome;
   if (wants(o, "capture", "lower")) print_stage(program::print(captured.program), "capture", out);
   if (kVerifyStages) require_well_formed("capture", program::verify(captured.program));
@@ -330,6 +331,9 @@ Outcome convert(const Options& o, const std::filesystem::path& model_tmp,
   if (failed()) return outcome;
   optimize::cleanup(m);
   apply_names(m, o, torch_io::state_names(loaded.module), inputs.leaves.size(), d);
+  // Not before: a strict run lists every warning.
+  if (o.strict) d.warnings_are_errors();
+  if (failed()) return outcome;
   if (o.ir_version) m.ir_version = *o.ir_version;
   if (wants(o, "legalize")) print_stage(ir::print(m), "legalize", out);
   if (kVerifyStages) require_well_formed("legalize", ir::verify(m));

@@ -27,7 +27,7 @@ struct Outcome {
   uint64_t parameter_bytes = 0;
   onnx::WriteResult written;
   std::vector<std::string> inputs, outputs;  // "x float[batch,3,224,224]"
-  std::vector<std::string> assumptions;  // what could not be proven (--strict makes them errors)
+  std::vector<std::string> assumptions;      // what could not be proven
   std::string verification;  // one line: runs, sizes, largest error; empty when not asked for
   std::vector<verify::Covered> coverage;  // which branches and trips the verification drove
   std::vector<StageTime> times;

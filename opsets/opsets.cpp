@@ -68,7 +68,7 @@ void drop_defaults(ir::Node& n, int opset) {
 
 class Ladder {
  public:
-  Ladder(ir::Model& m, Diagnostics& d, int64_t target) : context_(m), diagnostics_(d) {
+  Ladder(ir::Model& m, int64_t target) : context_(m) {
     context_.target = target;
     for (const auto& n : m.graph.nodes) context_.note(*n);
   }
@@ -86,9 +86,9 @@ class Ladder {
   }
 
   // One report for each use, with the opset that removes all of its problems.
-  void report() {
-    for (const auto& [origin, problem] : by_origin_) report(problem);
-    for (const Diagnostic& problem : without_origin_) report(problem);
+  void report(Diagnostics& d) const {
+    for (const auto& [origin, problem] : by_origin_) d.report(problem);
+    for (const Diagnostic& problem : without_origin_) d.report(problem);
   }
 
  private:
@@ -173,39 +173,35 @@ class Ladder {
       by_origin_[it->second].second = std::move(d);
   }
 
-  void report(const Diagnostic& d) { diagnostics_.report(d); }
-
   Context context_;
-  Diagnostics& diagnostics_;
   std::unordered_set<const ir::Node*> failed_;
   std::unordered_map<const Origin*, size_t> index_;
   std::vector<std::pair<const Origin*, Diagnostic>> by_origin_;
   std::vector<Diagnostic> without_origin_;
 };
 
-// Every value that a node or a graph output reads.
-std::unordered_set<const ir::Value*> read_values(ir::Graph& graph) {
+// Which of the model's values a node or a graph output reads.
+std::vector<bool> read_values(ir::Model& m) {
   std::unordered_set<const ir::Value*> read;
-  ir::for_each_graph(graph, [&](ir::Graph& g) {
+  ir::for_each_graph(m.graph, [&](ir::Graph& g) {
     for (const auto& n : g.nodes) read.insert(n->inputs.begin(), n->inputs.end());
     read.insert(g.outputs.begin(), g.outputs.end());
   });
-  return read;
+  std::vector<bool> at;
+  for (const ir::Value& v : m.values) at.push_back(read.contains(&v));
+  return at;
 }
 
 // Constants that moved into attributes are no longer read; what nobody read before stays.
-void remove_unread(ir::Model& m, const std::unordered_set<const ir::Value*>& read_before,
-                   size_t values_before) {
-  const auto read = read_values(m.graph);
-  std::unordered_set<const ir::Value*> added;
-  for (size_t i = values_before; i < m.values.size(); ++i) added.insert(&m.values[i]);
-  const auto dead = [&](const ir::Value* v) {
-    return !read.contains(v) && (read_before.contains(v) || added.contains(v));
-  };
+void remove_unread(ir::Model& m, const std::vector<bool>& read_before) {
+  const std::vector<bool> read = read_values(m);
+  std::unordered_set<const ir::Value*> dead;
+  for (size_t i = 0; i < read.size(); ++i)
+    if (!read[i] && (i >= read_before.size() || read_before[i])) dead.insert(&m.values[i]);
   ir::for_each_graph(m.graph, [&](ir::Graph& g) {
-    std::erase_if(g.initializers, dead);
+    std::erase_if(g.initializers, [&](const ir::Value* v) { return dead.contains(v); });
     std::erase_if(g.nodes, [&](const auto& n) {
-      return n->is("Constant") && n->outputs[0] && dead(n->outputs[0]);
+      return n->is("Constant") && n->outputs[0] && dead.contains(n->outputs[0]);
     });
   });
 }
@@ -214,6 +210,43 @@ bool untyped(const ir::Value& v) {
   return v.type.kind == ir::Type::Kind::Unknown ||
          (v.type.kind == ir::Type::Kind::Tensor && v.type.dtype == DType::Undefined);
 }
+
+// One walk down the ladder, which may stop at several opsets.
+class Walk {
+ public:
+  Walk(ir::Model& m, int64_t target)
+      : model_(m), read_before_(read_values(m)), ladder_(m, target) {}
+
+  void descend(int64_t target) {
+    const int64_t from = model_.opset();
+    if (from > kNewest || target < onnx::kOldestOpset || target > from)
+      throw std::invalid_argument("legalize: cannot go from opset " + std::to_string(from) +
+                                  " to " + std::to_string(target));
+    // Rewrites ask for ranks, and the type pass for element types.
+    if (!inferred_ &&
+        (from > target || std::any_of(model_.values.begin(), model_.values.end(), untyped))) {
+      onnx::infer(model_);
+      inferred_ = true;
+    }
+    for (int64_t opset = from; opset > target; --opset) ladder_.descend(static_cast<int>(opset));
+  }
+
+  // `m` is the model, or a copy of it as it is now.
+  void finish(ir::Model& m, bool avoid_ort_gaps, Diagnostics& d) const {
+    ladder_.report(d);
+    if (!d.has_errors()) fit_types(m, avoid_ort_gaps, d);
+    remove_unread(m, read_before_);
+  }
+
+ private:
+  ir::Model& model_;
+  std::vector<bool> read_before_;
+  Ladder ladder_;
+  bool inferred_ = false;
+};
+
+// Where a rung says something else when the walk ends below it (Context::target).
+constexpr int64_t kOtherAtItsEnd = 10;
 
 }  // namespace
 
@@ -226,19 +259,36 @@ Rung rung(int n) {
 }
 
 void legalize(ir::Model& m, int64_t target, bool avoid_ort_gaps, Diagnostics& d) {
-  const int64_t from = m.opset();
-  if (from > kNewest || target < onnx::kOldestOpset || target > from)
-    throw std::invalid_argument("legalize: cannot go from opset " + std::to_string(from) + " to " +
-                                std::to_string(target));
-  const auto read_before = read_values(m.graph);
-  const size_t values_before = m.values.size();
-  // Rewrites ask for ranks, and the type pass for element types.
-  if (from > target || std::any_of(m.values.begin(), m.values.end(), untyped)) onnx::infer(m);
-  Ladder ladder(m, d, target);
-  for (int64_t opset = from; opset > target; --opset) ladder.descend(static_cast<int>(opset));
-  ladder.report();
-  if (!d.has_errors()) fit_types(m, avoid_ort_gaps, d);
-  remove_unread(m, read_before, values_before);
+  Walk walk(m, target);
+  walk.descend(target);
+  walk.finish(m, avoid_ort_gaps, d);
+}
+
+struct Descent::State {
+  State(ir::Model m, bool avoid)
+      : start(std::move(m)),
+        model(ir::copy(start)),
+        walk(model, onnx::kOldestOpset),
+        avoid_ort_gaps(avoid) {}
+  ir::Model start, model;
+  Walk walk;
+  bool avoid_ort_gaps;
+};
+
+Descent::Descent(ir::Model m, bool avoid_ort_gaps)
+    : state_(std::make_unique<State>(std::move(m), avoid_ort_gaps)) {}
+Descent::~Descent() = default;
+
+ir::Model Descent::at(int64_t target, Diagnostics& d) {
+  if (target == kOtherAtItsEnd && state_->start.opset() > target) {
+    ir::Model m = ir::copy(state_->start);
+    legalize(m, target, state_->avoid_ort_gaps, d);
+    return m;
+  }
+  state_->walk.descend(target);
+  ir::Model m = ir::copy(state_->model);
+  state_->walk.finish(m, state_->avoid_ort_gaps, d);
+  return m;
 }
 
 }  // namespace oe::opsets

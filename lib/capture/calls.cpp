@@ -6,6 +6,7 @@
 #include "lib/capture/axes/axes.h"
 #include "lib/capture/executor.h"
 #include "lib/support/trial.h"
+#include "lib/torch/convert.h"
 
 namespace oe::capture {
 namespace {
@@ -25,7 +26,11 @@ bool asks_autograd(const std::string& base) {
   return base == "prim::requires_grad" || base == "aten::is_leaf";
 }
 
-constexpr int64_t kFoldLimit = 1 << 20;  // bytes a folded result may have beyond its inputs'
+// What has no value in an ONNX graph can only be folded.
+bool representable(const at::Tensor& t) {
+  const DType dtype = torch_io::to_dtype(t.scalar_type());
+  return !foreign_kind(t) && !t.is_quantized() && dtype != DType::Undefined && !is_complex(dtype);
+}
 
 }  // namespace
 
@@ -33,18 +38,24 @@ void Executor::world_failed(size_t w, const std::string& message) {
   worlds_.fail(w, message, here());
 }
 
-bool Executor::too_large_to_fold(const PerWorld& out, const std::vector<Sym>& args) {
+// Whether a result of constants is recorded all the same.
+bool Executor::stays_computed(const PerWorld& out, const std::vector<Sym>& args) {
   if (!out.at(0).isTensor() || !out.at(0).toTensor().defined()) return false;
-  const auto bytes = static_cast<int64_t>(out.at(0).toTensor().nbytes());
-  if (bytes <= kFoldLimit) return false;
-  int64_t in = 0;
+  const at::Tensor result = out.at(0).toTensor();
+  if (fold_limit_ && static_cast<int64_t>(result.nbytes()) <= *fold_limit_) return false;
+  std::vector<at::Tensor> operands;
   std::function<void(const Sym&)> add = [&](const Sym& s) {
-    if (s.is(K::Tensor)) in += static_cast<int64_t>(read(s.tensor)->c.at(0).toTensor().nbytes());
+    if (s.is(K::Tensor)) operands.push_back(read(s.tensor)->c.at(0).toTensor());
     if (s.is(K::List))
       for (const Sym& e : s.list->items) add(e);
   };
   for (const Sym& a : args) add(a);
-  return bytes > in;
+  if (!fold_limit_)
+    return !operands.empty() && representable(result) &&
+           std::ranges::all_of(operands, representable);
+  size_t in = 0;
+  for (const at::Tensor& t : operands) in += t.nbytes();
+  return result.nbytes() > in;
 }
 
 // Element types are part of the graph.
@@ -129,7 +140,7 @@ std::vector<Sym> Executor::apply(const OpInfo& op, const std::vector<Sym>& args,
       constant ? run_once(op, args, list_length) : run_in_all(op, args, list_length);
   Call call{op, args, taint};
   call.folded = constant && std::ranges::none_of(results, [&](const PerWorld& r) {
-                  return too_large_to_fold(r, args);
+                  return stays_computed(r, args);
                 });
   const bool text = !returns.empty() && returns[0].type()->kind() == c10::TypeKind::StringType;
   if (!call.folded && recorder_.on() && !text) {

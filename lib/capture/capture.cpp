@@ -197,7 +197,7 @@ class LeftOutSizes {
   }
   void report(Diagnostics& d) const {
     for (const LeftOut& l : o_.left_out)
-      d.report({"OE2204", o_.strict ? Severity::Error : Severity::Warning, "",
+      d.report({"OE2204", Severity::Warning, "",
                 "LibTorch ended the process in " + l.op + " at " + l.sizes + other_axes(l) +
                     ": the operator does not check its sizes; these were left out",
                 "axes that have to agree need one name: --dynamic-axes x:1=batch,h:1=batch",
@@ -208,13 +208,13 @@ class LeftOutSizes {
   // " (axis 'batch' of 7)"
   std::string other_axes(const LeftOut& l) const {
     std::string out;
-    const std::vector<std::string> leaves = split(l.sizes, ' ');
+    const std::vector<std::string> leaves = oe::split(l.sizes, ' ');
     for (const DynamicAxis& a : axes_) {
       const auto [leaf, axis] = a.places.front();
       const std::string& text = leaf < leaves.size() ? leaves[leaf] : std::string();
       const size_t open = text.rfind('[');
       if (open == std::string::npos) continue;
-      const auto sizes = split(text.substr(open + 1, text.size() - open - 2), ',');
+      const auto sizes = oe::split(text.substr(open + 1, text.size() - open - 2), ',');
       if (axis < sizes.size() && sizes[axis] != std::to_string(a.example))
         out += (out.empty() ? " (" : ", ") + ("axis '" + a.name + "' of ") + sizes[axis];
     }
@@ -272,6 +272,7 @@ Attempt run(Job& job, const std::vector<World>& worlds) {
   Executor ex(a.captured.program, std::move(entries), o.mode, a.diagnostics);
   ex.set_trials(std::move(trials));
   ex.set_unroll(unroll);
+  if (o.constant_folding) ex.set_fold_limit(o.fold_limit);
   std::map<std::string, int> ids;
   for (size_t i = 0; i < axes.size(); ++i) {
     Symbol s{axes[i].name, ex.recorder().new_axis_id(), {}};

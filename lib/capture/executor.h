@@ -83,6 +83,9 @@ class Executor {
 
   // Loops of a known number of iterations are unrolled up to this many.
   void set_unroll(int64_t most) { unroll_ = most; }
+  // Results of constant operands that are larger than these are recorded when they have more bytes
+  // than `limit`; nullopt: all that are made of tensors are.
+  void set_fold_limit(std::optional<int64_t> limit) { fold_limit_ = limit; }
   // Whether a loop was kept that could have been unrolled.
   bool kept_by_choice() const { return kept_by_choice_; }
   // What each world tries (lib/support/trial.h); empty for the user's own sizes.
@@ -222,7 +225,7 @@ class Executor {
   Taint content_taint(const OpInfo& op, const std::vector<Sym>& args);
   void require_known_types(const OpInfo& op, const std::vector<Sym>& args);
   bool is_random(const OpInfo& op, const std::vector<Sym>& args) const;
-  bool too_large_to_fold(const PerWorld& out, const std::vector<Sym>& args);
+  bool stays_computed(const PerWorld& out, const std::vector<Sym>& args);
   Sym size_of(const Sym& tensor, int64_t axis);
   Sym sizes_of(const Sym& tensor);
   Sym numel_of(const Sym& tensor);
@@ -394,6 +397,7 @@ class Executor {
   CaptureMode mode_;
   Diagnostics& diagnostics_;
   int64_t unroll_ = std::numeric_limits<int64_t>::max();
+  std::optional<int64_t> fold_limit_;
   int64_t copies_ = 1;  // of the running node, by the loops around it that are unrolled
   bool kept_by_choice_ = false;
   int tails_ = 0;  // kept Ifs around the running node that hold what follows them too

@@ -12,7 +12,57 @@ auto lower(List& list, std::string_view name) {
                           [](const auto& entry, std::string_view n) { return entry.first < n; });
 }
 
+class Copier {
+ public:
+  Model run(const Model& m) {
+    Model c;
+    c.ir_version = m.ir_version;
+    c.opsets = m.opsets;
+    c.producer_name = m.producer_name;
+    c.producer_version = m.producer_version;
+    c.doc = m.doc;
+    c.metadata = m.metadata;
+    c.names = m.names;
+    for (const Value& v : m.values) {
+      Value& own = c.values.emplace_back(v);
+      own.producer = nullptr;
+      values_.emplace(&v, &own);
+    }
+    c.graph = graph(m.graph);
+    return c;
+  }
+
+ private:
+  std::vector<Value*> values(const std::vector<Value*>& list) const {
+    std::vector<Value*> own;
+    for (const Value* v : list) own.push_back(v ? values_.at(v) : nullptr);
+    return own;
+  }
+
+  std::unique_ptr<Node> node(const Node& n) {
+    auto own = std::make_unique<Node>(n);
+    own->inputs = values(n.inputs);
+    own->outputs = values(n.outputs);
+    for (Value* v : own->outputs)
+      if (v) v->producer = own.get();
+    for (auto& [name, a] : own->attributes)
+      if (auto* inner = std::get_if<std::shared_ptr<Graph>>(&a))
+        *inner = std::make_shared<Graph>(graph(**inner));
+    return own;
+  }
+
+  Graph graph(const Graph& g) {
+    Graph own{g.name, values(g.inputs), values(g.outputs), values(g.initializers), {}};
+    for (const auto& n : g.nodes) own.nodes.push_back(node(*n));
+    return own;
+  }
+
+  std::unordered_map<const Value*, Value*> values_;
+};
+
 }  // namespace
+
+Model copy(const Model& m) { return Copier().run(m); }
 
 void Attributes::set(std::string_view name, Attribute value) {
   auto it = lower(list_, name);

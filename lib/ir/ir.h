@@ -147,6 +147,10 @@ std::unique_ptr<Node> make_node(Model& m, std::string_view wanted_name, std::str
                                 std::vector<Value*> inputs, std::vector<Value*> outputs,
                                 Attributes attributes = {}, OriginPtr origin = nullptr);
 
+// A model of its own nodes and values, which lie at the same places of `values`; the bytes of its
+// tensors are shared.
+Model copy(const Model& m);
+
 // Calls f(Graph&) for the graph and every nested graph, outermost first.
 template <class F>
 void for_each_graph(Graph& g, const F& f) {

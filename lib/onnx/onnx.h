@@ -7,6 +7,7 @@
 #include <string>
 
 #include "lib/ir/ir.h"
+#include "lib/onnx/write_options.h"
 
 namespace oe::onnx {
 
@@ -23,21 +24,6 @@ ir::Model parse_text(std::string_view text);
 // Reads a serialized model (external data resolved relative to the file).
 ir::Model read_file(const std::filesystem::path& path);
 ir::Model read_bytes(std::string_view bytes);
-
-struct WriteOptions {
-  enum class External { Auto, Always, Never };
-  External external = External::Auto;  // Auto: external when the file would pass 2 GiB
-  std::string external_file;           // location written into the model: a plain file name
-  int64_t threshold = 1024;            // bytes; smaller tensors stay inside the model
-  int64_t align = 4096;                // bytes; offset alignment of external tensors
-  bool doc_strings = false;            // source locations in nodes
-};
-
-struct WriteResult {
-  bool external = false;  // whether external data was written
-  uint64_t model_bytes = 0;
-  uint64_t data_bytes = 0;
-};
 
 // Whether write() would use external data.
 bool needs_external(const ir::Model& m, const WriteOptions& o);

@@ -289,7 +289,7 @@ TensorPtr where(const Node&, const Inputs& in, int64_t limit) {
   return std::move(out).finish();
 }
 
-constexpr std::array kRows = {
+constexpr std::array kElementwise = {
     EvaluatorRow{"Add", arithmetic<Add>},
     EvaluatorRow{"Sub", arithmetic<Sub>},
     EvaluatorRow{"Mul", arithmetic<Mul>},
@@ -316,6 +316,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const EvaluatorRow> elementwise_evaluators() { return kRows; }
+std::span<const EvaluatorRow> elementwise_evaluators() { return kElementwise; }
 
 }  // namespace oe::optimize

@@ -266,7 +266,7 @@ TensorPtr size(const Node&, const Inputs& in, int64_t) {
   return Tensor::of<int64_t>(DType::Int64, {}, {in[0]->numel()});
 }
 
-constexpr std::array kRows = {
+constexpr std::array kMovements = {
     EvaluatorRow{"Identity", identity},
     EvaluatorRow{"Reshape", reshape},
     EvaluatorRow{"Flatten", flatten},
@@ -286,6 +286,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const EvaluatorRow> movement_evaluators() { return kRows; }
+std::span<const EvaluatorRow> movement_evaluators() { return kMovements; }
 
 }  // namespace oe::optimize

@@ -39,7 +39,7 @@ struct Prod {
     return product(a, b);
   }
 };
-struct Max {
+struct Largest {
   static constexpr bool kEmpty = false;
   template <class T>
   static constexpr T start = std::numeric_limits<T>::lowest();
@@ -48,7 +48,7 @@ struct Max {
     return std::max(a, b);
   }
 };
-struct Min {
+struct Smallest {
   static constexpr bool kEmpty = false;
   template <class T>
   static constexpr T start = std::numeric_limits<T>::max();
@@ -96,15 +96,15 @@ TensorPtr reduce(const Node& n, const Inputs& in, int64_t limit) {
   return std::move(out).finish();
 }
 
-constexpr std::array kRows = {
+constexpr std::array kReductions = {
     EvaluatorRow{"ReduceSum", reduce<Sum>},
     EvaluatorRow{"ReduceProd", reduce<Prod>},
-    EvaluatorRow{"ReduceMax", reduce<Max>},
-    EvaluatorRow{"ReduceMin", reduce<Min>},
+    EvaluatorRow{"ReduceMax", reduce<Largest>},
+    EvaluatorRow{"ReduceMin", reduce<Smallest>},
 };
 
 }  // namespace
 
-std::span<const EvaluatorRow> reduction_evaluators() { return kRows; }
+std::span<const EvaluatorRow> reduction_evaluators() { return kReductions; }
 
 }  // namespace oe::optimize

@@ -23,9 +23,9 @@ bool contains(const Ints& list, int64_t v) {
   return std::find(list.begin(), list.end(), v) != list.end();
 }
 
-class Merging {
+class MergingReshapes {
  public:
-  explicit Merging(Model& m) : rewriter_(m) {}
+  explicit MergingReshapes(Model& m) : rewriter_(m) {}
 
   bool run() {
     return rewriter_.walk([this](Node& n) {
@@ -167,6 +167,6 @@ class Merging {
 
 }  // namespace
 
-bool merge_reshapes(Model& m, const Options&) { return Merging(m).run(); }
+bool merge_reshapes(Model& m, const Options&) { return MergingReshapes(m).run(); }
 
 }  // namespace oe::optimize

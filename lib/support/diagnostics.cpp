@@ -113,6 +113,15 @@ bool Diagnostics::has_errors() const {
                      [](const Diagnostic& d) { return d.severity == Severity::Error; });
 }
 
+void Diagnostics::warnings_are_errors() {
+  for (Diagnostic& d : all_)
+    if (d.severity == Severity::Warning) d.severity = Severity::Error;
+}
+
+void usage_error(const char* code, const std::string& message, const std::string& hint) {
+  throw Failure(ExitCode::Usage, code, message, hint);
+}
+
 std::string render_text(const Diagnostics& d, int opset, size_t max_places) {
   std::string out;
   for (const auto& [severity, word] :

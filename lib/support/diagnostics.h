@@ -29,7 +29,7 @@ enum class ExitCode : int {
 enum class Severity { Error, Warning, Note };
 
 struct Diagnostic {
-  std::string code;  // stable: "OE1203"
+  std::string code;  // stable: "OE5001", one of error_codes.h
   Severity severity = Severity::Error;
   std::string op;       // operator or construct, "aten::grid_sampler"; may be empty
   std::string message;  // one clause without a full stop: "needs opset 16 or later"
@@ -43,6 +43,8 @@ class Diagnostics {
   void report(Diagnostic d) { all_.push_back(std::move(d)); }
   const std::vector<Diagnostic>& all() const { return all_; }
   bool has_errors() const;
+  // --strict
+  void warnings_are_errors();
 
  private:
   std::vector<Diagnostic> all_;
@@ -66,5 +68,9 @@ struct Failure : std::runtime_error {
   std::string hint;
   OriginPtr origin;
 };
+
+// A Failure for what the command line says wrongly.
+[[noreturn]] void usage_error(const char* code, const std::string& message,
+                              const std::string& hint = {});
 
 }  // namespace oe

@@ -12,11 +12,6 @@
 namespace oe::torch_io {
 namespace {
 
-[[noreturn]] void usage(const char* code, const std::string& message,
-                        const std::string& hint = {}) {
-  throw Failure(ExitCode::Usage, code, message, hint);
-}
-
 void axes_from_spec(const InputSpec& spec, InputLeaf& leaf) {
   if (!spec.shape || spec.shape->size() != leaf.axis_names.size()) return;
   size_t automatic = 0;
@@ -28,7 +23,7 @@ void axes_from_spec(const InputSpec& spec, InputLeaf& leaf) {
   }
 }
 
-std::string sizes_text(const InputLeaf& leaf) { return c10::str(leaf.value.toTensor().sizes()); }
+std::string shape_of(const InputLeaf& leaf) { return c10::str(leaf.value.toTensor().sizes()); }
 
 void axes_from_entry(const std::map<int64_t, std::string>& axes, InputLeaf& leaf,
                      bool every_input) {
@@ -38,8 +33,8 @@ void axes_from_entry(const std::map<int64_t, std::string>& axes, InputLeaf& leaf
     const int64_t at = axis < 0 ? axis + rank : axis;
     if (at < 0 || at >= rank) {
       if (every_input) continue;  // '*' means the inputs that have it
-      usage("OE0212", "input '" + leaf.name + "' has no axis " + std::to_string(axis),
-            leaf.value.isTensor() ? "its shape is " + sizes_text(leaf) : "it is a number");
+      usage_error("OE0212", "input '" + leaf.name + "' has no axis " + std::to_string(axis),
+                  leaf.value.isTensor() ? "its shape is " + shape_of(leaf) : "it is a number");
     }
     leaf.axis_names[static_cast<size_t>(at)] =
         name.empty() ? automatic_axis_name(leaf.name, ++automatic) : name;
@@ -51,7 +46,8 @@ void rename_leaves(const Options& o, ExampleInputs& e) {
     e.leaves[i].name = o.input_names[i];
   std::set<std::string> seen;
   for (const InputLeaf& leaf : e.leaves)
-    if (!seen.insert(leaf.name).second) usage("OE0213", "two inputs are named '" + leaf.name + "'");
+    if (!seen.insert(leaf.name).second)
+      usage_error("OE0213", "two inputs are named '" + leaf.name + "'");
 }
 
 void axes_from_option(const Options& o, const std::vector<std::string>& own_names,
@@ -92,15 +88,15 @@ void refuse_two_sizes(const ExampleInputs& e) {
       const int64_t n = leaf.value.toTensor().size(static_cast<int64_t>(i));
       const auto [it, fresh] = sizes.try_emplace(leaf.axis_names[i], n, leaf.name);
       if (!fresh && it->second.first != n)
-        usage("OE0214",
-              "axis name '" + leaf.axis_names[i] + "' is " + std::to_string(it->second.first) +
-                  " in input '" + it->second.second + "' and " + std::to_string(n) + " in input '" +
-                  leaf.name + "'",
-              "axes of one name have one size: use two names");
+        usage_error("OE0214",
+                    "axis name '" + leaf.axis_names[i] + "' is " +
+                        std::to_string(it->second.first) + " in input '" + it->second.second +
+                        "' and " + std::to_string(n) + " in input '" + leaf.name + "'",
+                    "axes of one name have one size: use two names");
       const auto [low, high] = leaf.bounds[i];
       if (low <= high && (n < low || n > high))
-        usage("OE0215", "axis '" + leaf.axis_names[i] + "' of input '" + leaf.name +
-                            "' is outside its own bounds");
+        usage_error("OE0215", "axis '" + leaf.axis_names[i] + "' of input '" + leaf.name +
+                                  "' is outside its own bounds");
     }
 }
 

@@ -17,17 +17,6 @@
 namespace oe::torch_io {
 namespace {
 
-[[noreturn]] void usage(const char* code, const std::string& message,
-                        const std::string& hint = {}) {
-  throw Failure(ExitCode::Usage, code, message, hint);
-}
-
-c10::TypePtr strip_optional(c10::TypePtr type) {
-  while (type->kind() == c10::TypeKind::OptionalType)
-    type = type->expectRef<c10::OptionalType>().getElementType();
-  return type;
-}
-
 // One place in the tree of the method's arguments.
 struct Slot {
   enum class Kind { Leaf, Tuple, List, Dict };
@@ -73,13 +62,13 @@ class Tree {
       e.arguments.push_back(value(slots_[i], e.leaves));
     }
     if (!missing_.empty())
-      usage("OE0203",
-            "no example for input" + std::string(missing_.size() == 1 ? " " : "s ") +
-                join(missing_, ", ") + ": the file does not say " +
-                (missing_.size() == 1 ? "its shape" : "their shapes"),
-            "give one with --input " + first_missing_ +
-                ":1x3x224x224 (name, sizes; @f32 or "
-                "another type after them), or all with --inputs FILE.pt");
+      usage_error("OE0203",
+                  "no example for input" + std::string(missing_.size() == 1 ? " " : "s ") +
+                      join(missing_, ", ") + ": the file does not say " +
+                      (missing_.size() == 1 ? "its shape" : "their shapes"),
+                  "give one with --input " + first_missing_ +
+                      ":1x3x224x224 (name, sizes; @f32 or "
+                      "another type after them), or all with --inputs FILE.pt");
     return e;
   }
 
@@ -134,8 +123,8 @@ class Tree {
                                                       c10::TypeKind::ListType))
       positional = v.toListRef().vec();
     if (positional.size() > given.size())
-      usage("OE0201",
-            takes() + "; " + o_.inputs_file + " holds " + std::to_string(positional.size()));
+      usage_error("OE0201",
+                  takes() + "; " + o_.inputs_file + " holds " + std::to_string(positional.size()));
     for (size_t i = 0; i < positional.size(); ++i) given[i] = typed(positional[i], i);
   }
 
@@ -153,8 +142,8 @@ class Tree {
         strip_optional(schema_.arguments()[1].type())->kind() == c10::TypeKind::DictType;
     if (known == dict.size()) return true;
     if (takes_dict) return false;
-    usage("OE0202", o_.inputs_file + ": the model has no input '" + unknown + "'",
-          nearest_or_list(unknown));
+    usage_error("OE0202", o_.inputs_file + ": the model has no input '" + unknown + "'",
+                nearest_or_list(unknown));
   }
 
   std::vector<std::string> argument_names() const {
@@ -178,7 +167,7 @@ class Tree {
     const InputSpec* found = nullptr;
     for (const InputSpec& s : specs_) {
       if (s.name != path || path.empty()) continue;
-      if (found) usage("OE0204", "input '" + path + "' is given twice");
+      if (found) usage_error("OE0204", "input '" + path + "' is given twice");
       found = &s;
     }
     if (found) used_.insert(found);
@@ -245,8 +234,8 @@ class Tree {
     for (const std::string& name : names_below(s.path)) {
       if (name.empty() || name.size() > 4 ||
           name.find_first_not_of("0123456789") != std::string::npos)
-        usage("OE0202", "input '" + s.path + "' is a list: '" + name + "' is no index of it",
-              "name its elements " + s.path + ".0, " + s.path + ".1, ...");
+        usage_error("OE0202", "input '" + s.path + "' is a list: '" + name + "' is no index of it",
+                    "name its elements " + s.path + ".0, " + s.path + ".1, ...");
       count = std::max<size_t>(count, std::stoul(name) + 1);
     }
     s.open = count == 0 && !s.known;
@@ -293,7 +282,7 @@ class Tree {
     for (Slot& s : slots_) leaves_of(s, leaves);
     std::erase_if(leaves, [](const Slot* s) { return s->spec != nullptr; });
     if (positional.size() > leaves.size())
-      usage("OE0201", takes() + "; " + std::to_string(specs_.size()) + " were given");
+      usage_error("OE0201", takes() + "; " + std::to_string(specs_.size()) + " were given");
     for (size_t i = 0; i < positional.size(); ++i) leaves[i]->spec = positional[i];
   }
 
@@ -317,7 +306,7 @@ class Tree {
   void refuse_unknown_names() const {
     for (const InputSpec& s : specs_) {
       if (s.name.empty() || used_.contains(&s)) continue;
-      usage("OE0202", "the model has no input '" + s.name + "'", nearest_or_list(s.name));
+      usage_error("OE0202", "the model has no input '" + s.name + "'", nearest_or_list(s.name));
     }
   }
 

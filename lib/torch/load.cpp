@@ -139,11 +139,11 @@ Loaded load(const Options& o) {
   if (!m.module.find_method(o.method)) {
     std::vector<std::string> names;
     for (const auto& method : m.module.get_methods()) names.push_back(method.name());
+    if (names.empty())
+      throw Failure(ExitCode::Unreadable, "OE0112", o.model + ": the file holds no method at all");
     std::string hint = did_you_mean(o.method, names);
-    if (hint.empty())
-      hint = names.empty() ? "the file holds no method at all" : "it has " + join(names, ", ");
-    throw Failure(names.empty() ? ExitCode::Unreadable : ExitCode::Usage, "OE0124",
-                  o.model + ": has no method '" + o.method + "'", hint);
+    if (hint.empty()) hint = "it has " + join(names, ", ");
+    throw Failure(ExitCode::Usage, "OE0124", o.model + ": has no method '" + o.method + "'", hint);
   }
   m.traced_inputs = read_traced_inputs(o.model, o.method);
   set_training(m, o.training);

@@ -39,12 +39,6 @@ using nlohmann::json;
 // alike, whose tables may be as small as that.
 constexpr int64_t kIntegerLow = 0, kIntegerHigh = 2;
 
-c10::TypePtr strip_optional(c10::TypePtr type) {
-  while (type->kind() == c10::TypeKind::OptionalType)
-    type = type->expectRef<c10::OptionalType>().getElementType();
-  return type;
-}
-
 bool integral(c10::ScalarType t) { return c10::isIntegralType(t, /*includeBool=*/false); }
 
 at::Tensor random_integers(const std::vector<int64_t>& sizes, int64_t low, int64_t high,
@@ -240,6 +234,12 @@ std::optional<at::Tensor> from_word(const InputSpec& spec, const c10::IValue& li
 }
 
 }  // namespace
+
+c10::TypePtr strip_optional(c10::TypePtr type) {
+  while (type->kind() == c10::TypeKind::OptionalType)
+    type = type->expectRef<c10::OptionalType>().getElementType();
+  return type;
+}
 
 c10::IValue retype(const c10::IValue& v, const c10::TypePtr& declared, const std::string& path) {
   if (v.isNone() && declared->kind() == c10::TypeKind::OptionalType) return v;

@@ -11,6 +11,9 @@
 
 namespace oe::torch_io {
 
+// The type inside any Optional.
+c10::TypePtr strip_optional(c10::TypePtr type);
+
 // `v` with the element types that `type` asks for: what pickle_load and JSON give is typed
 // List[Any] and Dict[Any, Any], which LibTorch refuses as an argument. `path` names it in a
 // Failure(Usage).

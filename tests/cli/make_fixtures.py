@@ -139,6 +139,45 @@ class Fixed(nn.Module):
         return x.view(2, 4) + 1
 
 
+class Doubtful(nn.Module):
+    """One warning of every stage: an axis of one size, a branch that nothing runs, a missing kernel."""
+
+    def forward(self, x: Tensor):
+        x = x.view(2, 4)
+        if bool(x.sum() > 1e30):
+            x = x.view(7, 7)
+        return torch.erf(x.double())
+
+
+class Tables(nn.Module):
+    """Results of constants: a small one, and one that is larger than what it is made of."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("row", torch.rand(4))
+
+    def forward(self, x: Tensor):
+        return x * torch.sigmoid(self.row) + self.row.repeat(100, 1)
+
+
+class Chosen(nn.Module):
+    """Both branches make the same constant."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("row", torch.rand(4))
+
+    def forward(self, x: Tensor):
+        if bool(x.sum() > 0):
+            y = torch.sigmoid(self.row)
+        else:
+            y = torch.sigmoid(self.row)
+        for i in range(int(x.sum())):
+            y = torch.sigmoid(self.row)
+            x = x + y
+        return x + torch.tanh(y)
+
+
 class Dropped(nn.Module):
     def forward(self, x: Tensor):
         return nn.functional.dropout(x, 0.5, self.training) * 2
@@ -261,6 +300,9 @@ def main() -> None:
     save(torch.jit.script(Busy().eval()), "busy.pt")
     save(torch.jit.trace(Ids().eval(), torch.tensor([[1, 5, 0]])), "ids.pt")
     save(torch.jit.script(Fixed().eval()), "fixed.pt")
+    save(torch.jit.script(Doubtful().eval()), "doubtful.pt")
+    save(torch.jit.script(Tables().eval()), "tables.pt")
+    save(torch.jit.script(Chosen().eval()), "chosen.pt")
     save(torch.jit.script(Dropped().train()), "train.pt")
     save(torch.jit.script(Counter().eval()), "counter.pt")
     trained, batch = Trained().train(), torch.randn(2, 4, 5)

@@ -1,4 +1,5 @@
-// One golden case: captured once, then lowered, walked down, checked, run and compared per opset.
+// One golden case: captured, lowered and walked down once, then checked, run and compared per
+// opset.
 #include "tests/support/golden_case.h"
 
 #include <algorithm>
@@ -271,19 +272,6 @@ int64_t needed_opset(const std::string& message) {
   return highest;
 }
 
-// What conversion gives at one opset: the model, or the message that names why not.
-struct Converted {
-  std::optional<ir::Model> model;
-  std::string error;
-  std::string refusal;  // diagnostic code; empty when the converter itself went wrong
-};
-
-// The converter's word that it cannot; "" for any other exception.
-std::string refusal_of(const std::exception& e) {
-  const auto* f = dynamic_cast<const Failure*>(&e);
-  return f && f->exit_code != ExitCode::Internal ? f->diagnostic_code : "";
-}
-
 constexpr int64_t kSameGraphOpset = 18;  // any would do; text is stable there
 
 class Runner {
@@ -307,11 +295,9 @@ class Runner {
       no_program.error = e.what();
       no_program.refusal = refusal_of(e);
     }
-    for (int64_t opset : settings_.opsets) {
-      Converted r{std::nullopt, no_program.error, no_program.refusal};
-      if (captured_) r = convert(opset);
-      judge(opset, r);
-    }
+    std::map<int64_t, Converted> results;
+    if (captured_) results = convert(captured_->program, settings_.opsets);
+    for (int64_t opset : settings_.opsets) judge(opset, captured_ ? results.at(opset) : no_program);
     if (captured_ && !case_.dynamic.empty() && !expected_error(case_, kSameGraphOpset))
       compare_examples();
     if (settings_.bless) bless_errors();
@@ -338,21 +324,13 @@ class Runner {
     }
   }
 
-  Converted convert(int64_t opset) {
-    try {
-      return {convert_at(captured_->program, opset), {}, {}};
-    } catch (const std::exception& e) {
-      return {std::nullopt, e.what(), refusal_of(e)};
-    }
-  }
-
   void fail(int64_t opset, const std::string& message, const std::string& refusal = {}) {
     failures_.add(opset, message);
     outcome_.refusal = refusal;
     only_refused_ = only_refused_ && !refusal.empty();
   }
 
-  void judge(int64_t opset, Converted& r) {
+  void judge(int64_t opset, const Converted& r) {
     const ExpectedError* expected = expected_error(case_, opset);
     if (settings_.bless && (!expected || is_generated(*expected))) {
       const int64_t needed = r.model ? 0 : needed_opset(r.error);

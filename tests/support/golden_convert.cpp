@@ -1,6 +1,8 @@
 // A case's options, and the stages behind capture.
 #include "tests/support/golden_convert.h"
 
+#include <algorithm>
+#include <functional>
 #include <stdexcept>
 
 #include "lib/lower/lower.h"
@@ -31,17 +33,65 @@ Options options_of(const Case& c) {
   return o;
 }
 
-ir::Model convert_at(const program::Program& p, int64_t opset) {
-  Diagnostics d;
+std::string refusal_of(const std::exception& e) {
+  const auto* f = dynamic_cast<const Failure*>(&e);
+  return f && f->exit_code != ExitCode::Internal ? f->diagnostic_code : "";
+}
+
+namespace {
+
+ir::Model optimized(const program::Program& p, Diagnostics& d) {
   ir::Model m = lower::lower(p, d);
-  throw_errors(d, opset);
+  if (d.has_errors()) return m;
   throw_problems("the graph after lower", ir::verify(m));
   optimize::optimize(m, {});
   throw_problems("the graph after optimize", ir::verify(m));
-  opsets::legalize(m, opset, /*avoid_ort_gaps=*/true, d);
+  return m;
+}
+
+void clean_up(ir::Model& m, const Diagnostics& d, int64_t opset) {
   throw_errors(d, opset);
   optimize::cleanup(m);
   throw_problems("the graph after legalize", ir::verify(m));
+}
+
+Converted refused(const std::exception& e) { return {std::nullopt, e.what(), refusal_of(e)}; }
+
+}  // namespace
+
+std::map<int64_t, Converted> convert(const program::Program& p,
+                                     const std::vector<int64_t>& opsets) {
+  std::map<int64_t, Converted> results;
+  Diagnostics lowered;
+  std::optional<opsets::Descent> descent;
+  try {
+    descent.emplace(optimized(p, lowered), /*avoid_ort_gaps=*/true);
+  } catch (const std::exception& e) {
+    for (const int64_t opset : opsets) results[opset] = refused(e);
+    return results;
+  }
+  std::vector<int64_t> down = opsets;
+  std::ranges::sort(down, std::greater());
+  for (const int64_t opset : down) {
+    try {
+      throw_errors(lowered, opset);
+      Diagnostics d;
+      ir::Model m = descent->at(opset, d);
+      clean_up(m, d, opset);
+      results[opset].model = std::move(m);
+    } catch (const std::exception& e) {
+      results[opset] = refused(e);
+    }
+  }
+  return results;
+}
+
+ir::Model convert_at(const program::Program& p, int64_t opset) {
+  Diagnostics d;
+  ir::Model m = optimized(p, d);
+  throw_errors(d, opset);
+  opsets::legalize(m, opset, /*avoid_ort_gaps=*/true, d);
+  clean_up(m, d, opset);
   return m;
 }
 

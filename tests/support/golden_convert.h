@@ -1,6 +1,9 @@
 // A case's options, and the stages behind capture.
 #pragma once
 
+#include <exception>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,7 +23,19 @@ void throw_problems(const std::string& stage, const std::vector<std::string>& pr
 // The first error as a Failure whose text is all of them.
 void throw_errors(const Diagnostics& d, int64_t opset);
 
-// Lowers, optimizes and walks down. Throws Failure where the converter refuses.
+// What conversion gives at one opset: the model, or the message that names why not.
+struct Converted {
+  std::optional<ir::Model> model;
+  std::string error;
+  std::string refusal;  // diagnostic code; empty when the converter itself went wrong
+};
+// The converter's word that it cannot; "" for any other exception.
+std::string refusal_of(const std::exception& e);
+
+// Lowers and optimizes once, then walks down once and stops at each of `opsets`.
+std::map<int64_t, Converted> convert(const program::Program& p, const std::vector<int64_t>& opsets);
+
+// One opset alone, as the tool does it. Throws where there is no model.
 ir::Model convert_at(const program::Program& p, int64_t opset);
 
 }  // namespace oe::golden

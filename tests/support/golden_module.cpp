@@ -174,12 +174,15 @@ torch_io::Loaded define_module(const Case& c) {
   return loaded;
 }
 
-void make_python_modules(const std::filesystem::path& python, const std::filesystem::path& file,
-                         const std::filesystem::path& directory) {
-  std::filesystem::create_directories(directory);
-  const std::string command = "'" + python.string() +
-                              "' '" GOLDEN_SOURCE_DIR "/tests/support/script_cases.py' '" +
-                              file.string() + "' '" + directory.string() + "'";
+void make_python_modules(const std::filesystem::path& python,
+                         const std::vector<PythonCases>& files) {
+  if (files.empty()) return;
+  std::string command =
+      "'" + python.string() + "' '" GOLDEN_SOURCE_DIR "/tests/support/script_cases.py'";
+  for (const PythonCases& f : files) {
+    std::filesystem::create_directories(f.directory);
+    command += " '" + f.file.string() + "' '" + f.directory.string() + "'";
+  }
   if (std::system(command.c_str()) != 0) throw std::runtime_error("failed: " + command);
 }
 

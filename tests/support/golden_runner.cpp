@@ -100,6 +100,15 @@ std::string label(const fs::path& file, const Case& c) {
   return file.filename().string() + ":" + std::to_string(c.line) + ": " + c.name;
 }
 
+bool wanted(const Arguments& a, const fs::path& file, const Case& c) {
+  return a.filter.empty() || label(file, c).find(a.filter) != std::string::npos;
+}
+
+// Where the modules of a file's `-- python` cases lie.
+fs::path made_folder(const Arguments& a, const fs::path& file) {
+  return a.work / (file.parent_path().filename() / file.stem());
+}
+
 // --- a child: one file
 
 // Lines a child writes as it goes: what it is at, what came of it, what it reached.
@@ -139,9 +148,6 @@ Totals run_file(const Arguments& a, const fs::path& file) {
   Totals t;
   Journal journal(a.results);
   const std::vector<Case> cases = parse(file);
-  const auto wanted = [&](const Case& c) {
-    return a.filter.empty() || label(file, c).find(a.filter) != std::string::npos;
-  };
   Settings s;
   s.opsets = opsets_of(a.opsets);
   s.bless = a.bless;
@@ -149,15 +155,11 @@ Totals run_file(const Arguments& a, const fs::path& file) {
   s.ort = verify::Ort::load(a.ort_lib, why);
   torch_io::register_stub_operators();
   torch_io::check_kernels();
-  const fs::path made = a.work / (file.parent_path().filename() / file.stem());
-  if (std::any_of(cases.begin(), cases.end(),
-                  [&](const Case& c) { return c.python && wanted(c); })) {
-    make_python_modules(a.python, file, made);
-  }
+  const fs::path made = made_folder(a, file);
   Blessing blessed;
   for (size_t i = a.from; i < cases.size(); ++i) {
     const Case& c = cases[i];
-    if (!wanted(c)) continue;
+    if (!wanted(a, file, c)) continue;
     journal.write("at", std::to_string(i));
     alarm(a.seconds);
     Outcome outcome;
@@ -204,6 +206,7 @@ class Parent {
   }
 
   Totals run() {
+    make_python_cases();
     // Several processes share the cores: their threads must not spin while they wait.
     setenv("OMP_WAIT_POLICY", "PASSIVE", /*overwrite=*/0);
     while (!waiting_.empty() || !running_.empty()) {
@@ -219,6 +222,21 @@ class Parent {
   }
 
  private:
+  void make_python_cases() const {
+    std::vector<PythonCases> files;
+    for (const Child& c : waiting_) {
+      try {
+        const std::vector<Case> cases = parse(c.file);
+        if (std::ranges::any_of(cases,
+                                [&](const Case& x) { return x.python && wanted(a_, c.file, x); }))
+          files.push_back({c.file, made_folder(a_, c.file)});
+      } catch (const std::exception&) {
+        // The file's own child says what is wrong with it.
+      }
+    }
+    make_python_modules(a_.python, files);
+  }
+
   void start() {
     Child c = waiting_.front();
     waiting_.pop_front();

@@ -57,15 +57,8 @@ Counts count(const Case& c, const torch_io::Loaded& module, const ExampleInputs&
   Counts counts;
   Diagnostics d;
   const capture::Captured captured = capture::capture(module, inputs, options_of(c), d);
-  for (const int64_t opset : opsets) {
-    try {
-      Nodes nodes;
-      count_nodes(convert_at(captured.program, opset).graph, nodes);
-      counts[opset] = std::move(nodes);
-    } catch (const Failure&) {
-      continue;
-    }
-  }
+  for (const auto& [opset, r] : convert(captured.program, opsets))
+    if (r.model) count_nodes(r.model->graph, counts[opset]);
   return counts;
 }
 

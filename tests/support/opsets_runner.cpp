@@ -240,6 +240,7 @@ class Runner {
       inputs.push_back(make_input(*v, given, random));
 
     std::optional<Outputs> reference;
+    opsets::Descent descent(parse(c), true);
     for (int64_t opset = std::min<int64_t>(c.from, ort_ ? ort_->newest_opset() : c.from);
          opset >= kOldest; --opset) {
       ir::Model m = parse(c);
@@ -257,6 +258,8 @@ class Runner {
         problems += "  opset " + std::to_string(opset) + ": " + what + "\n";
       };
       for (const std::string& p : ir::verify(m)) fail(p);
+      if (Diagnostics once; ir::print(descent.at(opset, once)) != ir::print(m))
+        fail("a walk that stopped further up gives another model");
       if (const std::string p = onnx::check(m); !p.empty()) fail(p);
       if (!ort_) continue;
       try {

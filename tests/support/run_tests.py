@@ -37,6 +37,7 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
     matrix = [python, str(tests / "support/matrix.py"), "--build", str(build), "--jobs", str(jobs)]
     layers = [python, str(ROOT / "scripts/check-layers")]
     return [
+        Group("format", [str(ROOT / "scripts/format"), "--check"]),
         Group("layers", layers + ["--preprocess"], layers),
         Group("unit", [str(build / "unit_tests")]),
         Group("opsets", [str(build / "opsets_tests")]),

@@ -1,6 +1,9 @@
-"""Makes the `-- python` cases of a golden file: DIR/<index>.pt, or DIR/<index>.error.
+"""Makes the `-- python` cases of golden files: DIR/<index>.pt, or DIR/<index>.error.
 
-The file format is documented in tests/ops/README.md.
+    script_cases.py FILE.test DIR [FILE.test DIR ...]
+
+One process makes those of all files, because importing torch takes longer than making a case. The file
+format is documented in tests/ops/README.md.
 """
 import importlib.util
 import pathlib
@@ -39,14 +42,17 @@ def make(source: str, file: pathlib.Path) -> torch.jit.ScriptModule:
 
 def main() -> None:
     warnings.simplefilter("ignore")
-    path, directory = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
-    for index, source in cases(path.read_text()):
-        target, error = directory / f"{index}.pt", directory / f"{index}.error"
-        target.unlink(missing_ok=True)
-        try:
-            torch.jit.save(make(source, directory / f"case_{index}.py"), target)
-        except Exception:
-            error.write_text(traceback.format_exc(limit=3))
+    words = [pathlib.Path(w) for w in sys.argv[1:]]
+    for path, directory in zip(words[::2], words[1::2]):
+        for index, source in cases(path.read_text()):
+            target, error = directory / f"{index}.pt", directory / f"{index}.error"
+            target.unlink(missing_ok=True)
+            # The module's name is that of the file: one for each case.
+            name = f"{directory.parent.name}_{directory.name}_{index}.py"
+            try:
+                torch.jit.save(make(source, directory / name), target)
+            except Exception:
+                error.write_text(traceback.format_exc(limit=3))
 
 
 if __name__ == "__main__":

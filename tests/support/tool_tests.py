@@ -21,7 +21,7 @@ import make_models  # noqa: E402
 import readme  # noqa: E402
 
 # What LibTorch exports too: a second copy visible from the executable would be mixed up with its own.
-FOREIGN = re.compile(r"google::protobuf|\bonnx|fmt::v|\bmz_|spdlog::|nlohmann|CLI::")
+FOREIGN = re.compile(r"google::protobuf|\bonnx|fmt::v|\bmz_|nlohmann|CLI::")
 HELP_MS = 50
 
 
@@ -90,6 +90,40 @@ def test_operator_list_is_fresh(build: pathlib.Path) -> None:
 
 def test_pass_list_is_fresh(build: pathlib.Path) -> None:
     fresh(build, "passes", "lib/optimize/PASSES.md")
+
+
+def test_error_list_is_fresh(build: pathlib.Path) -> None:
+    fresh(build, "errors", "docs/errors.md")
+
+
+# The number of each exit code, as lib/support/diagnostics.h has them.
+EXIT_CODE = re.compile(r"^  (\w+) = (\d+),$", re.M)
+# How sources name a code together with what the process ends with.
+FAILURE = re.compile(r'ExitCode::(\w+),\s*"(OE\d{4})"|'
+                     r'\b(refuse|cannot_join|usage_error|unreadable|unwritable)\(\s*"(OE\d{4})"')
+HELPERS = {"refuse": "Unsupported", "cannot_join": "Unsupported", "usage_error": "Usage",
+           "unreadable": "Unreadable", "unwritable": "Unwritable"}
+
+
+def test_every_code_is_listed_and_used(build: pathlib.Path) -> None:
+    """Each code in the sources is in the table, with the exit code that they give it; no entry is unused."""
+    exits = dict(EXIT_CODE.findall((ROOT / "lib/support/diagnostics.h").read_text()))
+    rows = re.findall(r"^\| (OE\d{4}) \| (\d+) \|", output_of(build / "document", "errors"), re.M)
+    codes = [code for code, _ in rows]
+    assert codes == sorted(set(codes)), "the table is not in order, or has a code twice"
+    table, used, wrong = dict(rows), set(), []
+    for path in (p for folder in ("app", "lib", "opsets") for p in (ROOT / folder).rglob("*.cpp")):
+        if path.name == "error_codes.cpp":
+            continue
+        text = path.read_text()
+        used |= set(re.findall(r'"(OE\d{4})"', text))
+        for name, code, helper, its_code in FAILURE.findall(text):
+            given = exits[name or HELPERS[helper]]
+            if table.get(code or its_code) != given:
+                wrong.append(f"{path.name}: {code or its_code} ends with {given}")
+    assert not used - set(table), f"not in lib/support/error_codes.cpp: {sorted(used - set(table))}"
+    assert not set(table) - used, f"used nowhere: {sorted(set(table) - used)}"
+    assert not wrong, f"another exit code than in the table: {wrong}"
 
 
 def test_readme_help_is_fresh(build: pathlib.Path) -> None:

@@ -176,3 +176,32 @@ TEST_CASE("problems of a model are named", "[ir]") {
     CHECK(reports(m, "uses 'inner' before it is defined"));
   }
 }
+
+TEST_CASE("a copy shares no node, value or nested graph", "[ir]") {
+  Model m = small();
+  Value* condition = m.new_initializer("c", Tensor::of<uint8_t>(DType::Bool, {}, {1}));
+  Value *inner = m.new_value("inner"), *result = m.new_value("result");
+  auto branch = std::make_shared<Graph>();
+  branch->outputs = {inner};
+  branch->nodes.push_back(make_node(m, "Neg", "Neg", {m.graph.inputs[0]}, {inner}));
+  m.graph.nodes.push_back(make_node(m, "If", "If", {condition}, {result},
+                                    {{"then_branch", branch}, {"else_branch", branch}}));
+  m.graph.outputs.push_back(result);
+  const std::string before = print(m);
+
+  Model c = copy(m);
+  CHECK(print(c) == before);
+  CHECK(c.graph.nodes[0]->outputs[0]->producer == c.graph.nodes[0].get());
+  CHECK(c.graph.initializers[0]->data == condition->data);
+  for_each_graph(c.graph, [](Graph& g) {
+    for (auto& n : g.nodes) {
+      n->op = "Abs";
+      for (Value* v : n->inputs)
+        if (v) v->name += "_own";
+    }
+  });
+  c.names.unique("later");
+  CHECK(print(m) == before);
+  CHECK_FALSE(m.names.taken("later"));
+  CHECK(print(c) != before);
+}

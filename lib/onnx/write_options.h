@@ -1,0 +1,24 @@
+// How a model is written, and what came of it. Standard library only.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace oe::onnx {
+
+struct WriteOptions {
+  enum class External { Auto, Always, Never };
+  External external = External::Auto;  // Auto: external when the file would pass 2 GiB
+  std::string external_file;           // location written into the model: a plain file name
+  int64_t threshold = 1024;            // bytes; smaller tensors stay inside the model
+  int64_t align = 4096;                // bytes; offset alignment of external tensors
+  bool doc_strings = false;            // source locations in nodes
+};
+
+struct WriteResult {
+  bool external = false;  // whether external data was written
+  uint64_t model_bytes = 0;
+  uint64_t data_bytes = 0;
+};
+
+}  // namespace oe::onnx
