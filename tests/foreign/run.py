@@ -1,12 +1,13 @@
 """Models that others wrote, unchanged, converted and judged by LibTorch's default executor in Python.
 
     run.py --tool build/release/onnx-export [--full] [--family NAME,...] [--only TEXT] [--jobs N] [--part K/N]
-           [--write-table]
+           [--join REPORT ...] [--write-table]
 
 A case is a module or model in one form (traced, scripted, or the file that a package ships). It passes when ONNX Runtime
 computes what LibTorch computes, at the example, at other values and, with dynamic axes, at other sizes; refused is what
 the tool refuses by name. Wrong results and crashes are failures. --full runs all there is and takes about an hour;
-with --write-table it writes docs/foreign.md. Every verdict is left in build/foreign/report.json.
+with --write-table it writes docs/foreign.md, of which --join gives the cases that an earlier run (another part, or a
+family as a whole) has judged: those are not run again. Every verdict is left in build/foreign/report.json.
 """
 import argparse
 import collections
@@ -143,6 +144,7 @@ def main() -> int:
     parser.add_argument("--part", default="1/1", help="K/N: every Nth case, from the Kth on")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--report", type=pathlib.Path, default=ROOT / "build/foreign/report.json")
+    parser.add_argument("--join", type=pathlib.Path, action="append", default=[], help="a report of an earlier run")
     parser.add_argument("--write-table", action="store_true", help="docs/foreign.md from this run")
     options = parser.parse_args()
     problem = environment.prepare()
@@ -154,9 +156,10 @@ def main() -> int:
     families = options.family.split(",")
     chosen = [c for c in collect(families, options.full) if options.only in c.label]
     first, step = map(int, options.part.split("/"))
-    chosen = chosen[first - 1::step]
+    results = [r for report in options.join for r in json.loads(report.read_text())]
+    whole = {r["family"] for r in results}
+    chosen = [c for c in chosen[first - 1::step] if c.family not in whole or options.part != "1/1"]
     options.report.parent.mkdir(parents=True, exist_ok=True)
-    results = []
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(options.jobs, mp_context=context, initializer=start,
                                                 initargs=(families,)) as pool:
@@ -177,6 +180,8 @@ def main() -> int:
     if options.write_table:
         versions = ["torch " + importlib.import_module("torch").__version__, *environment.WANTED[:4]]
         run = "a full run" if options.full else "the sample that scripts/test runs"
+        if whole and not options.full:
+            run += f" (of {', '.join(sorted(whole))} all there is)"
         (ROOT / "docs/foreign.md").write_text(table.text(results, run, [v.replace("==", " ") for v in versions]))
     failed = sum(count[k] for k in ("wrong", "crash", "broken"))
     print(f"{count['passed'] + count['refused']} passed, {failed} failed")
