@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <utility>
 
-#include "lib/lower/call.h"
+#include "lib/lower/lowering.h"
 
 namespace oe::lower {
 
@@ -31,6 +31,33 @@ template <class F>
 T computed(Call& g, T x, const F& f) {
   const DType result = g.result_dtype();
   return cast(f(cast(x, compute_type(result))), result);
+}
+
+namespace detail {
+inline T in_type(DType t, T x) { return cast(x, t); }
+template <class K>
+K in_type(DType, K k) {
+  return k;
+}
+template <class F>
+struct Wide;
+template <class L, class... A>
+struct Wide<T (L::*)(A...) const> {
+  T operator()(Call& g, A... a) const {
+    const DType result = g.result_dtype(), c = compute_type(result);
+    return cast(L{}(in_type(c, a)...), result);
+  }
+};
+}  // namespace detail
+
+// A row that is computed in the computing type and rounded once: its tensors arrive in that type.
+template <class L>
+constexpr Lowering wide(std::string_view schema, L) {
+  return op(schema, detail::Wide<decltype(&L::operator())>{});
+}
+template <auto F>
+constexpr Lowering wide(std::string_view schema) {
+  return wide(schema, detail::function<F>(F));
 }
 
 }  // namespace oe::lower

@@ -13,42 +13,18 @@ T relu(T x) {
   return unsigned_type(x.dtype()) ? x : maximum(x, 0);
 }
 
-T clip(Call& g, T x, double low, double high) {
-  const DType t = g.result_dtype();
-  x = cast(x, t);
-  return node("Clip", {x, g.number(low, t), g.number(high, t)});
-}
+T clip(T x, double low, double high) { return node("Clip", {x, number(low, x), number(high, x)}); }
 
 // scale * (x > 0 ? x : alpha * (exp(x * input_scale) - 1)).
-T elu(Call& g, T x, double alpha, double scale, double input_scale) {
-  return computed(g, x, [&](T v) {
-    const ir::Attributes attributes{{"alpha", static_cast<float>(alpha)}};
-    T y = v;
-    if (input_scale == 1) {
-      y = node("Elu", {v}, attributes);
-    } else {
-      T low = v * input_scale;
-      low = input_scale > 0 ? node("Elu", {low}, attributes) : expm1(low) * alpha;
-      y = where(v > 0, v, low);
-    }
-    return scale == 1 ? y : y * scale;
-  });
-}
-
-T celu(Call& g, T x, double alpha) { return elu(g, x, alpha, 1, 1 / alpha); }
-
-T silu(Call& g, T x) {
-  return computed(g, x, [&](T v) { return v * sigmoid(v); });
-}
-
-T mish(Call& g, T x) {
-  return computed(g, x, [&](T v) { return v * tanh(softplus(v)); });
+T elu(T x, double alpha, double scale, double input_scale) {
+  const ir::Attributes attributes{{"alpha", static_cast<float>(alpha)}};
+  if (input_scale == 1) return node("Elu", {x}, attributes) * scale;
+  T low = x * input_scale;
+  low = input_scale > 0 ? node("Elu", {low}, attributes) : expm1(low) * alpha;
+  return where(x > 0, x, low) * scale;
 }
 
 T hardsigmoid(T x) { return node("HardSigmoid", {x}, {{"alpha", 1.0f / 6}, {"beta", 0.5f}}); }
-T hardswish(Call& g, T x) {
-  return computed(g, x, [&](T v) { return v * hardsigmoid(v); });
-}
 
 T leaky_relu(T x, double slope) {
   return node("LeakyRelu", {x}, {{"alpha", static_cast<float>(slope)}});
@@ -72,37 +48,24 @@ T rrelu(T x, double lower, double upper, bool training) {
 }
 
 // log(1 + exp(beta x)) / beta, linear above the threshold.
-T softplus(Call& g, T x, double beta, double threshold) {
-  return computed(g, x, [&](T v) {
-    T scaled = beta == 1 ? v : v * beta;
-    T y = softplus(scaled);
-    if (beta != 1) y = y / beta;
-    // Beyond 20 the difference is under half a unit in the last place of a float32.
-    if (threshold >= 20 && v.dtype() == DType::Float) return y;
-    return where(scaled > threshold, v, y);
-  });
+T softplus(T x, double beta, double threshold) {
+  T scaled = x * beta;
+  T y = softplus(scaled) / beta;
+  // Beyond 20 the difference is under half a unit in the last place of a float32.
+  if (threshold >= 20 && x.dtype() == DType::Float) return y;
+  return where(scaled > threshold, x, y);
 }
 
-T softshrink(Call& g, T x, double lambd) { return x - clip(g, x, -lambd, lambd); }
-T hardshrink(T x, double lambd) {
-  T small = abs(x) <= lambd;
-  return where(small, 0, x);
-}
+T hardshrink(T x, double lambd) { return where(abs(x) <= lambd, 0, x); }
 
-T threshold(T x, double limit, double value) {
-  T low = x <= limit;
-  return where(low, value, x);
-}
+T threshold(T x, double limit, double value) { return where(x <= limit, value, x); }
 
-T glu(T x, int64_t dim) {
-  const Values halves =
-      nodes("Split", {x}, {{"axis", x.axis(dim)}, {"num_outputs", int64_t{2}}}, 2);
+T glu(T x, Axis dim) {
+  const Values halves = nodes("Split", {x}, {{"axis", dim.value}, {"num_outputs", int64_t{2}}}, 2);
   return halves[0] * sigmoid(halves[1]);
 }
 
-T log_sigmoid(Call& g, T x) {
-  return computed(g, x, [&](T v) { return -softplus(-v); });
-}
+T log_sigmoid(T x) { return -softplus(-x); }
 
 // Softmax or LogSoftmax along one axis; a 0-d tensor is a row of one element.
 T softmax(Call& g, std::string_view op, T x, int64_t dim) {
@@ -135,35 +98,37 @@ Values native_dropout(Call& g, T x, double p, std::optional<bool> train) {
 
 constexpr Lowering table[] = {
     op<relu>("aten::relu(Tensor self) -> Tensor"),
-    op("aten::relu6(Tensor self) -> Tensor", [](Call& g, T x) { return clip(g, x, 0, 6); }),
+    op("aten::relu6(Tensor self) -> Tensor", [](T x) { return clip(x, 0, 6); }),
     op<clip>("aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor"),
-    op<elu>(
+    wide<elu>(
         "aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor"),
     op("aten::selu(Tensor self) -> Tensor", same<"Selu">),
-    op<celu>("aten::celu(Tensor self, Scalar alpha=1.) -> Tensor"),
+    wide("aten::celu(Tensor self, Scalar alpha=1.) -> Tensor",
+         [](T x, double alpha) { return elu(x, alpha, 1, 1 / alpha); }),
     op("aten::gelu(Tensor self, *, str approximate=\"none\") -> Tensor",
        [](T x, const std::string& approximate) {
          return node("Gelu", {x}, {{"approximate", approximate}});
        }),
     op("aten::sigmoid(Tensor self) -> Tensor", same<"Sigmoid">),
-    op<silu>("aten::silu(Tensor self) -> Tensor"),
-    op<mish>("aten::mish(Tensor self) -> Tensor"),
-    op<hardswish>("aten::hardswish(Tensor self) -> Tensor"),
+    wide("aten::silu(Tensor self) -> Tensor", [](T x) { return unary("Swish", x); }),
+    wide("aten::mish(Tensor self) -> Tensor", [](T x) { return unary("Mish", x); }),
+    wide("aten::hardswish(Tensor self) -> Tensor", [](T x) { return unary("HardSwish", x); }),
     op<hardsigmoid>("aten::hardsigmoid(Tensor self) -> Tensor"),
     op<leaky_relu>("aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor"),
     op<prelu>(names("aten::prelu", "aten::_prelu_kernel"),
               "(Tensor self, Tensor weight) -> Tensor"),
     op<rrelu>(
         "aten::rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor"),
-    op<softplus>("aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor"),
-    op<softshrink>("aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor"),
+    wide<softplus>("aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor"),
+    op("aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
+       [](T x, double lambd) { return x - clip(x, -lambd, lambd); }),
     op<hardshrink>("aten::hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor"),
     op<threshold>("aten::threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor"),
     op<glu>("aten::glu(Tensor self, int dim=-1) -> Tensor"),
-    op<log_sigmoid>("aten::log_sigmoid(Tensor self) -> Tensor"),
+    wide<log_sigmoid>("aten::log_sigmoid(Tensor self) -> Tensor"),
     op("aten::log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)",
        [](Call& g, T x) {  // the buffer is for the backward pass
-         return Values{log_sigmoid(g, x), nullptr};
+         return Values{computed(g, x, log_sigmoid), nullptr};
        }),
     op("aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
        softmax_dtype<"Softmax">),

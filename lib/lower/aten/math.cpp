@@ -9,12 +9,6 @@
 namespace oe::lower {
 namespace {
 
-using Unary = T (*)(T);
-
-// f in the type ATen computes in; the result is rounded once.
-template <Unary F>
-constexpr auto wide = [](Call& g, T x) { return computed(g, x, [&](T v) { return F(v); }); };
-
 // Op for floats; integers are whole already.
 template <FixedString Op>
 constexpr auto rounding = [](T x) { return is_float(x.dtype()) ? node(Op.view(), {x}) : x; };
@@ -109,11 +103,9 @@ T nan_to_num(T x, const std::optional<double>& nan, const std::optional<double>&
   return where(down, lowest.value_or(-end), x);
 }
 
-T logit(Call& g, T x, const std::optional<double>& eps) {
-  return computed(g, x, [&](T v) {
-    if (eps) v = node("Clip", {v, number(*eps, v), number(1 - *eps, v)});
-    return log(v / (1 - v));
-  });
+T logit(T x, const std::optional<double>& eps) {
+  if (eps) x = node("Clip", {x, number(*eps, x), number(1 - *eps, x)});
+  return log(x / (1 - x));
 }
 
 // x * log(y): 0 where x is 0, unless y is NaN.
@@ -177,15 +169,15 @@ constexpr Lowering table[] = {
     op<sign>(names("aten::sign", "aten::sgn"), "(Tensor self) -> Tensor"),
     op("aten::reciprocal(Tensor self) -> Tensor", same<"Reciprocal">),
     op("aten::sqrt(Tensor self) -> Tensor", same<"Sqrt">),
-    op("aten::rsqrt(Tensor self) -> Tensor", wide<rsqrt>),
+    wide<rsqrt>("aten::rsqrt(Tensor self) -> Tensor"),
     op<square>("aten::square(Tensor self) -> Tensor"),
     op("aten::exp(Tensor self) -> Tensor", same<"Exp">),
-    op("aten::exp2(Tensor self) -> Tensor", wide<exp2>),
-    op("aten::expm1(Tensor self) -> Tensor", wide<expm1>),
+    wide<exp2>("aten::exp2(Tensor self) -> Tensor"),
+    wide<expm1>("aten::expm1(Tensor self) -> Tensor"),
     op("aten::log(Tensor self) -> Tensor", same<"Log">),
-    op("aten::log2(Tensor self) -> Tensor", wide<log2>),
-    op("aten::log10(Tensor self) -> Tensor", wide<log10>),
-    op("aten::log1p(Tensor self) -> Tensor", wide<log1p>),
+    wide<log2>("aten::log2(Tensor self) -> Tensor"),
+    wide<log10>("aten::log10(Tensor self) -> Tensor"),
+    wide<log1p>("aten::log1p(Tensor self) -> Tensor"),
     op("aten::sin(Tensor self) -> Tensor", same<"Sin">),
     op("aten::cos(Tensor self) -> Tensor", same<"Cos">),
     op("aten::tan(Tensor self) -> Tensor", same<"Tan">),
@@ -199,10 +191,10 @@ constexpr Lowering table[] = {
     op("aten::acosh(Tensor self) -> Tensor", same<"Acosh">),
     op("aten::atanh(Tensor self) -> Tensor", same<"Atanh">),
     op("aten::erf(Tensor self) -> Tensor", same<"Erf">),
-    op("aten::erfc(Tensor self) -> Tensor", wide<erfc>),
-    op("aten::sinc(Tensor self) -> Tensor", wide<sinc>),
-    op("aten::deg2rad(Tensor self) -> Tensor", wide<radians>),
-    op("aten::rad2deg(Tensor self) -> Tensor", wide<degrees>),
+    wide<erfc>("aten::erfc(Tensor self) -> Tensor"),
+    wide<sinc>("aten::sinc(Tensor self) -> Tensor"),
+    wide<radians>("aten::deg2rad(Tensor self) -> Tensor"),
+    wide<degrees>("aten::rad2deg(Tensor self) -> Tensor"),
     op("aten::floor(Tensor self) -> Tensor", rounding<"Floor">),
     op("aten::ceil(Tensor self) -> Tensor", rounding<"Ceil">),
     op("aten::round(Tensor self) -> Tensor", rounding<"Round">),
@@ -221,7 +213,7 @@ constexpr Lowering table[] = {
     op("aten::fmin(Tensor self, Tensor other) -> Tensor", ignoring_nan<minimum>),
     op<nan_to_num>(
         "aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor"),
-    op<logit>("aten::logit(Tensor self, float? eps=None) -> Tensor"),
+    wide<logit>("aten::logit(Tensor self, float? eps=None) -> Tensor"),
     op<xlogy>("aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor"),
     op("aten::xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor",
        [](Call& g, T x, const Scalar& y) {
