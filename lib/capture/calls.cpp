@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "lib/capture/axes/axes.h"
+#include "lib/capture/composites.h"
 #include "lib/capture/executor.h"
 #include "lib/support/trial.h"
 #include "lib/torch/convert.h"
@@ -329,6 +330,12 @@ std::vector<Sym> Executor::call_operator(const OpInfo& op, const std::vector<Sym
   if (op.base == "aten::as_strided") return {as_strided(op, args)};
   const int length = unpacked_length(n);
   if (length < 0 && cuts_dynamic_axis(op, args)) return {open_split(op, args)};
+  if (torch::jit::Function* f = composite(op.name);
+      f && content_taint(op, args) != Taint::Constant) {
+    const Site::Held held(site_);
+    const Sym result = run_function(*f, args, site_.path());
+    return result.is(K::Tuple) ? *result.tuple : std::vector<Sym>{result};
+  }
   out = apply(op, args, length);
   alias_outputs(op, args, out);
   return out;

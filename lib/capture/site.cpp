@@ -5,7 +5,8 @@ namespace oe::capture {
 
 OriginPtr Site::here() const {
   if (running_.empty()) return nullptr;
-  return recorder_.origin(running_.back().first, running_.back().second);
+  const auto& [node, path] = held_ ? running_[held_ - 1] : running_.back();
+  return recorder_.origin(node, path);
 }
 
 void Site::refuse(const std::string& code, const std::string& message,

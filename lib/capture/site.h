@@ -28,6 +28,23 @@ class Site {
   size_t depth() const { return running_.size(); }
   void leave_to(size_t depth) { running_.resize(depth); }
   const torch::jit::Node* node() const { return running_.back().first; }
+  const std::string& path() const { return running_.back().second; }
+
+  // While it lives, everything that runs stands for the node that runs now: what a composite
+  // operator is made of has the operator's own line.
+  class Held {
+   public:
+    explicit Held(Site& s) : site_(s), outer_(s.held_) {
+      if (!s.held_) s.held_ = s.running_.size();
+    }
+    ~Held() { site_.held_ = outer_; }
+    Held(const Held&) = delete;
+    Held& operator=(const Held&) = delete;
+
+   private:
+    Site& site_;
+    size_t outer_;
+  };
 
   // The running node's origin; null before the first one.
   OriginPtr here() const;
@@ -39,6 +56,7 @@ class Site {
  private:
   Recorder& recorder_;
   std::vector<std::pair<const torch::jit::Node*, std::string>> running_;
+  size_t held_ = 0;  // how many of them had entered when it was held; 0: it is not
 };
 
 }  // namespace oe::capture

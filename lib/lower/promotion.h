@@ -55,6 +55,14 @@ template <class L>
 constexpr Lowering wide(std::string_view schema, L) {
   return op(schema, detail::Wide<decltype(&L::operator())>{});
 }
+template <class L>
+constexpr Lowering wide(Names names, std::string_view signature, L) {
+  return op(names, signature, detail::Wide<decltype(&L::operator())>{});
+}
+template <auto F>
+constexpr Lowering wide(Names names, std::string_view signature) {
+  return wide(names, signature, detail::function<F>(F));
+}
 template <auto F>
 constexpr Lowering wide(std::string_view schema) {
   return wide(schema, detail::function<F>(F));

@@ -1,0 +1,65 @@
+# Products, differences and layouts of whole tensors.
+
+def kron(self: Tensor, other: Tensor) -> Tensor:
+    rank = max(self.dim(), other.dim())
+    a, b = self, other
+    for i in range(rank - self.dim()):
+        a = a.unsqueeze(0)
+    for i in range(rank - other.dim()):
+        b = b.unsqueeze(0)
+    sizes: List[int] = []
+    for i in range(rank):
+        sizes.append(a.size(i) * b.size(i))
+    for i in range(rank):
+        a = a.unsqueeze(2 * i + 1)
+        b = b.unsqueeze(2 * i)
+    return (a * b).reshape(sizes)
+
+def vander(x: Tensor, N: Optional[int], increasing: bool) -> Tensor:
+    n = x.size(0) if N is None else N
+    columns = torch.arange(n, device=x.device)
+    columns = columns if increasing else n - 1 - columns
+    base = x if x.is_floating_point() else x.to(4)  # int64
+    return torch.pow(base.unsqueeze(1), columns)
+
+def trapezoid__x(y: Tensor, x: Tensor, dim: int) -> Tensor:
+    if x.dim() == 1:
+        shape = [1] * y.dim()
+        shape[dim] = x.size(0)
+        dx = torch.diff(x.reshape(shape), 1, dim)
+    else:
+        dx = torch.diff(x, 1, dim)
+    n = y.size(dim)
+    return ((y.narrow(dim, 0, n - 1) + y.narrow(dim, 1, n - 1)) * dx).sum(dim) / 2.0
+
+def trapezoid__dx(y: Tensor, dx: number, dim: int) -> Tensor:
+    n = y.size(dim)
+    ends = y.select(dim, 0) + y.select(dim, n - 1)
+    return (y.sum(dim) - ends * 0.5) * dx
+
+def cumulative_trapezoid__dx(y: Tensor, dx: number, dim: int) -> Tensor:
+    n = y.size(dim)
+    return torch.cumsum((y.narrow(dim, 0, n - 1) + y.narrow(dim, 1, n - 1)) * (dx * 0.5), dim)
+
+def linalg_cross(self: Tensor, other: Tensor, dim: int) -> Tensor:
+    a, b = torch.broadcast_tensors([self, other])
+    x, y = torch.roll(a, -1, dim), torch.roll(b, -1, dim)
+    z, w = torch.roll(a, -2, dim), torch.roll(b, -2, dim)
+    return x * w - z * y
+
+def cross(self: Tensor, other: Tensor, dim: Optional[int]) -> Tensor:
+    axis = -1
+    if dim is None:
+        for i in range(self.dim() - 1, -1, -1):
+            if self.size(i) == 3:
+                axis = i
+    else:
+        axis = dim
+    return linalg_cross(self, other, axis)
+
+def linalg_matrix_power(self: Tensor, n: int) -> Tensor:
+    assert n >= 0, "negative powers need an inverse, which ONNX graphs cannot compute"
+    result = torch.eye(self.size(-1), dtype=self.dtype, device=self.device).expand_as(self)
+    for i in range(n):
+        result = torch.matmul(result, self)
+    return result
