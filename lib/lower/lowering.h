@@ -263,7 +263,7 @@ template <FixedString Op>
 inline constexpr auto same =
     [](Call& g, T x) { return unary(Op.view(), cast(x, g.result_dtype())); };
 
-// Every family's table; registry.cpp lists them all.
+// Every family's table; the families are listed in CMakeLists.txt.
 using Table = std::span<const Lowering>;
 std::span<const Table> tables();
 // The row for "aten::add.Tensor"; null when the operator has none.
