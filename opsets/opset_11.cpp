@@ -219,8 +219,8 @@ void range(Rewriter& r, ir::Node& n) {
     count = cast(maximum(steps, 0), DType::Int64);
   }
   T y = cast(arange(count), t);
-  if (step != 1) y = t == DType::Int64 ? y * delta : y * delta;
-  if (first != 0) y = t == DType::Int64 ? y + start : y + start;
+  if (step != 1) y = y * delta;
+  if (first != 0) y = y + start;
   r.bind(n.outputs[0], y);
 }
 

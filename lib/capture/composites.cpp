@@ -4,6 +4,8 @@
 #include <torch/csrc/jit/api/compilation_unit.h>
 #include <torch/csrc/jit/frontend/resolver.h>
 
+#include <unordered_map>
+
 namespace oe::capture {
 
 namespace {
@@ -23,11 +25,20 @@ const torch::jit::CompilationUnit& unit() {
 
 std::vector<torch::jit::Function*> composites() { return unit().get_functions(); }
 
+// Asked at every call of an operator: one search, no names made.
 torch::jit::Function* composite(const std::string& op) {
-  if (!op.starts_with("aten::")) return nullptr;
-  std::string name = op.substr(6);
-  if (const size_t dot = name.find('.'); dot != std::string::npos) name.replace(dot, 1, "__");
-  return unit().find_function(c10::QualifiedName(name));
+  static const auto by_operator = [] {
+    std::unordered_map<std::string, torch::jit::Function*> all;
+    for (torch::jit::Function* f : composites()) {
+      std::string name = "aten::" + f->name();
+      if (const size_t split = name.find("__"); split != std::string::npos)
+        name.replace(split, 2, ".");
+      all.emplace(std::move(name), f);
+    }
+    return all;
+  }();
+  const auto it = by_operator.find(op);
+  return it == by_operator.end() ? nullptr : it->second;
 }
 
 }  // namespace oe::capture

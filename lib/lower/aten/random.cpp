@@ -80,8 +80,6 @@ T multinomial(T weights, const Int& samples, bool replacement) {
   return vector ? squeeze(out, {0}) : out;
 }
 
-Int whole(int64_t i) { return {i, nullptr}; }
-
 template <T (*F)(T, DType, double, double), int A, int B>
 constexpr auto sized = [](Call& g, const Dims& size, Skip, Skip, Skip, Skip) {
   return F(g.vector(size), g.result_dtype(), A, B);
@@ -101,7 +99,7 @@ constexpr Lowering table[] = {
        like<normal, 0, 1>),
     op("aten::randint(SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
        [](Call& g, const Int& high, const Dims& size, Skip, Skip, Skip, Skip) {
-         return integers(g, g.vector(size), whole(0), high);
+         return integers(g, g.vector(size), known(0), high);
        }),
     op("aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
        [](Call& g, const Int& low, const Int& high, const Dims& size, Skip, Skip, Skip, Skip) {
@@ -109,7 +107,7 @@ constexpr Lowering table[] = {
        }),
     op("aten::randint_like(Tensor self, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
        [](Call& g, T x, const Int& high, Skip, Skip, Skip, Skip, Skip) {
-         return integers(g, shape(x), whole(0), high);
+         return integers(g, shape(x), known(0), high);
        }),
     op("aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
        [](Call& g, T x, const Int& low, const Int& high, Skip, Skip, Skip, Skip, Skip) {
