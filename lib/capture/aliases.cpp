@@ -16,8 +16,6 @@
 namespace oe::capture {
 namespace {
 
-using K = Sym::Kind;
-
 std::shared_ptr<StorageCell> self(StorageCell& s) {
   return std::static_pointer_cast<StorageCell>(s.shared_from_this());
 }
@@ -47,7 +45,7 @@ bool same_place(Executor& ex, const TensorHandle& a, const TensorHandle& b) {
     const ViewStep &p = *x->step, &q = *y->step;
     if (p.op != q.op || p.output != q.output || p.args.size() != q.args.size()) return false;
     for (size_t i = 0; i < p.args.size(); ++i) {
-      Frozen f = ex.freeze(p.args[i]), g = ex.freeze(q.args[i]);
+      Frozen f = freeze(ex, p.args[i]), g = freeze(ex, q.args[i]);
       f.content_only = g.content_only = f.sym.is(K::List);  // sizes: what they are, not which list
       if (!identical(ex, f, g)) return false;
     }
@@ -55,20 +53,20 @@ bool same_place(Executor& ex, const TensorHandle& a, const TensorHandle& b) {
   return !x->parent && !y->parent && x->storage == y->storage;
 }
 
-void Executor::may_be(const Sym& m, const Sym& guard, bool when, const TensorHandle& h) {
-  heap_.may_be(m.tensor->storage, {guard, when, heap_.bare_place(h)});
+void may_be(Executor& ex, const Sym& m, const Sym& guard, bool when, const TensorHandle& h) {
+  ex.heap.may_be(m.tensor->storage, {guard, when, ex.heap.bare_place(h)});
 }
 
 // `v` in a place where `target` is, if the guard holds; in worlds where it does not, the target.
-TensorValuePtr Executor::shaped_as(const TensorValuePtr& v, const TensorValue& target,
-                                   const Alternative& a) {
+TensorValuePtr Views::shaped_as(const TensorValuePtr& v, const TensorValue& target,
+                                const Alternative& a) {
   auto t = std::make_shared<TensorValue>(*v);
-  t->recorded = recorder_.on() ? recorder_.value(v) : v->recorded;
+  t->recorded = ex_.recorder.on() ? ex_.recorder.value(v) : v->recorded;
   t->number = nullptr;
   t->ranked = target.ranked;
   t->axes = target.axes;
-  t->c = PerWorld::sized(worlds_.count());
-  for (size_t w = 0; w < worlds_.count(); ++w) {
+  t->c = PerWorld::sized(ex_.worlds.count());
+  for (size_t w = 0; w < ex_.worlds.count(); ++w) {
     const bool holds = a.guard.c.has(w) && a.guard.c.at(w).toBool() == a.when && v->c.has(w);
     const PerWorld& from = holds ? v->c : target.c;
     if (from.has(w)) t->c.set(w, from.at(w));
@@ -76,40 +74,8 @@ TensorValuePtr Executor::shaped_as(const TensorValuePtr& v, const TensorValue& t
   return t;
 }
 
-std::optional<bool> Executor::known_condition(const Sym& flag) {
-  if (flag.taint == Taint::Constant || worlds_.alone())
-    return concrete_bool(flag, worlds_.alone().value_or(0));
-  for (const auto& [value, holds] : guards_)
-    if (value == flag.recorded) return holds;
-  return std::nullopt;
-}
-
-void Executor::conditionally(const Sym& guard, bool when, const std::function<void()>& f) {
-  if (const auto known = known_condition(guard)) {
-    if (*known == when) f();
-    return;
-  }
-  guards_.emplace_back(guard.recorded, when);
-  const size_t known = guards_.size() - 1;
-  const auto run = [&](size_t k) -> std::vector<Sym> {
-    if ((k == 0) == when) f();
-    return {};
-  };
-  std::optional<std::vector<Sym>> done;
-  try {
-    done = kept_branches(guard, run, {false, false}, false);
-  } catch (...) {
-    guards_.resize(known);
-    throw;
-  }
-  guards_.resize(known);
-  if (!done)
-    refuse("OE4020", "a tensor is written that may or may not share memory with another one",
-           "copy it with clone() before the write");
-}
-
 // What `s` has become, to everything that is the same memory under some condition.
-void Executor::propagate(const std::shared_ptr<StorageCell>& s) {
+void Views::propagate(const std::shared_ptr<StorageCell>& s) {
   if ((s->alternatives.empty() && s->dependents.empty()) || !spreading_.insert(s.get()).second)
     return;
   struct Done {
@@ -120,8 +86,8 @@ void Executor::propagate(const std::shared_ptr<StorageCell>& s) {
   const auto alternatives = s->alternatives;
   for (const auto& a : alternatives)
     if (!spreading_.contains(a->handle->storage.get()))
-      conditionally(a->guard, a->when,
-                    [&] { write(a->handle, shaped_as(s->base, *read(a->handle), *a)); });
+      ex_.control.conditionally(
+          a->guard, a->when, [&] { write(a->handle, shaped_as(s->base, *read(a->handle), *a)); });
   const auto dependents = s->dependents;
   for (const auto& weak : dependents) {
     const auto d = weak.lock();
@@ -129,9 +95,9 @@ void Executor::propagate(const std::shared_ptr<StorageCell>& s) {
     const auto theirs = d->alternatives;
     for (const auto& a : theirs) {
       if (a->handle->storage != s) continue;
-      conditionally(a->guard, a->when, [&] {
-        heap_.check_write(*d);
-        heap_.set_base(*d, shaped_as(read(a->handle), *d->base, *a));
+      ex_.control.conditionally(a->guard, a->when, [&] {
+        ex_.heap.check_write(*d);
+        ex_.heap.set_base(*d, shaped_as(read(a->handle), *d->base, *a));
         propagate(d);
       });
     }
@@ -149,10 +115,10 @@ std::optional<Sym> Joiner::exported(size_t k, const Sym& s) {
       if (!item) return std::nullopt;
       items.push_back(*item);
     }
-    return ex.make_list(std::move(items), s.list->element);
+    return ex.values.list(std::move(items), s.list->element);
   }
   if (!s.is_number())
-    return ex.taint_of(s) == Taint::Constant ? std::optional<Sym>(s) : std::nullopt;
+    return ex.apply.taint_of(s) == Taint::Constant ? std::optional<Sym>(s) : std::nullopt;
   const bool exported_before = s.recorded && s.recorded->producer == node;
   if (s.taint == Taint::Constant || s.recorded->id < first_value || exported_before) return s;
   Sym out = s;
@@ -161,9 +127,9 @@ std::optional<Sym> Joiner::exported(size_t k, const Sym& s) {
   program::Arg unset = s.is(K::Int)     ? program::Arg{int64_t{0}}
                        : s.is(K::Float) ? program::Arg{0.0}
                                         : program::Arg{false};
-  node->blocks[k]->returns.push_back(ex.to_arg(s));
+  node->blocks[k]->returns.push_back(ex.apply.arg(s));
   node->blocks[1 - k]->returns.push_back(std::move(unset));
-  out.recorded = ex.recorder().add_output(node, number_type(s.kind));
+  out.recorded = ex.recorder.add_output(node, number_type(s.kind));
   if (s.is(K::Bool)) {
     out.c = PerWorld::sized(branch.size());
     for (size_t w = 0; w < branch.size(); ++w)
@@ -176,8 +142,8 @@ std::optional<Sym> Joiner::exported(size_t k, const Sym& s) {
 // storage that it starts from.
 std::shared_ptr<TensorHandle> Joiner::exported_place(size_t k, const TensorHandle& h,
                                                      const TensorHandle* root) {
-  if (!h.parent) return ex.heap().bare_place(root ? *root : h);
-  auto place = ex.heap().bare_place(h);
+  if (!h.parent) return ex.heap.bare_place(root ? *root : h);
+  auto place = ex.heap.bare_place(h);
   place->parent = exported_place(k, *h.parent, root);
   if (!place->parent) return nullptr;
   auto step = std::make_shared<ViewStep>(*h.step);
@@ -198,8 +164,8 @@ std::optional<std::pair<Sym, bool>> Joiner::guard_of(size_t k, const Conditions&
   Sym both;
   inside(k, [&] {
     for (const auto& [guard, when] : inner) {
-      Sym holds = when ? guard : ex.apply1("aten::__not__", {guard});
-      both = both.is(K::Bool) ? ex.apply1("aten::__and__.bool", {both, holds}) : holds;
+      Sym holds = when ? guard : ex.apply("aten::__not__", {guard});
+      both = both.is(K::Bool) ? ex.apply("aten::__and__.bool", {both, holds}) : holds;
     }
   });
   if (both.taint == Taint::Constant) {
@@ -219,7 +185,7 @@ void Joiner::relate(const Sym& m, size_t k, const TensorHandle& h, const Conditi
   StorageCell& mine = *m.tensor->storage;
   const auto tie = [&](const TensorHandle& other, const Conditions& conditions) {
     if (const auto guard = guard_of(k, conditions))
-      ex.may_be(m, guard->first, guard->second, other);
+      may_be(ex, m, guard->first, guard->second, other);
   };
   if (h.storage->serial < scope_start) {
     auto place = exported_place(k, h, nullptr);
@@ -249,7 +215,7 @@ void Joiner::relate(const Sym& m, size_t k, const TensorHandle& h, const Conditi
     all.insert(all.end(), s.conditions.begin(), s.conditions.end());
     tie(*s.value.tensor, all);
   }
-  seen[k].push_back({m, ex.heap().bare_place(h), inner});
+  seen[k].push_back({m, ex.heap.bare_place(h), inner});
   relate_held(mine, k, *h.storage);
 }
 
@@ -265,7 +231,7 @@ void Joiner::relate_held(StorageCell& mine, size_t k, StorageCell& inner) {
 
 // --- in and after a loop
 
-void Executor::relate_slot(Slot& s, const Sym& m, const Sym& guard) {
+void relate_slot(Executor& ex, Slot& s, const Sym& m, const Sym& guard) {
   s.self = m;
   if (s.unused) return;
   const auto& before = s.init.sym.tensor;
@@ -275,8 +241,8 @@ void Executor::relate_slot(Slot& s, const Sym& m, const Sym& guard) {
     for (const auto& o : s.outer) Heap::share(*m.tensor->storage, *o);
     return;
   }
-  if (before) may_be(m, guard, true, *before);
-  if (s.place) may_be(m, guard, false, *s.place);
+  if (before) may_be(ex, m, guard, true, *before);
+  if (s.place) may_be(ex, m, guard, false, *s.place);
 }
 
 namespace {
@@ -305,7 +271,7 @@ bool known_outside(const TensorHandle& h, int first_value) {
 
 }  // namespace
 
-void Executor::tie_wandering(const std::vector<Slot*>& slots) {
+void tie_wandering(const std::vector<Slot*>& slots) {
   std::vector<std::pair<Slot*, const Frozen*>> all;
   for (Slot* s : slots) leaves(*s, nullptr, all);
   std::vector<Cell*> wandering;
@@ -317,8 +283,8 @@ void Executor::tie_wandering(const std::vector<Slot*>& slots) {
   }
 }
 
-bool Executor::note_ends(const std::vector<std::pair<Slot*, const Frozen*>>& slots,
-                         int first_value) {
+bool note_ends(Executor& ex, const std::vector<std::pair<Slot*, const Frozen*>>& slots,
+               int first_value) {
   std::vector<std::pair<Slot*, const Frozen*>> all;
   for (const auto& [s, end] : slots) leaves(*s, end, all);
   bool changed = false;
@@ -334,7 +300,7 @@ bool Executor::note_ends(const std::vector<std::pair<Slot*, const Frozen*>>& slo
     if (auto it = owner.find(r.get()); it != owner.end()) {
       set(s->wanders);
       set(it->second->wanders);
-    } else if (heap_.found(*r)) {
+    } else if (ex.heap.found(*r)) {
       if (std::find(s->outer.begin(), s->outer.end(), r) == s->outer.end()) {
         s->outer.push_back(r);
         changed = true;
@@ -359,8 +325,8 @@ bool Executor::note_ends(const std::vector<std::pair<Slot*, const Frozen*>>& slo
       continue;
     }
     const TensorHandle& h = *end->sym.tensor;
-    if (heap_.found(*h.storage) && known_outside(h, first_value)) {
-      if (!s->place || !same_place(*this, *s->place, h)) {
+    if (ex.heap.found(*h.storage) && known_outside(h, first_value)) {
+      if (!s->place || !same_place(ex, *s->place, h)) {
         // Another place than in the pass before: none that holds for every iteration.
         if (s->place) {
           set(s->wanders);
@@ -368,7 +334,7 @@ bool Executor::note_ends(const std::vector<std::pair<Slot*, const Frozen*>>& slo
         } else {
           changed = true;
         }
-        s->place = heap_.bare_place(h);
+        s->place = ex.heap.bare_place(h);
       }
       continue;
     }

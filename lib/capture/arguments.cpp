@@ -7,45 +7,43 @@
 namespace oe::capture {
 namespace {
 
-using K = Sym::Kind;
-
 bool is_custom_class(const ObjectCell& o) {
   return o.type->name() && o.type->name()->prefix().find("torch.classes") != std::string::npos;
 }
 
 }  // namespace
 
-c10::IValue Executor::to_ivalue(const Sym& s, size_t w) {
+c10::IValue Apply::value(const Sym& s, size_t w) {
   auto missing = [&]() -> c10::IValue {
-    world_failed(w, "a value is not known in this world");
+    fail(w, "a value is not known in this world");
     throw Unreachable{"a value is not known in this world"};
   };
   switch (s.kind) {
     case K::None:
       return {};
     case K::Tensor: {
-      TensorValuePtr t = read(s.tensor);
+      TensorValuePtr t = ex_.views.read(s.tensor);
       return t->c.has(w) ? t->c.at(w) : missing();
     }
     case K::List: {
-      if (s.list->is_open()) return open_ivalue(s.list->open, s.list->element, w);
+      if (s.list->is_open()) return ex_.open_lists.value(s.list->open, s.list->element, w);
       c10::impl::GenericList list(s.list->element);
       list.reserve(s.list->items.size());
-      for (const Sym& e : s.list->items) list.push_back(to_ivalue(e, w));
+      for (const Sym& e : s.list->items) list.push_back(value(e, w));
       return list;
     }
     case K::Dict: {
       c10::impl::GenericDict dict(s.dict->key, s.dict->value);
       for (const auto& [k, v] : s.dict->items) {
         const bool perhaps = v.is(K::Maybe) && s.dict->may_lack_entries();
-        if (!perhaps || to_ivalue(v.tuple->at(0), w).toBool())
-          dict.insert(to_ivalue(k, w), to_ivalue(perhaps ? v.tuple->at(1) : v, w));
+        if (!perhaps || value(v.tuple->at(0), w).toBool())
+          dict.insert(value(k, w), value(perhaps ? v.tuple->at(1) : v, w));
       }
       return dict;
     }
     case K::Tuple: {
       std::vector<c10::IValue> items;
-      for (const Sym& e : *s.tuple) items.push_back(to_ivalue(e, w));
+      for (const Sym& e : *s.tuple) items.push_back(value(e, w));
       if (auto t = s.type ? s.type->cast<c10::TupleType>() : nullptr; t && t->schema())
         return c10::ivalue::Tuple::createNamed(std::move(items), t);
       return c10::ivalue::Tuple::create(std::move(items));
@@ -58,33 +56,34 @@ c10::IValue Executor::to_ivalue(const Sym& s, size_t w) {
       return c10::IValue(object);
     }
     case K::Maybe:
-      return to_ivalue(s.tuple->at(0), w).toBool() ? to_ivalue(s.tuple->at(1), w) : c10::IValue();
+      return value(s.tuple->at(0), w).toBool() ? value(s.tuple->at(1), w) : c10::IValue();
     case K::Sequence:
       return s.sequence->c.has(w) ? s.sequence->c.at(w) : missing();
     case K::Uninitialized:
-      refuse("OE4009", "a value is used that was never set");
+      ex_.site.refuse("OE4009", "a value is used that was never set");
     default:
       return s.c.has(w) ? s.c.at(w) : missing();
   }
 }
 
-program::Arg Executor::to_arg(const Sym& s) {
-  if (!recorder_.on()) return {};
+program::Arg Apply::arg(const Sym& s) {
+  if (!ex_.recorder.on()) return {};
   switch (s.kind) {
     case K::None:
       return {};
     case K::Tensor:
-      return {recorder_.value(read(s.tensor))};
+      return {ex_.recorder.value(ex_.views.read(s.tensor))};
     case K::Sequence:
       return {s.sequence->recorded};
     case K::Maybe:
-      refuse("OE4012",
-             "a value that is None or something else, depending on the input, is used as it is",
-             "test it with 'is None' first: ONNX operators take no optional values");
+      ex_.site.refuse(
+          "OE4012",
+          "a value that is None or something else, depending on the input, is used as it is",
+          "test it with 'is None' first: ONNX operators take no optional values");
     case K::List: {
-      if (s.list->is_open()) return to_arg(s.list->open);
+      if (s.list->is_open()) return arg(s.list->open);
       program::Args items;
-      for (const Sym& e : s.list->items) items.push_back(to_arg(e));
+      for (const Sym& e : s.list->items) items.push_back(arg(e));
       return {std::move(items)};
     }
     case K::Int:
@@ -93,7 +92,7 @@ program::Arg Executor::to_arg(const Sym& s) {
       if (s.taint != Taint::Constant) {
         if (!s.recorded)
           throw Failure(ExitCode::Internal, "OE1005", "a computed number was never recorded", "",
-                        here());
+                        ex_.site.here());
         return {s.recorded};
       }
       if (s.is(K::Int)) return {s.c.at(0).toInt()};
@@ -101,19 +100,19 @@ program::Arg Executor::to_arg(const Sym& s) {
       return {s.c.at(0).toBool()};
     case K::String:
       if (s.taint != Taint::Constant)
-        refuse("OE4010", "a string depends on the input; ONNX graphs cannot compute it");
+        ex_.site.refuse("OE4010", "a string depends on the input; ONNX graphs cannot compute it");
       return {s.c.at(0).toStringRef()};
     case K::Opaque:
       if (s.c.at(0).isDevice()) return {s.c.at(0).toDevice().str()};
       if (s.c.at(0).isComplexDouble())
-        refuse("OE4011", "a complex number has no counterpart in ONNX operators");
+        ex_.site.refuse("OE4011", "a complex number has no counterpart in ONNX operators");
       return {};
     case K::Object:
       // No row takes one: the operator itself is what is reported, with its line.
       if (is_custom_class(*s.object)) return {};
       [[fallthrough]];
     default:
-      refuse("OE4012", "a value of this kind cannot be an argument of an operator");
+      ex_.site.refuse("OE4012", "a value of this kind cannot be an argument of an operator");
   }
 }
 

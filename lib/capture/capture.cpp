@@ -19,8 +19,6 @@
 namespace oe::capture {
 namespace {
 
-using K = Sym::Kind;
-
 // Rebuilds the method's arguments with symbolic leaves, in the order of torch_io::leaf_values().
 class InputBuilder {
  public:
@@ -34,7 +32,7 @@ class InputBuilder {
     for (size_t i = 0; i < e_.arguments.size(); ++i) {
       const bool symbolic = next_ < e_.leaves.size() && e_.leaves[next_].argument == i;
       args.push_back(symbolic ? build(e_.arguments[i])
-                              : ex_.wrap_constant(e_.arguments[i], "argument"));
+                              : ex_.values.constant(e_.arguments[i], "argument"));
     }
     return args;
   }
@@ -50,38 +48,38 @@ class InputBuilder {
     if (v.isList()) {
       std::vector<Sym> items;
       for (const c10::IValue& x : v.toListRef()) items.push_back(build(x));
-      return ex_.make_list(std::move(items), v.toList().elementType());
+      return ex_.values.list(std::move(items), v.toList().elementType());
     }
     if (v.isGenericDict()) {
       const auto dict = v.toGenericDict();
       std::vector<std::pair<Sym, Sym>> items;
       for (const auto& x : dict)
-        items.emplace_back(ex_.wrap_constant(x.key(), ""), build(x.value()));
-      return ex_.make_dict(std::move(items), dict.keyType(), dict.valueType());
+        items.emplace_back(ex_.values.constant(x.key(), ""), build(x.value()));
+      return ex_.values.dict(std::move(items), dict.keyType(), dict.valueType());
     }
-    return ex_.wrap_constant(v, "argument");
+    return ex_.values.constant(v, "argument");
   }
 
   Sym leaf(size_t i) {
     const auto& l = e_.leaves[i];
     PerWorld c = PerWorld::sized(leaves_.size());
     for (size_t w = 0; w < leaves_.size(); ++w) c.set(w, leaves_[w][i]);
-    program::Program& p = ex_.recorder().program();
+    program::Program& p = ex_.recorder.program();
     if (l.value.isTensor()) {
       std::vector<Axis> axes(static_cast<size_t>(l.value.toTensor().dim()));
       for (size_t a = 0; a < l.axis_names.size(); ++a)
         if (!l.axis_names[a].empty()) axes[a] = {Taint::Shape, axis_ids_.at(l.axis_names[a])};
-      TensorValuePtr t = ex_.input_tensor(nullptr, std::move(c), std::move(axes));
-      t->recorded = p.new_value(ex_.recorder().type_of(*t), l.name);
+      TensorValuePtr t = ex_.values.input_tensor(nullptr, std::move(c), std::move(axes));
+      t->recorded = p.new_value(ex_.recorder.type_of(*t), l.name);
       p.inputs.push_back({l.name, {t->recorded}});
-      return ex_.fresh_tensor(t);
+      return ex_.values.tensor(t);
     }
     program::Value* v = p.new_value(l.value.isInt()      ? program::Type::integer()
                                     : l.value.isDouble() ? program::Type::floating()
                                                          : program::Type::boolean(),
                                     l.name);
     p.inputs.push_back({l.name, {v}});
-    return ex_.input_number(v, std::move(c));
+    return ex_.values.input_number(v, std::move(c));
   }
 
   Executor& ex_;
@@ -109,7 +107,7 @@ class OutputBuilder {
         return;
       }
       case K::List:
-        if (s.list->is_open()) return add(ex_.open_output(s, label(name)), name);
+        if (s.list->is_open()) return add(ex_.open_lists.output(s, label(name)), name);
         for (size_t i = 0; i < s.list->items.size(); ++i)
           add(s.list->items[i], join(name, std::to_string(i), false));
         return;
@@ -133,7 +131,7 @@ class OutputBuilder {
                       "output " + label(name) + " is None or a value, depending on the input",
                       "return a value in every case, and what says whether it counts");
       case K::Tensor:
-        if (!ex_.read(s.tensor)->ranked)
+        if (!ex_.views.read(s.tensor)->ranked)
           throw Failure(ExitCode::Unsupported, "OE4042",
                         "output " + label(name) + " has a rank that depends on the input",
                         "ONNX outputs have one rank: reshape it to a fixed number of axes");
@@ -142,7 +140,7 @@ class OutputBuilder {
       case K::Int:
       case K::Float:
       case K::Bool:
-        out_.program.outputs.push_back({label(name), ex_.to_arg(s)});
+        out_.program.outputs.push_back({label(name), ex_.apply.arg(s)});
         return;
       default:
         throw Failure(ExitCode::Unsupported, "OE4040",
@@ -163,7 +161,7 @@ class OutputBuilder {
 };
 
 void add_state_outputs(Executor& ex, const Options& o, Captured& out, Diagnostics& d) {
-  const auto written = ex.written_state();
+  const auto written = ex.values.written_state();
   if (written.empty()) return;
   if (o.state == State::Outputs) {
     for (const auto& [name, value] : written) OutputBuilder(ex, out, d).add(value, name);
@@ -256,48 +254,47 @@ Attempt run(Job& job, const std::vector<World>& worlds) {
   const auto& [m, inputs, o, axes, unroll, unused] = job;
   Attempt a;
   std::vector<std::vector<c10::IValue>> leaves;
-  std::vector<Iterations> entries;
-  std::vector<std::string> trials;
+  Plan plan;
+  plan.mode = o.mode;
+  plan.unroll = unroll;
+  if (o.constant_folding) plan.fold_limit = o.fold_limit;
   for (const World& w : worlds) {
     a.captured.worlds.push_back(shapes_at(inputs, axes, w.sizes));
     const bool own = w.sizes == worlds[0].sizes;
-    trials.push_back(own ? "" : trial_text(inputs, axes, w.sizes));
+    plan.trials.push_back(own ? "" : trial_text(inputs, axes, w.sizes));
     const size_t like = w.of.value_or(leaves.size());
     const uint64_t seed = inputs.seed + (like == 0 ? 0 : 1000 + like);
     const Draw draw{a.captured.worlds.back(), seed,
                     std::vector<Variation>(inputs.leaves.size(), worlds[like].variation)};
     leaves.push_back(torch_io::leaf_values(inputs, torch_io::drawn_arguments(inputs, draw)));
-    entries.push_back(w.entry);
+    plan.entries.push_back(w.entry);
   }
-  Executor ex(a.captured.program, std::move(entries), o.mode, a.diagnostics);
-  ex.set_trials(std::move(trials));
-  ex.set_unroll(unroll);
-  if (o.constant_folding) ex.set_fold_limit(o.fold_limit);
+  Executor ex(a.captured.program, std::move(plan));
   std::map<std::string, int> ids;
   for (size_t i = 0; i < axes.size(); ++i) {
-    Symbol s{axes[i].name, ex.recorder().new_axis_id(), {}};
+    Symbol s{axes[i].name, ex.recorder.new_axis_id(), {}};
     for (const World& w : worlds) s.sizes.push_back(w.sizes[i]);
     ids[s.name] = s.axis_id;
-    ex.recorder().add_symbol(std::move(s));
+    ex.recorder.add_symbol(std::move(s));
   }
   std::vector<Sym> args = InputBuilder(ex, inputs, leaves, ids).build();
-  Sym self = ex.wrap_constant(m.module._ivalue(), "");
+  Sym self = ex.values.constant(m.module._ivalue(), "");
   Sym result;
   try {
-    result = ex.run_method(self, m.method, std::move(args));
-    job.kept_by_choice |= ex.kept_by_choice();
+    result = ex.interpreter.run_method(self, m.method, std::move(args));
+    job.kept_by_choice |= ex.control.kept_by_choice();
   } catch (const Raised& r) {
     throw Failure(ExitCode::Refused, "OE2102", "the model raises on this input: " + r.message);
   } catch (const Failure&) {
-    job.kept_by_choice |= ex.kept_by_choice();
+    job.kept_by_choice |= ex.control.kept_by_choice();
     throw;
   }
   OutputBuilder(ex, a.captured, a.diagnostics).add(result, "");
   add_state_outputs(ex, o, a.captured, a.diagnostics);
-  a.captured.assumptions = ex.assumptions();
-  a.dead = ex.dead_worlds();
-  a.dropped = ex.dropped_branches();
-  a.missed = ex.missed_branches();
+  a.captured.assumptions = ex.assumed.said();
+  a.dead = ex.worlds.dead();
+  a.dropped = ex.assumed.dropped_branches();
+  a.missed = ex.assumed.missed();
   prune(a.captured.program);
   return a;
 }

@@ -7,7 +7,6 @@
 #include <unordered_map>
 
 namespace oe::capture {
-
 namespace {
 
 // Compiled once; nothing writes to it afterwards.

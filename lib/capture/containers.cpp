@@ -6,18 +6,15 @@
 #include "lib/capture/methods.h"
 
 namespace oe::capture {
-namespace {
-using K = Sym::Kind;
-}
 
-int64_t Executor::known_int(const Sym& s, const char* what) {
+int64_t Apply::known_int(const Sym& s, const char* what) {
   if (s.is(K::Int) && s.taint == Taint::Constant) return s.c.at(0).toInt();
-  if (s.is(K::Int) && worlds_.alone()) return to_ivalue(s, *worlds_.alone()).toInt();
-  refuse("OE4030", std::string("a list is used with a computed ") + what,
-         "ONNX has no list whose elements are picked at run time here; use a tensor");
+  if (s.is(K::Int) && ex_.worlds.alone()) return value(s, *ex_.worlds.alone()).toInt();
+  ex_.site.refuse("OE4030", std::string("a list is used with a computed ") + what,
+                  "ONNX has no list whose elements are picked at run time here; use a tensor");
 }
 
-bool Executor::equal_constants(const Sym& a, const Sym& b) {
+bool equal_constants(const Sym& a, const Sym& b) {
   auto plain = [](const Sym& s) {
     return (s.is_number() || s.is(K::String) || s.is(K::Opaque)) && s.taint == Taint::Constant;
   };
@@ -29,21 +26,21 @@ bool Executor::equal_constants(const Sym& a, const Sym& b) {
   return x == y;
 }
 
-Sym Executor::tolist(const std::vector<Sym>& args, JitNode* n) {
-  const TensorValuePtr t = read(args[0].tensor);
-  if (!t->ranked) refuse("OE4015", "a tensor whose rank varies is taken as a list");
-  worlds_.each([&](size_t w) {
+Sym Containers::tolist(const std::vector<Sym>& args, JitNode* n) {
+  const TensorValuePtr t = ex_.views.read(args[0].tensor);
+  if (!t->ranked) ex_.site.refuse("OE4015", "a tensor whose rank varies is taken as a list");
+  ex_.worlds.each([&](size_t w) {
     if (!t->c.has(w)) return;
     try {
       torch::jit::Stack stack;
-      for (const Sym& a : args) stack.push_back(to_ivalue(a, w));
+      for (const Sym& a : args) stack.push_back(ex_.apply.value(a, w));
       n->getOperation()(stack);
     } catch (const c10::Error& e) {
-      world_failed(w, e.what_without_backtrace());
+      ex_.apply.fail(w, e.what_without_backtrace());
     }
   });
   auto row = [&](const Sym& s, int64_t dim, int64_t i) {
-    return apply1("aten::select.int", {s, Sym::of(dim), Sym::of(i)});
+    return ex_.apply("aten::select.int", {s, Sym::of(dim), Sym::of(i)});
   };
   // A stack of what the rows along axis 0 become.
   const std::function<Sym(const Sym&, const c10::TypePtr&)> columns =
@@ -52,14 +49,14 @@ Sym Executor::tolist(const std::vector<Sym>& args, JitNode* n) {
       const auto number = type->kind() == c10::TypeKind::IntType     ? c10::ScalarType::Long
                           : type->kind() == c10::TypeKind::FloatType ? c10::ScalarType::Double
                                                                      : c10::ScalarType::Bool;
-      return apply1("aten::to.dtype", {s, Sym::of(static_cast<int64_t>(number)), Sym::of(false),
-                                       Sym::of(true), Sym::none()});
+      return ex_.apply("aten::to.dtype", {s, Sym::of(static_cast<int64_t>(number)), Sym::of(false),
+                                          Sym::of(true), Sym::none()});
     }
-    const TensorValuePtr now = read(s.tensor);
-    const int64_t size = now->c.at(worlds_.first()).toTensor().size(1);
+    const TensorValuePtr now = ex_.views.read(s.tensor);
+    const int64_t size = now->c.at(ex_.worlds.first()).toTensor().size(1);
     if (!now->axes[1].is_static() || size == 0)
-      refuse("OE4038", "tolist() of a tensor with more than one axis of unknown size",
-             "take its rows in a loop, or work on the tensor itself");
+      ex_.site.refuse("OE4038", "tolist() of a tensor with more than one axis of unknown size",
+                      "take its rows in a loop, or work on the tensor itself");
     std::vector<Sym> parts;
     for (int64_t i = 0; i < size; ++i)
       parts.push_back(columns(row(s, 1, i), type->containedType(0)));
@@ -67,14 +64,14 @@ Sym Executor::tolist(const std::vector<Sym>& args, JitNode* n) {
   };
   const std::function<Sym(const Sym&, const c10::TypePtr&)> list =
       [&](const Sym& s, const c10::TypePtr& type) -> Sym {
-    if (type->kind() != c10::TypeKind::ListType) return number_in(s, type);
-    const TensorValuePtr now = read(s.tensor);
-    Sym l = make_list({}, type->containedType(0));
-    if (!now->axes[0].is_static() && !worlds_.alone()) {
+    if (type->kind() != c10::TypeKind::ListType) return ex_.open_lists.number_in(s, type);
+    const TensorValuePtr now = ex_.views.read(s.tensor);
+    Sym l = ex_.values.list({}, type->containedType(0));
+    if (!now->axes[0].is_static() && !ex_.worlds.alone()) {
       l.list->open = columns(s, type->containedType(0));
       return l;
     }
-    const size_t w = worlds_.alone().value_or(worlds_.first());
+    const size_t w = ex_.worlds.alone().value_or(ex_.worlds.first());
     for (int64_t i = 0; i < now->c.at(w).toTensor().size(0); ++i)
       l.list->items.push_back(list(row(s, 0, i), type->containedType(0)));
     return l;
@@ -84,21 +81,9 @@ Sym Executor::tolist(const std::vector<Sym>& args, JitNode* n) {
 
 // --- operators
 
-namespace {
-
-const void* identity(const Sym& s) {
-  return s.tensor   ? static_cast<const void*>(s.tensor.get())
-         : s.list   ? static_cast<const void*>(s.list.get())
-         : s.dict   ? static_cast<const void*>(s.dict.get())
-         : s.object ? static_cast<const void*>(s.object.get())
-                    : nullptr;
-}
-
-}  // namespace
-
 // A call of an operator that LibTorch has for its containers alone. Nothing: its arguments are
 // none of the ones it is meant for here.
-struct Executor::ContainerOperators {
+struct Containers::Operators {
   Executor& ex;
   const OpInfo& op;
   const std::vector<Sym>& args;
@@ -114,17 +99,17 @@ struct Executor::ContainerOperators {
     if (args[0].is(K::Opaque) && args[1].is(K::Opaque) && args[0].taint == Taint::Constant &&
         args[1].taint == Taint::Constant)
       return args[0].c.at(0).is(args[1].c.at(0));
-    return ex.equal_constants(args[0], args[1]);
+    return equal_constants(args[0], args[1]);
   }
   // The one that may be None, compared with None; null where both are known.
   const Sym* perhaps_none() const {
     if (!args[0].is(K::Maybe) && !args[1].is(K::Maybe)) return nullptr;
     if (!args[0].is(K::None) && !args[1].is(K::None))
-      ex.refuse("OE4037", "two values that may be None are compared for identity");
+      ex.site.refuse("OE4037", "two values that may be None are compared for identity");
     return args[0].is(K::Maybe) ? &args[0] : &args[1];
   }
   Outputs is() {
-    if (const Sym* s = perhaps_none()) return one(ex.apply1("aten::__not__", {s->tuple->at(0)}));
+    if (const Sym* s = perhaps_none()) return one(ex.apply("aten::__not__", {s->tuple->at(0)}));
     return one(Sym::of(same()));
   }
   Outputs is_not() {
@@ -133,21 +118,21 @@ struct Executor::ContainerOperators {
   }
   Outputs unwrap() {
     if (!args[0].is(K::Maybe)) return std::nullopt;
-    ex.assume("a value that may be None is there");
+    ex.assumed.say("a value that may be None is there");
     return one(args[0].tuple->at(1));
   }
   Outputs tuple_index() {
-    const int64_t i = ex.known_int(args[1], "index");
+    const int64_t i = ex.apply.known_int(args[1], "index");
     const auto size = static_cast<int64_t>(args[0].tuple->size());
     return one(args[0].tuple->at(static_cast<size_t>(i < 0 ? i + size : i)));
   }
   Outputs itself() { return one(args[0]); }
-  Outputs tolist() { return one(ex.tolist(args, node)); }
+  Outputs tolist() { return one(ex.containers.tolist(args, node)); }
   // dict() and dict([(key, value), ...]).
   Outputs dict() {
     if (!args.empty() && !args[0].is(K::List)) return std::nullopt;
     auto type = node->output()->type()->expect<c10::DictType>();
-    Sym d = ex.make_dict({}, type->getKeyType(), type->getValueType());
+    Sym d = ex.values.dict({}, type->getKeyType(), type->getValueType());
     if (!args.empty())
       for (const Sym& e : args[0].list->items)
         d.dict->items.emplace_back((*e.tuple)[0], (*e.tuple)[1]);
@@ -156,13 +141,13 @@ struct Executor::ContainerOperators {
   // n * [x]
   Outputs mul() {
     if (args.size() < 2 || !args[1].is(K::List) || !args[0].is(K::Int)) return std::nullopt;
-    return ex.list_call(op, {args[1], args[0]});
+    return ex.containers.list_call(op, {args[1], args[0]});
   }
 };
 
-std::optional<std::vector<Sym>> Executor::container_call(const OpInfo& op,
-                                                         const std::vector<Sym>& args, JitNode* n) {
-  using C = ContainerOperators;
+std::optional<std::vector<Sym>> Containers::call(const OpInfo& op, const std::vector<Sym>& args,
+                                                 JitNode* n) {
+  using C = Operators;
   struct Method {
     std::string_view name;
     C::Outputs (C::*run)();
@@ -177,13 +162,13 @@ std::optional<std::vector<Sym>> Executor::container_call(const OpInfo& op,
                                        {"aten::dict", &C::dict},
                                        {"aten::mul", &C::mul}};
   if (const Method* method = row_named(methods, op.base)) {
-    C call{*this, op, args, n};
+    C call{ex_, op, args, n};
     if (auto out = (call.*method->run)()) return out;
   }
   if (args.empty()) return std::nullopt;
   if (args[0].is(K::Dict)) {
     if (auto out = dict_call(op, args)) return out;
-    refuse("OE4034", "dict operation " + op.base + " is not supported");
+    ex_.site.refuse("OE4034", "dict operation " + op.base + " is not supported");
   }
   if (!args[0].is(K::List)) return std::nullopt;
   if (auto out = list_call(op, args)) return out;
@@ -191,16 +176,16 @@ std::optional<std::vector<Sym>> Executor::container_call(const OpInfo& op,
 }
 
 // An operator on a list that is none of its methods.
-std::optional<std::vector<Sym>> Executor::list_operator(const OpInfo& op,
-                                                        const std::vector<Sym>& args) {
+std::optional<std::vector<Sym>> Containers::list_operator(const OpInfo& op,
+                                                          const std::vector<Sym>& args) {
   const ListCell& list = *args[0].list;
   if (list.is_open()) {
-    if (auto out = call_on_open(op, args)) return out;
-    refuse("OE4038", op.base + " of a list whose length depends on the input",
-           "ONNX has no such operator on lists of unknown length: stack the list first");
+    if (auto out = ex_.open_lists.call(op, args)) return out;
+    ex_.site.refuse("OE4038", op.base + " of a list whose length depends on the input",
+                    "ONNX has no such operator on lists of unknown length: stack the list first");
   }
   Taint taint = Taint::Constant;
-  for (const Sym& a : args) taint = join(taint, taint_of(a));
+  for (const Sym& a : args) taint = join(taint, ex_.apply.taint_of(a));
   if (taint == Taint::Constant) {
     if (op.schema->is_mutable()) return change_constant_list(op, args);
     return std::nullopt;
@@ -209,10 +194,10 @@ std::optional<std::vector<Sym>> Executor::list_operator(const OpInfo& op,
   if ((equal || op.base == "aten::ne") && args[1].is(K::List) &&
       list.element->kind() == c10::TypeKind::IntType) {
     const Sym same = equal_lists(list, *args[1].list);
-    return {{equal ? same : apply1("aten::__not__", {same})}};
+    return {{equal ? same : ex_.apply("aten::__not__", {same})}};
   }
   const bool numbers = std::ranges::all_of(list.items, &Sym::is_number);
-  return numbers && !worlds_.alone() ? search_numbers(op, args) : std::nullopt;
+  return numbers && !ex_.worlds.alone() ? search_numbers(op, args) : std::nullopt;
 }
 
 }  // namespace oe::capture

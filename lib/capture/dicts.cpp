@@ -6,10 +6,8 @@
 
 namespace oe::capture {
 
-using K = Sym::Kind;
-
 // A call of one of them; what a method gives are the results of the call.
-struct Executor::DictMethods {
+struct Containers::DictMethods {
   Executor& ex;
   const std::vector<Sym>& args;
   DictCell& dict = *args[0].dict;
@@ -24,22 +22,22 @@ struct Executor::DictMethods {
   };
 
   auto find(const Sym& key) {
-    if (ex.taint_of(key) != Taint::Constant && !ex.worlds_.alone())
-      ex.refuse("OE4033", "a dict is used with a key that depends on the input");
+    if (ex.apply.taint_of(key) != Taint::Constant && !ex.worlds.alone())
+      ex.site.refuse("OE4033", "a dict is used with a key that depends on the input");
     return std::find_if(items.begin(), items.end(),
-                        [&](const auto& e) { return ex.equal_constants(e.first, key); });
+                        [&](const auto& e) { return equal_constants(e.first, key); });
   }
   // Worlds in which the key that is asked for is not there: all, or where the flag is not set.
   void missing(const Sym* flag) {
-    ex.worlds_.each([&](size_t w) {
-      if (!flag || (ex.worlds_.real(w) && !ex.to_ivalue(*flag, w).toBool()))
-        ex.world_failed(w, "KeyError in a dict");
+    ex.worlds.each([&](size_t w) {
+      if (!flag || (ex.worlds.real(w) && !ex.apply.value(*flag, w).toBool()))
+        ex.apply.fail(w, "KeyError in a dict");
     });
   }
   Entry entry_of(const Sym& value, const DictCell& d) {
     if (!value.is(K::Maybe) || !d.may_lack_entries()) return {true, std::nullopt, value};
     const Sym &flag = value.tuple->at(0), &content = value.tuple->at(1);
-    if (auto known = ex.known_condition(flag)) return {*known, std::nullopt, content};
+    if (auto known = ex.control.known_condition(flag)) return {*known, std::nullopt, content};
     return {true, flag, content};
   }
   Entry look(const Sym& key) {
@@ -52,12 +50,12 @@ struct Executor::DictMethods {
     if (!e.there) missing(nullptr);
     if (e.flag) {
       missing(&*e.flag);
-      ex.assume("a dict has the key that it is asked for");
+      ex.assumed.say("a dict has the key that it is asked for");
     }
     return e.value;
   }
   Sym either(const Sym& flag, const Sym& value, const Sym& otherwise) {
-    return ex
+    return ex.control
         .kept_branches(
             flag, [&](size_t k) { return std::vector<Sym>{k == 0 ? value : otherwise}; },
             {false, false}, true)
@@ -69,28 +67,28 @@ struct Executor::DictMethods {
   }
   void put(const Sym& key, const Sym& value) {
     auto it = find(key);
-    ex.heap_.change(dict);
+    ex.heap.change(dict);
     if (it == items.end())
       items.emplace_back(key, value);
     else
       it->second = value;
   }
   void remove(const Sym& key) {
-    ex.heap_.change(dict);
+    ex.heap.change(dict);
     if (auto it = find(key); it != items.end()) items.erase(it);
   }
   void require_order() {
-    if (dict.unordered && !ex.worlds_.alone())
-      ex.refuse("OE4035", "a dict is looped over whose keys depend on the input",
-                "give it the same keys, in one order, whatever the input is");
+    if (dict.unordered && !ex.worlds.alone())
+      ex.site.refuse("OE4035", "a dict is looped over whose keys depend on the input",
+                     "give it the same keys, in one order, whatever the input is");
   }
 
   Outputs len() {
     Sym n = Sym::of(int64_t{0});
     for (const auto& [k, v] : items)
       if (const Entry e = entry_of(v, dict); e.there)
-        n = ex.apply1("aten::add.int",
-                      {n, e.flag ? ex.apply1("aten::Int.bool", {*e.flag}) : Sym::of(int64_t{1})});
+        n = ex.apply("aten::add.int",
+                     {n, e.flag ? ex.apply("aten::Int.bool", {*e.flag}) : Sym::of(int64_t{1})});
     return {n};
   }
   Outputs get_item() { return {demanded(args[1])}; }
@@ -121,7 +119,7 @@ struct Executor::DictMethods {
   Outputs pop_item() {
     if (items.empty()) missing(nullptr);
     require_order();
-    ex.heap_.change(dict);  // TorchScript's takes the first one
+    ex.heap.change(dict);  // TorchScript's takes the first one
     Outputs out = {pair(items.front().first, items.front().second)};
     items.erase(items.begin());
     return out;
@@ -132,7 +130,7 @@ struct Executor::DictMethods {
     return {};
   }
   Outputs clear() {
-    ex.heap_.change(dict);
+    ex.heap.change(dict);
     items.clear();
     dict.unordered = false;
     return {};
@@ -149,7 +147,7 @@ struct Executor::DictMethods {
       } else {
         const Sym both = either(*theirs.flag, theirs.value, mine.value);
         put(k, mine.flag
-                   ? Sym::maybe(ex.apply1("aten::__or__.bool", {*theirs.flag, *mine.flag}), both)
+                   ? Sym::maybe(ex.apply("aten::__or__.bool", {*theirs.flag, *mine.flag}), both)
                    : both);
       }
     }
@@ -157,7 +155,7 @@ struct Executor::DictMethods {
     return {};
   }
   Outputs copy() {
-    Sym out = ex.make_dict(items, dict.key, dict.value);
+    Sym out = ex.values.dict(items, dict.key, dict.value);
     out.dict->unordered = dict.unordered;
     return {out};
   }
@@ -171,7 +169,7 @@ struct Executor::DictMethods {
     std::vector<Sym> list;
     for (const auto& [k, value] : items)
       if (const Entry e = entry_of(value, dict); e.there) list.push_back(f(k, e.value));
-    return {ex.make_list(std::move(list), type)};
+    return {ex.values.list(std::move(list), type)};
   }
   Outputs keys() {
     return listed(dict.key, [](const Sym& k, const Sym&) { return k; });
@@ -184,8 +182,8 @@ struct Executor::DictMethods {
   }
 };
 
-std::optional<std::vector<Sym>> Executor::dict_call(const OpInfo& op,
-                                                    const std::vector<Sym>& args) {
+std::optional<std::vector<Sym>> Containers::dict_call(const OpInfo& op,
+                                                      const std::vector<Sym>& args) {
   using D = DictMethods;
   struct Method {
     std::string_view name;
@@ -209,7 +207,7 @@ std::optional<std::vector<Sym>> Executor::dict_call(const OpInfo& op,
                                        {"items", &D::entries}};
   const Method* method = row_named(methods, op.method());
   if (!method) return std::nullopt;
-  D call{*this, args};
+  D call{ex_, args};
   return (call.*method->run)();
 }
 

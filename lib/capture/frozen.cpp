@@ -4,13 +4,10 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/zeros.h>
 
+#include "lib/capture/executor.h"
 #include "lib/capture/open_lists.h"
 
 namespace oe::capture {
-namespace {
-
-using K = Sym::Kind;
-
 const void* identity(const Sym& s) {
   switch (s.kind) {
     case K::Tensor:
@@ -25,8 +22,6 @@ const void* identity(const Sym& s) {
       return nullptr;
   }
 }
-
-}  // namespace
 
 bool container(const Sym& s) {
   return s.is(K::Tuple) || s.is(K::List) || s.is(K::Dict) || s.is(K::Object) || s.is(K::Maybe);
@@ -58,14 +53,14 @@ const char* describe(const Sym& s) {
 }
 
 program::Arg leaf_arg(Executor& ex, const Frozen& f) {
-  if (f.tensor) return {ex.recorder().value(f.tensor)};
-  return ex.to_arg(f.sym);
+  if (f.tensor) return {ex.recorder.value(f.tensor)};
+  return ex.apply.arg(f.sym);
 }
 
 bool leafy(const Sym& s) { return s.is(K::Tensor) || s.is_number() || s.is(K::Sequence); }
 
 Sym thaw(Executor& ex, const Frozen& f) {
-  if (f.tensor) return ex.fresh_tensor(f.tensor);
+  if (f.tensor) return ex.values.tensor(f.tensor);
   const c10::TypePtr columns = f.open ? nullptr : columns_of(f.sym);
   if (!columns && !f.sym.is(K::Tuple)) return f.sym;
   std::vector<Sym> items;
@@ -111,7 +106,8 @@ Form common_form(Executor& ex, const std::vector<Sample>& samples) {
   }
   if (!element && !samples.empty()) element = &samples[0];
   for (const Sample& s : samples)
-    stack = stack && !sequence && ex.stackable(element->sym, s.sym, element->stacked, s.stacked);
+    stack = stack && !sequence &&
+            ex.contents.stackable(element->sym, s.sym, element->stacked, s.stacked);
   return stack ? Form::Stack : tensors && !samples.empty() ? Form::Sequence : Form::None;
 }
 
@@ -119,27 +115,29 @@ std::optional<Frozen> opened(Executor& ex, const Frozen& list, Form form, const 
   std::optional<Sym> content;
   if (list.open) {
     content = thaw(ex, list.items[0]);
-    if (form == Form::Sequence && content->is(K::Tensor)) content = ex.sequence_from(*content);
+    if (form == Form::Sequence && content->is(K::Tensor))
+      content = ex.contents.sequence_from(*content);
   } else {
     std::vector<Sym> items;
     for (const Frozen& e : list.items) items.push_back(thaw(ex, e));
     if (form == Form::Sequence) {
-      const TensorValue like = ex.element_type(sample);
-      content = ex.sequence_of(items, &like);
+      const TensorValue like = ex.contents.element_type(sample);
+      content = ex.contents.sequence_of(items, &like);
     } else {
-      content = items.empty() ? ex.empty_stack(sample.sym, sample.stacked) : ex.stack_items(items);
+      content = items.empty() ? ex.contents.empty_stack(sample.sym, sample.stacked)
+                              : ex.contents.stack_items(items);
     }
   }
   if (!content) return std::nullopt;
-  const std::function<void(const Sym&, const Frozen&)> hold = [&](const Sym& c, const Frozen& f) {
-    if (!c.is(K::Tuple) || f.items.size() != c.tuple->size()) return Executor::hold(c, f.sym);
-    for (size_t i = 0; i < f.items.size(); ++i) hold((*c.tuple)[i], f.items[i]);
+  const std::function<void(const Sym&, const Frozen&)> holds = [&](const Sym& c, const Frozen& f) {
+    if (!c.is(K::Tuple) || f.items.size() != c.tuple->size()) return hold(c, f.sym);
+    for (size_t i = 0; i < f.items.size(); ++i) holds((*c.tuple)[i], f.items[i]);
     if (Cell* cell = cell_of(f.sym)) Heap::share(*first_memory(c), *cell);
   };
-  for (const Frozen& e : list.items) hold(*content, e);
+  for (const Frozen& e : list.items) holds(*content, e);
   Frozen out = list;
   out.open = true;
-  out.items = {ex.freeze(*content)};
+  out.items = {freeze(ex, *content)};
   return out;
 }
 
@@ -147,41 +145,51 @@ bool same_structure(Executor& ex, const Frozen& a, const Frozen& b) {
   if (a.sym.kind != b.sym.kind || a.items.size() != b.items.size()) return false;
   if (a.names != b.names || a.keys.size() != b.keys.size()) return false;
   for (size_t i = 0; i < a.keys.size(); ++i)
-    if (!ex.equal_constants(a.keys[i], b.keys[i])) return false;
+    if (!equal_constants(a.keys[i], b.keys[i])) return false;
   if (a.open != b.open) return false;
   if (!a.open) return true;
   const Sym x = thaw(ex, a.items[0]), y = thaw(ex, b.items[0]);
-  return (x.is(K::Sequence) && y.is(K::Sequence)) || ex.stackable(x, y, true, true);
+  return (x.is(K::Sequence) && y.is(K::Sequence)) || ex.contents.stackable(x, y, true, true);
 }
 
-Frozen Executor::freeze(const Sym& s) {
+namespace {
+
+void freeze_list(Executor& ex, const ListCell& list, Frozen& f) {
+  f.open = list.is_open();
+  if (f.open) f.items.push_back(freeze(ex, list.open));
+  for (const Sym& e : list.items) f.items.push_back(freeze(ex, e));
+}
+
+}  // namespace
+
+Frozen freeze(Executor& ex, const Sym& s) {
   Frozen f;
   f.sym = s;
   switch (s.kind) {
     case K::Tensor:
-      f.tensor = read(s.tensor);
+      f.tensor = ex.views.read(s.tensor);
       break;
     case K::Tuple:
-      for (const Sym& e : *s.tuple) f.items.push_back(freeze(e));
+      for (const Sym& e : *s.tuple) f.items.push_back(freeze(ex, e));
       break;
     case K::Maybe:
-      for (const Sym& e : *s.tuple) f.items.push_back(freeze(e));
+      for (const Sym& e : *s.tuple) f.items.push_back(freeze(ex, e));
       break;
     case K::List:
-      freeze_list(*s.list, f);
+      freeze_list(ex, *s.list, f);
       break;
     case K::Dict:
       f.unordered = s.dict->unordered;
       for (const auto& [k, v] : s.dict->items) {
         f.keys.push_back(k);
-        f.items.push_back(freeze(v));
+        f.items.push_back(freeze(ex, v));
       }
       break;
     case K::Object:
       if (s.object->object) break;  // the model's own: changes are found by its cell
       for (const auto& [k, v] : s.object->attributes) {
         f.names.push_back(k);
-        f.items.push_back(freeze(v));
+        f.items.push_back(freeze(ex, v));
       }
       break;
     default:
@@ -190,51 +198,45 @@ Frozen Executor::freeze(const Sym& s) {
   return f;
 }
 
-void Executor::freeze_list(const ListCell& list, Frozen& f) {
-  f.open = list.is_open();
-  if (f.open) f.items.push_back(freeze(list.open));
-  for (const Sym& e : list.items) f.items.push_back(freeze(e));
-}
-
-Frozen Executor::freeze_cell(Cell& c) {
+Frozen freeze_cell(Executor& ex, Cell& c) {
   Frozen f;
   if (auto* storage = dynamic_cast<StorageCell*>(&c)) {
     f.sym.kind = K::Tensor;
     f.tensor = storage->base;
   } else if (auto* handle = dynamic_cast<TensorHandle*>(&c)) {
     f.sym.kind = K::Tensor;
-    f.tensor = read(std::static_pointer_cast<TensorHandle>(c.shared_from_this()));
-    f.sym.tensor = heap_.bare_place(*handle);
+    f.tensor = ex.views.read(std::static_pointer_cast<TensorHandle>(c.shared_from_this()));
+    f.sym.tensor = ex.heap.bare_place(*handle);
   } else if (auto* list = dynamic_cast<ListCell*>(&c)) {
     f.sym.kind = K::List;
     f.sym.list = std::static_pointer_cast<ListCell>(c.shared_from_this());
-    freeze_list(*list, f);
+    freeze_list(ex, *list, f);
   } else if (auto* dict = dynamic_cast<DictCell*>(&c)) {
     f.sym.kind = K::Dict;
     f.sym.dict = std::static_pointer_cast<DictCell>(c.shared_from_this());
     f.unordered = dict->unordered;
     for (const auto& [k, v] : dict->items) {
       f.keys.push_back(k);
-      f.items.push_back(freeze(v));
+      f.items.push_back(freeze(ex, v));
     }
   } else if (auto* object = dynamic_cast<ObjectCell*>(&c)) {
     f.sym.kind = K::Object;
     f.sym.object = std::static_pointer_cast<ObjectCell>(c.shared_from_this());
     for (const auto& [k, v] : object->attributes) {
       f.names.push_back(k);
-      f.items.push_back(freeze(v));
+      f.items.push_back(freeze(ex, v));
     }
   }
   f.content_only = true;
   return f;
 }
 
-void Executor::set_cell(Cell& c, const Sym& content) {
-  heap_.touch(c);
+void set_cell(Executor& ex, Cell& c, const Sym& content) {
+  ex.heap.touch(c);
   if (auto* storage = dynamic_cast<StorageCell*>(&c)) {
-    heap_.set_base(*storage, read(content.tensor));
+    ex.heap.set_base(*storage, ex.views.read(content.tensor));
   } else if (dynamic_cast<TensorHandle*>(&c)) {
-    look_as(std::static_pointer_cast<TensorHandle>(c.shared_from_this()), *content.tensor);
+    ex.views.look_as(std::static_pointer_cast<TensorHandle>(c.shared_from_this()), *content.tensor);
   } else if (auto* list = dynamic_cast<ListCell*>(&c)) {
     list->items = content.list->items;
     list->open = content.list->open;
@@ -266,16 +268,16 @@ bool identical(Executor& ex, const Frozen& a, const Frozen& b) {
   if (a.sym.is(K::Uninitialized) || a.sym.is(K::None)) return true;
   if (a.sym.is(K::Sequence)) return a.sym.sequence == b.sym.sequence;
   if (a.sym.recorded) return a.sym.recorded == b.sym.recorded;
-  return ex.equal_constants(a.sym, b.sym);
+  return equal_constants(a.sym, b.sym);
 }
 
 TensorValuePtr join_types(Executor& ex, const TensorValue& a, const TensorValue& b, Taint taint) {
   if (example(a).scalar_type() != example(b).scalar_type())
-    ex.cannot_join("OE4050",
-                   std::string("a tensor is ") + c10::toString(example(a).scalar_type()) +
-                       " on one path and " + c10::toString(example(b).scalar_type()) +
-                       " on another",
-                   "convert both to one type with to()");
+    ex.site.cannot_join("OE4050",
+                        std::string("a tensor is ") + c10::toString(example(a).scalar_type()) +
+                            " on one path and " + c10::toString(example(b).scalar_type()) +
+                            " on another",
+                        "convert both to one type with to()");
   auto t = std::make_shared<TensorValue>();
   t->taint = join(taint, join(a.taint, b.taint));
   t->ranked = a.ranked && b.ranked && a.axes.size() == b.axes.size();
@@ -285,7 +287,7 @@ TensorValuePtr join_types(Executor& ex, const TensorValue& a, const TensorValue&
     const auto at = static_cast<int64_t>(i);
     const bool same =
         x.is_static() && y.is_static() ? example(a).size(at) == example(b).size(at) : x.id == y.id;
-    t->axes.push_back(same ? x : ex.fresh_axis(join(Taint::Shape, join(x.taint, y.taint))));
+    t->axes.push_back(same ? x : ex.apply.fresh_axis(join(Taint::Shape, join(x.taint, y.taint))));
   }
   return t;
 }
@@ -301,7 +303,7 @@ program::Arg placeholder(Executor& ex, const Frozen& like) {
   auto t = std::make_shared<TensorValue>();
   t->c = PerWorld::constant(at::zeros(sizes, example(*like.tensor).options()));
   t->axes.resize(sizes.size());
-  return {ex.recorder().value(t)};
+  return {ex.recorder.value(t)};
 }
 
 Sym rebuild(Executor& ex, const Frozen& like, std::vector<Sym> items) {
@@ -311,22 +313,22 @@ Sym rebuild(Executor& ex, const Frozen& like, std::vector<Sym> items) {
     case K::Maybe:
       return Sym::maybe(std::move(items[0]), std::move(items[1]));
     case K::List: {
-      if (!like.open) return ex.make_list(std::move(items), like.sym.list->element);
-      Sym l = ex.make_list({}, like.sym.list->element);
+      if (!like.open) return ex.values.list(std::move(items), like.sym.list->element);
+      Sym l = ex.values.list({}, like.sym.list->element);
       l.list->open = std::move(items[0]);
       return l;
     }
     case K::Dict: {
       std::vector<std::pair<Sym, Sym>> pairs;
       for (size_t i = 0; i < items.size(); ++i) pairs.emplace_back(like.keys[i], items[i]);
-      Sym d = ex.make_dict(std::move(pairs), like.sym.dict->key, like.sym.dict->value);
+      Sym d = ex.values.dict(std::move(pairs), like.sym.dict->key, like.sym.dict->value);
       d.dict->unordered = like.unordered;
       return d;
     }
     default: {
       Sym s;
       s.kind = K::Object;
-      s.object = ex.heap().make<ObjectCell>();
+      s.object = ex.heap.make<ObjectCell>();
       s.object->type = like.sym.object->type;
       s.object->path = like.sym.object->path;
       for (size_t i = 0; i < items.size(); ++i) s.object->attributes[like.names[i]] = items[i];
@@ -335,11 +337,11 @@ Sym rebuild(Executor& ex, const Frozen& like, std::vector<Sym> items) {
   }
 }
 
-bool same_keys(Executor& ex, Frozen& a, Frozen& b) {
+bool same_keys(Frozen& a, Frozen& b) {
   if (!a.sym.dict || !a.sym.dict->may_lack_entries()) return false;
   auto place = [&](const Frozen& f, const Sym& key) {
     size_t i = 0;
-    while (i < f.keys.size() && !ex.equal_constants(f.keys[i], key)) ++i;
+    while (i < f.keys.size() && !equal_constants(f.keys[i], key)) ++i;
     return i;
   };
   std::vector<Sym> keys = a.keys;

@@ -6,9 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "lib/capture/executor.h"
+#include "lib/capture/sym.h"
 
 namespace oe::capture {
+
+class Executor;
 
 // A value with everything it refers to, read at one moment: what is left of it after its scope.
 struct Frozen {
@@ -22,7 +24,7 @@ struct Frozen {
   bool unordered = false;          // a dict: the order of its keys depends on the input
 };
 
-// The two forms that an open list can have (see open_lists.cpp).
+// The two forms that an open list can have (see contents.cpp).
 enum class Form { None, Stack, Sequence };
 // What an open list's elements look like: an element, or a whole stack or sequence of them.
 struct Sample {
@@ -30,12 +32,23 @@ struct Sample {
   bool stacked = false;
 };
 
+// What `is` compares of a tensor, list, dict or object; null for other values.
+const void* identity(const Sym& s);
 // What a list, dict or object has its identity from; null for other values.
 Cell* cell_of(const Sym& s);
 // The same, or the memory of a tensor or a sequence.
 Cell* memory_of(const Sym& s);
 // Both look at the same memory in the same way.
 bool same_place(Executor& ex, const TensorHandle& a, const TensorHandle& b);
+
+// What the value is now.
+Frozen freeze(Executor& ex, const Sym& s);
+// The content of a cell.
+Frozen freeze_cell(Executor& ex, Cell& c);
+void set_cell(Executor& ex, Cell& c, const Sym& content);
+
+// `m` is the tensor at `h` when the guard is `when` (aliases.cpp).
+void may_be(Executor& ex, const Sym& m, const Sym& guard, bool when, const TensorHandle& h);
 
 // Nothing tells the two apart, so nothing has to be carried.
 bool identical(Executor& ex, const Frozen& a, const Frozen& b);
@@ -58,7 +71,7 @@ program::Arg placeholder(Executor& ex, const Frozen& like);
 
 // Gives two dicts the same keys: what one of them lacks may be missing. False where their order or
 // type does not allow that.
-bool same_keys(Executor& ex, Frozen& a, Frozen& b);
+bool same_keys(Frozen& a, Frozen& b);
 
 // Rebuilds a tuple, list, dict or object around other items.
 Sym rebuild(Executor& ex, const Frozen& like, std::vector<Sym> items);

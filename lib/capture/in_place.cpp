@@ -8,8 +8,6 @@
 namespace oe::capture {
 namespace {
 
-using K = Sym::Kind;
-
 std::string text_of(at::IntArrayRef sizes) {
   std::string s = "[";
   for (size_t i = 0; i < sizes.size(); ++i) s += (i ? ", " : "") + std::to_string(sizes[i]);
@@ -36,33 +34,33 @@ bool may_be_repeated(const TensorValue& source, const TensorValue& target) {
 
 }  // namespace
 
-Sym Executor::cast_like(const Sym& v, const TensorValuePtr& like) {
-  const size_t w = worlds_.first();
+Sym Writes::cast_like(const Sym& v, const TensorValuePtr& like) {
+  const size_t w = ex_.worlds.first();
   const at::ScalarType to = like->c.at(w).toTensor().scalar_type();
-  if (read(v.tensor)->c.at(w).toTensor().scalar_type() == to) return v;
-  return apply1("aten::to.dtype", {v, Sym::of(static_cast<int64_t>(to)), Sym::of(false),
-                                   Sym::of(false), Sym::none()});
+  if (ex_.views.read(v.tensor)->c.at(w).toTensor().scalar_type() == to) return v;
+  return ex_.apply("aten::to.dtype", {v, Sym::of(static_cast<int64_t>(to)), Sym::of(false),
+                                      Sym::of(false), Sym::none()});
 }
 
 // The new value of an in-place operator's target: cast and broadcast as LibTorch does.
-TensorValuePtr Executor::conform(const Sym& v, const TensorValuePtr& target) {
-  const size_t w0 = worlds_.first();
+TensorValuePtr Writes::conform(const Sym& v, const TensorValuePtr& target) {
+  const size_t w0 = ex_.worlds.first();
   const at::Tensor to = target->c.at(w0).toTensor();
-  const at::Tensor from = read(v.tensor)->c.at(w0).toTensor();
+  const at::Tensor from = ex_.views.read(v.tensor)->c.at(w0).toTensor();
   if (!c10::canCast(from.scalar_type(), to.scalar_type()))
-    worlds_.each([&](size_t w) {
-      world_failed(w, std::string("result type ") + c10::toString(from.scalar_type()) +
-                          " can't be cast to the desired output type " +
-                          c10::toString(to.scalar_type()));
+    ex_.worlds.each([&](size_t w) {
+      ex_.apply.fail(w, std::string("result type ") + c10::toString(from.scalar_type()) +
+                            " can't be cast to the desired output type " +
+                            c10::toString(to.scalar_type()));
     });
   Sym out = cast_like(v, target);
-  TensorValuePtr now = read(out.tensor);
+  TensorValuePtr now = ex_.views.read(out.tensor);
   bool same = now->ranked && target->ranked && now->axes.size() == target->axes.size();
-  worlds_.each([&](size_t w) {
+  ex_.worlds.each([&](size_t w) {
     if (!now->c.has(w) || !target->c.has(w)) return;
     const at::IntArrayRef a = now->c.at(w).toTensor().sizes(),
                           b = target->c.at(w).toTensor().sizes();
-    if (const std::string why = refusal(a, b); !why.empty()) world_failed(w, why);
+    if (const std::string why = refusal(a, b); !why.empty()) ex_.apply.fail(w, why);
     same = same && a == b;
   });
   // A twin's result has the target's sizes or is refused, but for what it did not see of the
@@ -70,8 +68,8 @@ TensorValuePtr Executor::conform(const Sym& v, const TensorValuePtr& target) {
   for (size_t i = 0; same && i < now->axes.size(); ++i)
     same = !now->axes[i].is_static() || target->axes[i].is_static();
   if (!same) {
-    out = apply1("aten::expand_as", {out, fresh_tensor(target)});
-    now = read(out.tensor);
+    out = ex_.apply("aten::expand_as", {out, ex_.values.tensor(target)});
+    now = ex_.views.read(out.tensor);
   }
   // The result has the target's axes, whatever the operator's rule could tell.
   auto named = std::make_shared<TensorValue>(*now);
@@ -81,83 +79,87 @@ TensorValuePtr Executor::conform(const Sym& v, const TensorValuePtr& target) {
 
 // The functional operator with this call's arguments; what it has beyond them are defaults, but
 // for the element type, which is the target's.
-std::vector<Sym> Executor::call_twin(const OpInfo& op, const std::vector<Sym>& args,
-                                     const Sym& target) {
-  if (op.twin_arguments.empty()) return apply(*op.twin, {args.begin(), args.end() - op.outs});
+std::vector<Sym> Writes::call_twin(const OpInfo& op, const std::vector<Sym>& args,
+                                   const Sym& target) {
+  if (op.twin_arguments.empty()) return ex_.apply(*op.twin, {args.begin(), args.end() - op.outs});
   std::vector<Sym> given;
   const auto& parameters = op.twin->schema->arguments();
   for (size_t i = 0; i < parameters.size(); ++i) {
     if (const int from = op.twin_arguments[i]; from >= 0) {
       given.push_back(args[static_cast<size_t>(from)]);
     } else if (parameters[i].name() == "dtype") {
-      const TensorValuePtr t = read(target.tensor);
+      const TensorValuePtr t = ex_.views.read(target.tensor);
       given.push_back(
-          Sym::of(static_cast<int64_t>(t->c.at(worlds_.first()).toTensor().scalar_type())));
+          Sym::of(static_cast<int64_t>(t->c.at(ex_.worlds.first()).toTensor().scalar_type())));
     } else {
-      given.push_back(wrap_constant(*parameters[i].default_value(), ""));
+      given.push_back(ex_.values.constant(*parameters[i].default_value(), ""));
     }
   }
-  return apply(*op.twin, given);
+  return ex_.apply(*op.twin, given);
 }
 
-std::vector<Sym> Executor::call_in_place(const OpInfo& op, const std::vector<Sym>& args) {
+std::vector<Sym> Writes::call_in_place(const OpInfo& op, const std::vector<Sym>& args) {
   const Sym target = args[static_cast<size_t>(op.written)];
-  TensorValuePtr before = read(target.tensor);
+  TensorValuePtr before = ex_.views.read(target.tensor);
   if (op.base == "aten::copy_" && args[1].is(K::Tensor)) {
     // The source itself, cast and broadcast: no node where nothing changes. Unlike the results of
     // other in-place operators it may be cast to any type.
-    Sym source = cast_like(fresh_tensor(read(args[1].tensor)), before);
-    if (may_be_repeated(*read(source.tensor), *before))
-      source = apply1("aten::expand_as", {source, fresh_tensor(before)});
-    write(target.tensor, conform(source, before));
+    Sym source = cast_like(ex_.values.tensor(ex_.views.read(args[1].tensor)), before);
+    if (may_be_repeated(*ex_.views.read(source.tensor), *before))
+      source = ex_.apply("aten::expand_as", {source, ex_.values.tensor(before)});
+    ex_.views.write(target.tensor, conform(source, before));
     return {target};
   }
-  if (!op.twin) refuse("OE4022", "in-place operator " + op.base + " has no functional counterpart");
+  if (!op.twin)
+    ex_.site.refuse("OE4022", "in-place operator " + op.base + " has no functional counterpart");
   if (op.metadata_in_place) {
-    look_as(target.tensor, *call_operator(*op.twin, args, nullptr).at(0).tensor);
+    ex_.views.look_as(target.tensor, *ex_.interpreter.call_operator(*op.twin, args).at(0).tensor);
     return {target};
   }
-  write(target.tensor, conform(call_twin(op, args, target).at(0), before));
+  ex_.views.write(target.tensor, conform(call_twin(op, args, target).at(0), before));
   return {target};
 }
 
-std::vector<Sym> Executor::call_out(const OpInfo& op, const std::vector<Sym>& args) {
-  if (!op.twin) refuse("OE4024", "the out= form of " + op.base + " has no functional counterpart");
+std::vector<Sym> Writes::call_out(const OpInfo& op, const std::vector<Sym>& args) {
+  if (!op.twin)
+    ex_.site.refuse("OE4024", "the out= form of " + op.base + " has no functional counterpart");
   std::vector<Sym> out(args.end() - op.outs, args.end());
   std::vector<Sym> results = call_twin(op, args, out[0]);
   for (size_t i = 0; i < out.size(); ++i) {
-    const TensorValuePtr before = read(out[i].tensor), now = read(results[i].tensor);
+    const TensorValuePtr before = ex_.views.read(out[i].tensor),
+                         now = ex_.views.read(results[i].tensor);
     bool empty = true, same = true;
-    worlds_.each([&](size_t w) {
+    ex_.worlds.each([&](size_t w) {
       if (!before->c.has(w) || !now->c.has(w)) return;
       const at::Tensor &a = before->c.at(w).toTensor(), &b = now->c.at(w).toTensor();
       same = same && a.sizes() == b.sizes();
       empty = empty && a.numel() == 0;
     });
     if (same) {
-      write(out[i].tensor, conform(results[i], before));
+      ex_.views.write(out[i].tensor, conform(results[i], before));
     } else if (empty) {  // an empty tensor takes the result's shape: memory of its own from now on
-      look_as(out[i].tensor, *cast_like(results[i], before).tensor);
+      ex_.views.look_as(out[i].tensor, *cast_like(results[i], before).tensor);
     } else {
-      refuse("OE4025", "out= resizes its tensor in " + op.base,
-             "give out= a tensor of the result's shape, or an empty one");
+      ex_.site.refuse("OE4025", "out= resizes its tensor in " + op.base,
+                      "give out= a tensor of the result's shape, or an empty one");
     }
   }
   return out;
 }
 
 // As LibTorch does it: every write goes through a view.
-void Executor::fill_diagonal(const Sym& target, const Sym& value, bool wrap) {
+void Writes::fill_diagonal(const Sym& target, const Sym& value, bool wrap) {
   auto view = [&](const char* op, std::vector<Sym> args) {
-    return call_operator(op_named(op), args, nullptr).at(0);
+    return ex_.interpreter.call_operator(op, args);
   };
-  const TensorValuePtr t = read(target.tensor);
-  const at::Tensor example = t->c.at(worlds_.first()).toTensor();
+  const TensorValuePtr t = ex_.views.read(target.tensor);
+  const at::Tensor example = t->c.at(ex_.worlds.first()).toTensor();
   Sym diagonal = target;
   if (wrap && example.dim() == 2) {  // goes on below the square, a row apart
-    const Sym all = make_list({Sym::of(int64_t{-1})}, c10::IntType::get());
+    const Sym all = ex_.values.list({Sym::of(int64_t{-1})}, c10::IntType::get());
     const Sym zero = Sym::of(int64_t{0});
-    const Sym step = apply1("aten::add.int", {size_of(target, 1), Sym::of(int64_t{1})});
+    const Sym step =
+        ex_.apply("aten::add.int", {ex_.apply.size_of(target, 1), Sym::of(int64_t{1})});
     diagonal = view("aten::slice.Tensor",
                     {view("aten::view", {target, all}), zero, Sym::none(), Sym::none(), step});
   } else {
@@ -166,94 +168,95 @@ void Executor::fill_diagonal(const Sym& target, const Sym& value, bool wrap) {
       diagonal = view("aten::diagonal", {diagonal, Sym::of(int64_t{0}), Sym::of(int64_t{0}),
                                          Sym::of(rank == example.dim() ? int64_t{1} : rank - 1)});
   }
-  call_operator(op_named("aten::fill_.Scalar"), {diagonal, value}, nullptr);
+  ex_.interpreter.call_operator("aten::fill_.Scalar", {diagonal, value});
 }
 
 // Normalisation with the batch's own statistics also moves the running ones, which its schema does
 // not say. The result does not depend on them.
-std::vector<Sym> Executor::call_with_statistics(const OpInfo& op, const std::vector<Sym>& args) {
+std::vector<Sym> Writes::call_with_statistics(const OpInfo& op, const std::vector<Sym>& args) {
   auto at = [&](const char* name) {
     return static_cast<size_t>(*op.schema->argumentIndexWithName(name));
   };
   std::vector<Sym> given = args;
   given[at("running_mean")] = given[at("running_var")] = Sym::none();
-  std::vector<Sym> out = apply(op, given);
+  std::vector<Sym> out = ex_.apply(op, given);
 
   const Sym keep = Sym::of(false), none = Sym::none();
-  auto ints = [&](std::vector<Sym> v) { return make_list(std::move(v), c10::IntType::get()); };
+  auto ints = [&](std::vector<Sym> v) {
+    return ex_.values.list(std::move(v), c10::IntType::get());
+  };
   auto scaled = [&](const Sym& t, double by) {
-    return apply1("aten::mul.Scalar", {t, Sym::of(by)});
+    return ex_.apply("aten::mul.Scalar", {t, Sym::of(by)});
   };
   const bool per_instance = op.base == "aten::instance_norm";
   const double momentum = args[at("momentum")].c.at(0).toDouble();
   for (const char* name : {"running_mean", "running_var"}) {
     const Sym& running = args[at(name)];
     if (!running.is(K::Tensor)) continue;
-    const TensorValuePtr before = read(running.tensor);
+    const TensorValuePtr before = ex_.views.read(running.tensor);
     const Sym x = cast_like(args[at("input")], before);
     std::vector<Sym> dims;
-    for (size_t i = per_instance ? 2 : 0; i < read(x.tensor)->axes.size(); ++i)
+    for (size_t i = per_instance ? 2 : 0; i < ex_.views.read(x.tensor)->axes.size(); ++i)
       if (i != 1) dims.push_back(Sym::of(static_cast<int64_t>(i)));
     const bool mean = std::string_view(name) == "running_mean";
-    Sym now = mean ? apply1("aten::mean.dim", {x, ints(dims), keep, none})
-                   : apply1("aten::var.correction", {x, ints(dims), Sym::of(int64_t{1}), keep});
+    Sym now = mean ? ex_.apply("aten::mean.dim", {x, ints(dims), keep, none})
+                   : ex_.apply("aten::var.correction", {x, ints(dims), Sym::of(int64_t{1}), keep});
     if (per_instance)
-      now = apply1("aten::mean.dim", {now, ints({Sym::of(int64_t{0})}), keep, none});
-    const Sym after = apply1("aten::add.Tensor", {scaled(fresh_tensor(before), 1 - momentum),
-                                                  scaled(now, momentum), Sym::of(int64_t{1})});
-    write(running.tensor, conform(after, before));
+      now = ex_.apply("aten::mean.dim", {now, ints({Sym::of(int64_t{0})}), keep, none});
+    const Sym after =
+        ex_.apply("aten::add.Tensor", {scaled(ex_.values.tensor(before), 1 - momentum),
+                                       scaled(now, momentum), Sym::of(int64_t{1})});
+    ex_.views.write(running.tensor, conform(after, before));
   }
   return out;
 }
 
 // The rows that are looked up are shortened to `max_norm`; one of its two schemas does not say that
 // it writes. https://pytorch.org/docs/stable/generated/torch.nn.functional.embedding.html
-void Executor::embedding_renorm(const std::vector<Sym>& args) {
-  const Sym weight = fresh_tensor(read(args[0].tensor)), zero = Sym::of(int64_t{0});
+void Writes::embedding_renorm(const std::vector<Sym>& args) {
+  const Sym weight = ex_.values.tensor(ex_.views.read(args[0].tensor)), zero = Sym::of(int64_t{0});
   const Sym one = Sym::of(int64_t{1}), keep = Sym::of(true);
-  auto ints = [&](int64_t v) { return make_list({Sym::of(v)}, c10::IntType::get()); };
-  const Sym indices = apply1("aten::reshape", {args[1], ints(-1)});
-  const Sym rows = apply1("aten::index_select", {weight, zero, indices});
-  const Sym norm = apply1("aten::norm.ScalarOpt_dim", {rows, args[3], ints(1), keep});
-  const Sym tiny = apply1("aten::add.Scalar", {norm, Sym::of(1e-7), one});
-  const Sym scale = apply1("aten::mul.Scalar", {apply1("aten::reciprocal", {tiny}), args[2]});
-  const Sym scaled = apply1("aten::mul.Tensor", {rows, scale});
-  const Sym long_ones = apply1("aten::gt.Scalar", {norm, args[2]});
-  const Sym now = apply1("aten::where.self", {long_ones, scaled, rows});
-  const Sym written = apply1("aten::index_copy", {weight, zero, indices, now});
-  write(args[0].tensor, conform(written, read(args[0].tensor)));
+  auto ints = [&](int64_t v) { return ex_.values.list({Sym::of(v)}, c10::IntType::get()); };
+  const Sym indices = ex_.apply("aten::reshape", {args[1], ints(-1)});
+  const Sym rows = ex_.apply("aten::index_select", {weight, zero, indices});
+  const Sym norm = ex_.apply("aten::norm.ScalarOpt_dim", {rows, args[3], ints(1), keep});
+  const Sym tiny = ex_.apply("aten::add.Scalar", {norm, Sym::of(1e-7), one});
+  const Sym scale = ex_.apply("aten::mul.Scalar", {ex_.apply("aten::reciprocal", {tiny}), args[2]});
+  const Sym scaled = ex_.apply("aten::mul.Tensor", {rows, scale});
+  const Sym long_ones = ex_.apply("aten::gt.Scalar", {norm, args[2]});
+  const Sym now = ex_.apply("aten::where.self", {long_ones, scaled, rows});
+  const Sym written = ex_.apply("aten::index_copy", {weight, zero, indices, now});
+  ex_.views.write(args[0].tensor, conform(written, ex_.views.read(args[0].tensor)));
 }
 
-bool Executor::writing_call(const OpInfo& op, const std::vector<Sym>& args, std::vector<Sym>& out) {
+std::optional<std::vector<Sym>> Writes::call(const OpInfo& op, const std::vector<Sym>& args) {
   auto holds = [&](const char* flag) {
     auto i = op.schema->argumentIndexWithName(flag);
     return i && args[static_cast<size_t>(*i)].is_constant_number() &&
            args[static_cast<size_t>(*i)].c.at(0).toBool();
   };
   if (op.schema->argumentIndexWithName("running_mean") &&
-      (holds("training") || holds("use_input_stats")) && !op.schema->is_mutable()) {
-    out = call_with_statistics(op, args);
-  } else if (op.outs) {
-    out = call_out(op, args);
-  } else if (op.base == "aten::fill_diagonal_") {
+      (holds("training") || holds("use_input_stats")) && !op.schema->is_mutable())
+    return call_with_statistics(op, args);
+  if (op.outs) return call_out(op, args);
+  if (op.base == "aten::fill_diagonal_") {
     fill_diagonal(args[0], args[1], args[2].c.at(0).toBool());
-    out = {args[0]};
-  } else if (op.base == "aten::embedding_renorm_" ||
-             op.base == "aten::_no_grad_embedding_renorm_") {
-    embedding_renorm(args);
-    out = {args[0]};
-  } else if (op.base == "aten::set_data") {
-    look_as(args[0].tensor, *call_operator(op_named("aten::detach"), {args[1]}, nullptr)[0].tensor);
-  } else if (op.base == "aten::requires_grad_") {
-    out = {args[0]};
-  } else if (op.written >= 0) {
-    out = call_in_place(op, args);
-  } else if (op.schema->is_mutable()) {
-    refuse("OE4016", op.base + " changes its arguments in a way that is not supported");
-  } else {
-    return false;
+    return std::vector<Sym>{args[0]};
   }
-  return true;
+  if (op.base == "aten::embedding_renorm_" || op.base == "aten::_no_grad_embedding_renorm_") {
+    embedding_renorm(args);
+    return std::vector<Sym>{args[0]};
+  }
+  if (op.base == "aten::set_data") {
+    const Sym now = ex_.interpreter.call_operator("aten::detach", {args[1]});
+    ex_.views.look_as(args[0].tensor, *now.tensor);
+    return std::vector<Sym>{};
+  }
+  if (op.base == "aten::requires_grad_") return std::vector<Sym>{args[0]};
+  if (op.written >= 0) return call_in_place(op, args);
+  if (op.schema->is_mutable())
+    ex_.site.refuse("OE4016", op.base + " changes its arguments in a way that is not supported");
+  return std::nullopt;
 }
 
 }  // namespace oe::capture

@@ -10,10 +10,21 @@ namespace oe::capture {
 
 namespace prim = c10::prim;
 
+namespace {
+
+// The constant that `v` is in the code once calls are inlined; null: none.
+JitNode* constant_behind(const JitValue* v, const Frame& f) {
+  if (v->node()->kind() == prim::Constant) return const_cast<JitNode*>(v->node());
+  const auto it = f.constants.find(v);
+  return it == f.constants.end() ? nullptr : it->second;
+}
+
+}  // namespace
+
 // LibTorch's default executor inlines calls first: an argument or result that is a constant in the
 // code is then a constant where it is used.
-void Executor::run_callee(JitNode* n, Frame& f, torch::jit::Function& callee, std::vector<Sym> args,
-                          const std::string& path) {
+void Interpreter::run_callee(JitNode* n, Frame& f, torch::jit::Function& callee,
+                             std::vector<Sym> args, const std::string& path) {
   Frame frame;
   frame.path = path;
   const size_t first = n->inputs().size() - args.size();
@@ -24,28 +35,22 @@ void Executor::run_callee(JitNode* n, Frame& f, torch::jit::Function& callee, st
   Sym result = run_code(block, std::move(args), frame);
   if (JitNode* constant = constant_behind(block->outputs()[0], frame))
     f.constants[n->output()] = constant;
-  set(n, f, {std::move(result)});
-}
-
-Executor::JitNode* Executor::constant_behind(const JitValue* v, const Frame& f) {
-  if (v->node()->kind() == prim::Constant) return const_cast<JitNode*>(v->node());
-  const auto it = f.constants.find(v);
-  return it == f.constants.end() ? nullptr : it->second;
+  f.set(n, {std::move(result)});
 }
 
 // A trace writes Python's numbers as 0-d tensors, which promote differently. LibTorch's default
 // executor makes them numbers again where they stand directly as the second operand of these four
 // (its pass CanonicalizeOps); anything in between (`to`, `detach`) leaves a tensor.
-const OpInfo& Executor::with_number_operand(const OpInfo& op, const JitNode* n, const Frame& f,
-                                            std::vector<Sym>& args) {
+const OpInfo& Interpreter::with_number_operand(const OpInfo& op, const JitNode* n, const Frame& f,
+                                               std::vector<Sym>& args) {
   static const std::unordered_set<std::string> four = {"aten::add.Tensor", "aten::sub.Tensor",
                                                        "aten::mul.Tensor", "aten::div.Tensor"};
   if (!four.contains(op.name)) return op;
   JitNode* constant = constant_behind(n->input(1), f);
   const auto value = constant ? torch::jit::toIValue(constant->output()) : std::nullopt;
   if (!value || !value->isTensor() || value->toTensor().dim() != 0) return op;
-  args[1] = wrap_constant(c10::IValue(value->toTensor().item()), "");
-  return op_named(op.base + ".Scalar");
+  args[1] = ex_.values.constant(c10::IValue(value->toTensor().item()), "");
+  return ex_.operators.named(op.base + ".Scalar");
 }
 
 }  // namespace oe::capture

@@ -7,7 +7,6 @@
 
 namespace oe::capture {
 
-using K = Sym::Kind;
 namespace prim = c10::prim;
 
 namespace {
@@ -64,36 +63,36 @@ bool has_type(const Sym& v, const c10::TypePtr& t) {
 }  // namespace
 
 // One of them, as it is run.
-struct Executor::Instruction {
+struct Interpreter::Instruction {
   Executor& ex;
   JitNode* n;
   Frame& f;
 
-  const Sym& in(size_t i = 0) { return ex.get(n->input(i), f); }
-  void out(Sym s) { ex.set(n, f, {std::move(s)}); }
+  const Sym& in(size_t i = 0) { return f.get(n->input(i)); }
+  void out(Sym s) { f.set(n, {std::move(s)}); }
 
-  void constant() { out(ex.constant_node(n, f)); }
-  void get_attribute() { out(ex.get_attribute(in(), n->s(c10::attr::name))); }
+  void constant() { out(ex.interpreter.constant_node(n, f.path)); }
+  void get_attribute() { out(ex.values.attribute(in(), n->s(c10::attr::name))); }
   void set_attribute() {
     const Sym object = in();
-    if (!object.is(K::Object)) ex.refuse("OE4007", "an attribute of a foreign object is set");
-    ex.load_attributes(*object.object);
-    ex.heap_.change(*object.object);
+    if (!object.is(K::Object)) ex.site.refuse("OE4007", "an attribute of a foreign object is set");
+    ex.values.load_attributes(*object.object);
+    ex.heap.change(*object.object);
     object.object->attributes[n->s(c10::attr::name)] = in(1);
   }
   void create_object() {
     Sym s;
     s.kind = K::Object;
-    s.object = ex.heap_.make<ObjectCell>();
+    s.object = ex.heap.make<ObjectCell>();
     s.object->type = n->output()->type()->expect<c10::ClassType>();
     s.object->path = f.path;
     out(s);
   }
-  void make_tuple() { out(Sym::of_tuple(ex.inputs_of(n, f), n->output()->type())); }
-  void unpack_tuple() { ex.set(n, f, *in().tuple); }
+  void make_tuple() { out(Sym::of_tuple(f.inputs_of(n), n->output()->type())); }
+  void unpack_tuple() { f.set(n, *in().tuple); }
   void make_list() {
     const auto type = n->output()->type()->expect<c10::ListType>();
-    out(ex.make_list(ex.inputs_of(n, f), type->getElementType()));
+    out(ex.values.list(f.inputs_of(n), type->getElementType()));
   }
   void unpack_list() {
     const Sym l = in();
@@ -102,29 +101,29 @@ struct Executor::Instruction {
       std::vector<Sym> items;
       for (size_t i = 0; i < wanted; ++i)
         items.push_back(
-            ex.open_element(l.list->open, Sym::of(static_cast<int64_t>(i)), l.list->element));
-      ex.assume("a list has " + std::to_string(wanted) + " elements");
-      return ex.set(n, f, std::move(items));
+            ex.open_lists.element(l.list->open, Sym::of(static_cast<int64_t>(i)), l.list->element));
+      ex.assumed.say("a list has " + std::to_string(wanted) + " elements");
+      return f.set(n, std::move(items));
     }
     if (l.list->items.size() != wanted)
-      ex.world_failed(ex.worlds_.first(), "Expected " + std::to_string(wanted) +
-                                              " elements in a list but found " +
-                                              std::to_string(l.list->items.size()));
-    ex.set(n, f, l.list->items);
+      ex.apply.fail(ex.worlds.first(), "Expected " + std::to_string(wanted) +
+                                           " elements in a list but found " +
+                                           std::to_string(l.list->items.size()));
+    f.set(n, l.list->items);
   }
   void make_dict() {
-    const std::vector<Sym> given = ex.inputs_of(n, f);
+    const std::vector<Sym> given = f.inputs_of(n);
     const auto type = n->output()->type()->expect<c10::DictType>();
     std::vector<std::pair<Sym, Sym>> items;
     for (size_t i = 0; i + 1 < given.size(); i += 2) {
       const auto same = std::ranges::find_if(
-          items, [&](const auto& e) { return ex.equal_constants(e.first, given[i]); });
+          items, [&](const auto& e) { return equal_constants(e.first, given[i]); });
       if (same != items.end())
         same->second = given[i + 1];
       else
         items.emplace_back(given[i], given[i + 1]);
     }
-    out(ex.make_dict(std::move(items), type->getKeyType(), type->getValueType()));
+    out(ex.values.dict(std::move(items), type->getKeyType(), type->getValueType()));
   }
   void uninitialized() { out(Sym{}); }
   void cast() {
@@ -143,66 +142,68 @@ struct Executor::Instruction {
                                                                : "an exception"};
   }
   void nothing() {}
-  void loop() { ex.run_loop(n, f); }
+  void loop() { ex.control.run_loop(n, f); }
   void call_method() {
-    std::vector<Sym> args = ex.inputs_of(n, f);
+    std::vector<Sym> args = f.inputs_of(n);
     const std::string& name = n->s(c10::attr::name);
     if (!args[0].is(K::Object))
-      ex.refuse("OE4006", "method '" + name + "' is called on a value that is no object",
-                "interfaces and custom classes have no TorchScript code to convert");
+      ex.site.refuse("OE4006", "method '" + name + "' is called on a value that is no object",
+                     "interfaces and custom classes have no TorchScript code to convert");
     const ObjectCell& self = *args[0].object;
     torch::jit::Function& method = self.type->getMethod(name);
     const std::string path = self.type->is_module() ? self.path : f.path;
-    ex.run_callee(n, f, method, std::move(args), path);
+    ex.interpreter.run_callee(n, f, method, std::move(args), path);
   }
   void call_function() {
     const auto type = n->input(0)->type()->expect<c10::FunctionType>();
-    std::vector<Sym> args = ex.inputs_of(n, f);
+    std::vector<Sym> args = f.inputs_of(n);
     args.erase(args.begin());
-    ex.run_callee(n, f, *type->function(), std::move(args), f.path);
+    ex.interpreter.run_callee(n, f, *type->function(), std::move(args), f.path);
   }
   void enter() { region("__enter__", {}); }
   void leave() { region("__exit__", std::vector<Sym>(3, Sym::none())); }
   void region(const char* method, const std::vector<Sym>& args) {
     const Sym manager = in();
     if (n->input(0)->type()->repr_str().find("autocast") != std::string::npos)
-      ex.refuse("OE4060", "an autocast region chooses element types while it runs",
-                "export the model without autocast, converted to the type it should compute in");
+      ex.site.refuse(
+          "OE4060", "an autocast region chooses element types while it runs",
+          "export the model without autocast, converted to the type it should compute in");
     if (manager.is(K::Object) && !manager.object->type->is_module()) {
       std::vector<Sym> all = {manager};
       all.insert(all.end(), args.begin(), args.end());
-      Sym result = ex.run_function(manager.object->type->getMethod(method), std::move(all), f.path);
+      Sym result = ex.interpreter.run_function(manager.object->type->getMethod(method),
+                                               std::move(all), f.path);
       if (n->outputs().size() == 1) out(result);
       return;
     }
     // Context managers that leave numbers alone (no_grad, profiler); their value is not used.
-    ex.set(n, f, std::vector<Sym>(n->outputs().size(), Sym::none()));
+    f.set(n, std::vector<Sym>(n->outputs().size(), Sym::none()));
   }
   // Run at once; the future is the value.
   void fork() {
     auto graph = n->g(c10::attr::Subgraph);
     Frame inner;
     inner.path = f.path;
-    ex.analyse_lifetimes(graph->block());
-    ex.set(n, f, ex.run_block(graph->block(), ex.inputs_of(n, f), inner));
+    ex.interpreter.analyse_lifetimes(graph->block());
+    f.set(n, ex.interpreter.run_block(graph->block(), f.inputs_of(n), inner));
   }
   void wait() { out(in()); }
   // modules[i] or modules["name"], where the class has an interface type.
   void submodule() {
-    const std::vector<Sym> args = ex.inputs_of(n, f);
+    const std::vector<Sym> args = f.inputs_of(n);
     if (args[1].is(K::String) && args[1].taint == Taint::Constant)
-      return out(ex.get_attribute(args[0], args[1].c.at(0).toStringRef()));
+      return out(ex.values.attribute(args[0], args[1].c.at(0).toStringRef()));
     std::vector<std::string> names;
     for (const auto& a : args[0].object->type->getAttributes())
       if (auto c = a.getType()->cast<c10::ClassType>(); c && c->is_module())
         names.push_back(a.getName());
-    int64_t i = ex.known_int(args[1], "index");
+    int64_t i = ex.apply.known_int(args[1], "index");
     if (i < 0) i += static_cast<int64_t>(names.size());
-    out(ex.get_attribute(args[0], names.at(static_cast<size_t>(i))));
+    out(ex.values.attribute(args[0], names.at(static_cast<size_t>(i))));
   }
 };
 
-void Executor::run_node(JitNode* n, Frame& f) {
+void Interpreter::run_node(JitNode* n, Frame& f) {
   using I = Instruction;
   static const std::unordered_map<c10::Symbol, void (I::*)()> instructions = {
       {prim::Constant, &I::constant},
@@ -230,21 +231,22 @@ void Executor::run_node(JitNode* n, Frame& f) {
       {c10::Symbol::fromQualString("aten::wait"), &I::wait},
       {c10::Symbol::fromQualString("prim::ModuleContainerIndex"), &I::submodule}};
   if (const auto it = instructions.find(n->kind()); it != instructions.end()) {
-    I instruction{*this, n, f};
+    I instruction{ex_, n, f};
     return (instruction.*it->second)();
   }
   const torch::jit::Operator* op = n->maybeOperator();
   if (!op)
-    refuse("OE4008", std::string("no operator ") + n->kind().toQualString() + " is registered");
-  std::vector<Sym> in = inputs_of(n, f);
-  const OpInfo& info = with_number_operand(operators_.of(*op), n, f, in);
-  std::optional<std::vector<Sym>> out = container_call(info, in, n);
+    ex_.site.refuse("OE4008",
+                    std::string("no operator ") + n->kind().toQualString() + " is registered");
+  std::vector<Sym> in = f.inputs_of(n);
+  const OpInfo& info = with_number_operand(ex_.operators.of(*op), n, f, in);
+  std::optional<std::vector<Sym>> out = ex_.containers.call(info, in, n);
   if (!out) out = call_operator(info, in, n);
   if (out->size() > n->outputs().size()) out->resize(n->outputs().size());
-  set(n, f, std::move(*out));
+  f.set(n, std::move(*out));
 }
 
-Sym Executor::constant_node(JitNode* n, Frame& f) {
+Sym Interpreter::constant_node(JitNode* n, const std::string& path) {
   auto it = constants_.find(n);
   if (it != constants_.end()) return it->second;
   Sym s;
@@ -252,9 +254,9 @@ Sym Executor::constant_node(JitNode* n, Frame& f) {
     s.kind = K::Opaque;  // callers look at the node, not at the value
   } else {
     auto v = torch::jit::toIValue(n->output());
-    if (!v) throw Failure(ExitCode::Internal, "OE1004", "a constant has no value", "", here());
-    kept_alive_.push_back(*v);
-    s = wrap_constant(*v, f.path.empty() ? "constant" : f.path + ".constant");
+    if (!v)
+      throw Failure(ExitCode::Internal, "OE1004", "a constant has no value", "", ex_.site.here());
+    s = ex_.values.kept_constant(*v, path.empty() ? "constant" : path + ".constant");
   }
   return constants_[n] = s;
 }

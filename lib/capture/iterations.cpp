@@ -4,8 +4,9 @@
 
 #include <algorithm>
 
-namespace oe::capture {
+#include "lib/capture/executor.h"
 
+namespace oe::capture {
 namespace {
 
 // While it lives, nothing is recorded.
@@ -17,29 +18,30 @@ struct Unrecorded {
 
 }  // namespace
 
-std::optional<Iterated> Executor::iterate(const Loop& loop, Frame& f, size_t w, int64_t most) {
+std::optional<Iterated> Control::iterate(const Loop& loop, Frame& f, size_t w, int64_t most) {
   Iterated out;
-  const Worlds::Alone alone(worlds_, w);
-  const Unrecorded unrecorded(recorder_);
+  const Worlds::Alone alone(ex_.worlds, w);
+  const Unrecorded unrecorded(ex_.recorder);
   const size_t depth = iterations_.size();
   try {
     in_scope(nullptr, [&] {
-      worlds_.within(Worlds::only(w), worlds_.real() & Worlds::only(w), [&] {
+      ex_.worlds.within(Worlds::only(w), ex_.worlds.real() & Worlds::only(w), [&] {
         std::vector<Sym> now = loop.carried;
         Sym go = loop.cond;
-        const int64_t count = to_ivalue(loop.trip, w).toInt();
-        for (; out.done < std::min(count, most) && concrete_bool(go, w); ++out.done) {
+        const int64_t count = ex_.apply.value(loop.trip, w).toInt();
+        for (; out.done < std::min(count, most) && ex_.apply.truth(go, w); ++out.done) {
           iterations_.emplace_back(loop.node, out.done);
           std::vector<Sym> params = {Sym::of(loop.first + out.done)};
           params.insert(params.end(), now.begin(), now.end());
-          std::vector<Sym> results = run_block(loop.node->blocks()[0], params, f);
+          std::vector<Sym> results = ex_.interpreter.run_block(loop.node->blocks()[0], params, f);
           go = results[0];
           now.assign(results.begin() + 1, results.end());
           iterations_.pop_back();
         }
-        out.ended = out.done >= count || !concrete_bool(go, w);
-        for (const Sym& s : now) out.locals.push_back(freeze(s));
-        for (const auto& c : heap_.changed_cells()) out.cells.emplace_back(c, freeze_cell(*c));
+        out.ended = out.done >= count || !ex_.apply.truth(go, w);
+        for (const Sym& s : now) out.locals.push_back(freeze(ex_, s));
+        for (const auto& c : ex_.heap.changed_cells())
+          out.cells.emplace_back(c, freeze_cell(ex_, *c));
       });
     });
   } catch (const Unreachable&) {
@@ -52,12 +54,13 @@ std::optional<Iterated> Executor::iterate(const Loop& loop, Frame& f, size_t w, 
   return out;
 }
 
-std::vector<std::optional<Iterated>> Executor::later_iterations(const Loop& loop, Frame& f,
-                                                                Worlds::Set runs) {
-  std::vector<std::optional<Iterated>> out(worlds_.count());
-  worlds_.each([&](size_t w) {
-    const auto found = entries_[w].at.find(loop.node);
-    const int64_t wanted = found == entries_[w].at.end() ? entries_[w].otherwise : found->second;
+std::vector<std::optional<Iterated>> Control::later_iterations(const Loop& loop, Frame& f,
+                                                               Worlds::Set runs) {
+  std::vector<std::optional<Iterated>> out(ex_.worlds.count());
+  ex_.worlds.each([&](size_t w) {
+    const auto found = plan_.entries[w].at.find(loop.node);
+    const int64_t wanted =
+        found == plan_.entries[w].at.end() ? plan_.entries[w].otherwise : found->second;
     if (wanted == 0 || !Worlds::contains(runs, w)) return;
     out[w] = iterate(loop, f, w, wanted);
     // A loop that is over by then: its last iteration.
@@ -66,27 +69,20 @@ std::vector<std::optional<Iterated>> Executor::later_iterations(const Loop& loop
   return out;
 }
 
-void Executor::note_missed(const JitNode* n, size_t branch, const std::string& why) {
-  const size_t w = *worlds_.alone();
-  Iterations where = entries_[w];
+void Control::note_if_missed(const JitNode* n, size_t branch) {
+  if (!ex_.worlds.alone()) return;
+  const std::string* why = ex_.assumed.dropped({n, branch});
+  if (!why) return;
+  const size_t w = *ex_.worlds.alone();
+  Iterations where = plan_.entries[w];
   for (const auto& [loop, i] : iterations_) where.at[loop] = i;
-  missed_.push_back(
+  ex_.assumed.miss(
       {{n, branch},
        w,
        std::move(where),
        Failure(ExitCode::Unsupported, "OE4059",
-               "a branch that the first iteration cannot run is taken in a later one: " + why,
-               "make the branch run for the values of every iteration", here())});
-}
-
-std::vector<Missed> Executor::missed_branches() const {
-  std::vector<Missed> out;
-  for (const Missed& m : missed_) {
-    const bool known =
-        std::ranges::any_of(out, [&](const Missed& o) { return o.branch == m.branch; });
-    if (dropped_.contains(m.branch) && !known) out.push_back(m);
-  }
-  return out;
+               "a branch that the first iteration cannot run is taken in a later one: " + *why,
+               "make the branch run for the values of every iteration", ex_.site.here())});
 }
 
 const Frozen* Iterated::content(const Cell* c) const {

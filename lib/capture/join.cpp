@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-namespace oe::capture {
+#include "lib/capture/executor.h"
 
-using K = Sym::Kind;
+namespace oe::capture {
 
 PerWorld Joiner::pick(const PerWorld& a, const PerWorld& b) const {
   PerWorld c = PerWorld::sized(branch.size());
@@ -40,12 +40,12 @@ Sym Joiner::leaf(const Frozen& a, const Frozen& b) {
     t->number = nullptr;
     returns(0, a, a_unset);
     returns(1, b, b_unset);
-    program::Type type = ex.recorder().type_of(*t);
+    program::Type type = ex.recorder.type_of(*t);
     if ((a_unset || b_unset) && type.shape)  // the other branch gives anything: no axis has a name
       for (Dim& d : *type.shape)
         if (!d.is_number()) d = Dim::unknown();
-    t->recorded = ex.recorder().add_output(node, std::move(type));
-    Sym s = ex.fresh_tensor(t);
+    t->recorded = ex.recorder.add_output(node, std::move(type));
+    Sym s = ex.values.tensor(t);
     if (x) relate(s, 0, *x);
     if (y) relate(s, 1, *y);
     if (x && y) merged.push_back({x, y, s});
@@ -53,7 +53,7 @@ Sym Joiner::leaf(const Frozen& a, const Frozen& b) {
   }
   if (!a_unset && !b_unset && known.sym.is(K::Bool) && a.sym.is_constant_number() &&
       b.sym.is_constant_number())  // the two differ: it is the condition, or its opposite
-    return a.sym.c.at(0).toBool() ? cond : ex.apply1("aten::__not__", {cond});
+    return a.sym.c.at(0).toBool() ? cond : ex.apply("aten::__not__", {cond});
   Sym s;
   s.kind = known.sym.kind;
   s.taint = join(cond.taint, join(a.sym.taint, b.sym.taint));
@@ -63,20 +63,21 @@ Sym Joiner::leaf(const Frozen& a, const Frozen& b) {
   if (!a_unset && !b_unset && a.sym.axis_id == b.sym.axis_id) s.axis_id = a.sym.axis_id;
   returns(0, a, a_unset);
   returns(1, b, b_unset);
-  s.recorded = ex.recorder().add_output(node, number_type(s.kind));
+  s.recorded = ex.recorder.add_output(node, number_type(s.kind));
   return s;
 }
 
 Sym Joiner::sequence_leaf(const Frozen& a, const Frozen& b) {
   if (!a.sym.is(K::Sequence) || !b.sym.is(K::Sequence))
-    ex.cannot_join("OE4051", "a list is set in one branch only", "set it before the condition");
+    ex.site.cannot_join("OE4051", "a list is set in one branch only",
+                        "set it before the condition");
   const SequenceValue &x = *a.sym.sequence, &y = *b.sym.sequence;
-  TensorValue element = ex.join_elements(x.element, y.element);
+  TensorValue element = ex.contents.join_elements(x.element, y.element);
   node->blocks[0]->returns.emplace_back(x.recorded);
   node->blocks[1]->returns.emplace_back(y.recorded);
   program::Value* out =
-      ex.recorder().add_output(node, program::Type::list(ex.recorder().type_of(element)));
-  Sym s = ex.sequence({out}, pick(x.c, y.c), std::move(element));
+      ex.recorder.add_output(node, program::Type::list(ex.recorder.type_of(element)));
+  Sym s = ex.contents.sequence({out}, pick(x.c, y.c), std::move(element));
   for (const auto& storage : {x.storage, y.storage}) Heap::share(*s.sequence->storage, *storage);
   relate_held(*s.sequence->storage, 0, *x.storage);
   relate_held(*s.sequence->storage, 1, *y.storage);
@@ -84,14 +85,14 @@ Sym Joiner::sequence_leaf(const Frozen& a, const Frozen& b) {
 }
 
 void Joiner::inside(size_t k, const std::function<void()>& f) {
-  ex.recorder().enter(node->blocks[k].get());
+  ex.recorder.enter(node->blocks[k].get());
   try {
-    ex.worlds().within(ex.worlds().active(), 0, f);
+    ex.worlds.within(ex.worlds.active(), 0, f);
   } catch (...) {
-    ex.recorder().leave();
+    ex.recorder.leave();
     throw;
   }
-  ex.recorder().leave();
+  ex.recorder.leave();
 }
 
 // Two lists of different lengths become open lists of one form, each in its own branch.
@@ -128,12 +129,12 @@ Sym Joiner::merge_shapes(const Frozen& a, const Frozen& b) {
   Frozen x = a, y = b;
   const bool lists = a.sym.is(K::List) && (permissive || a.open || b.open);
   if (lists && open_lists(x, y)) return merge(x, y);
-  if (a.sym.is(K::Dict) && permissive && same_keys(ex, x, y)) return merge(x, y);
-  ex.cannot_join("OE4052",
-                 std::string(describe(a.sym)) +
-                     " has another length or other keys in the two branches of a condition "
-                     "that depends on the input",
-                 "build containers of one shape in both branches");
+  if (a.sym.is(K::Dict) && permissive && same_keys(x, y)) return merge(x, y);
+  ex.site.cannot_join("OE4052",
+                      std::string(describe(a.sym)) +
+                          " has another length or other keys in the two branches of a condition "
+                          "that depends on the input",
+                      "build containers of one shape in both branches");
 }
 
 Sym Joiner::merge_containers(const Frozen& a, const Frozen& b) {
@@ -149,10 +150,10 @@ Sym Joiner::merge_containers(const Frozen& a, const Frozen& b) {
     for (Cell* c : {x, y})
       for (const auto& r : near(*c)) chosen = chosen || r->serial < scope_start;
   if (chosen && !permissive)
-    ex.cannot_join("OE4057",
-                   std::string("one of two different ") + describe(a.sym) +
-                       "s is chosen by a condition that depends on the input",
-                   "make a new one in both branches");
+    ex.site.cannot_join("OE4057",
+                        std::string("one of two different ") + describe(a.sym) +
+                            "s is chosen by a condition that depends on the input",
+                        "make a new one in both branches");
   std::vector<Sym> items;
   for (size_t i = 0; i < a.items.size(); ++i) items.push_back(merge(a.items[i], b.items[i]));
   Frozen like = a;
@@ -175,7 +176,7 @@ Sym Joiner::merge(const Frozen& a, const Frozen& b) {
     return rebuild(ex, a, std::move(items));
   }
   if (identical(ex, a, b))
-    return a.sym.is(K::Tensor) && !a.sym.tensor ? ex.fresh_tensor(a.tensor) : a.sym;
+    return a.sym.is(K::Tensor) && !a.sym.tensor ? ex.values.tensor(a.tensor) : a.sym;
   const bool a_unset = a.sym.is(K::Uninitialized), b_unset = b.sym.is(K::Uninitialized);
   if ((a_unset && !leafy(b.sym)) || (b_unset && !leafy(a.sym))) return merge_unset(a, b);
   if (a.sym.is(K::Sequence) || b.sym.is(K::Sequence)) return sequence_leaf(a, b);
@@ -184,17 +185,17 @@ Sym Joiner::merge(const Frozen& a, const Frozen& b) {
                         (permissive && (a.sym.is(K::None) || b.sym.is(K::None)));
   if (a.sym.kind != b.sym.kind && optional) return merge(as_maybe(a), as_maybe(b));
   if (a.sym.kind != b.sym.kind)
-    ex.cannot_join("OE4051",
-                   std::string("a value is ") + describe(a.sym) + " in one branch and " +
-                       describe(b.sym) + " in the other",
-                   "give both branches the same kind of value");
+    ex.site.cannot_join("OE4051",
+                        std::string("a value is ") + describe(a.sym) + " in one branch and " +
+                            describe(b.sym) + " in the other",
+                        "give both branches the same kind of value");
   if (container(a.sym)) return merge_containers(a, b);
   // Nothing in the graph can stand for both, but each branch can go on with its own.
   if (!permissive)
-    ex.cannot_join("OE4051",
-                   "a string, type or object that ONNX has no value for is chosen by a "
-                   "condition that depends on the input",
-                   "choose between the results instead");
+    ex.site.cannot_join("OE4051",
+                        "a string, type or object that ONNX has no value for is chosen by a "
+                        "condition that depends on the input",
+                        "choose between the results instead");
   Sym s;
   s.kind = a.sym.kind;
   s.taint = join(cond.taint, join(a.sym.taint, b.sym.taint));

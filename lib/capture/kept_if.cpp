@@ -7,8 +7,6 @@
 
 namespace oe::capture {
 
-using K = Sym::Kind;
-
 // How often what follows an If may go into both of its branches, one inside the other.
 constexpr int kTails = 3;
 
@@ -20,25 +18,10 @@ bool ends_in_raise(const torch::jit::Block* b) {
   return false;
 }
 
-// What a branch left behind.
-struct Outcome {
-  std::unique_ptr<program::Block> block = std::make_unique<program::Block>();
-  std::vector<Frozen> results;
-  std::vector<std::pair<std::shared_ptr<Cell>, Frozen>> changed;
-  std::string failure;  // why it could not be run in any world; empty when it was
-  bool raised = false;
-
-  const Frozen* content(const Cell* c) const {
-    for (const auto& [cell, frozen] : changed)
-      if (cell.get() == c) return &frozen;
-    return nullptr;
-  }
-};
-
 }  // namespace
 
-std::vector<Sym> Executor::run_branch(JitNode* n, size_t k, const Frame& f, const Sym& cond,
-                                      bool tail) {
+std::vector<Sym> Control::run_branch(JitNode* n, size_t k, const Frame& f, const Sym& cond,
+                                     bool tail) {
   Frame inner = f;
   // Inside the branch the condition is known, whatever variable holds it.
   for (auto& [name, value] : inner.values) {
@@ -47,79 +30,86 @@ std::vector<Sym> Executor::run_branch(JitNode* n, size_t k, const Frame& f, cons
     if (value.is(K::Maybe) && cond.recorded && value.tuple->at(0).recorded == cond.recorded)
       value = k == 0 ? value.tuple->at(1) : Sym::none();
   }
-  struct Known {  // in the branch, and what follows it there
-    Executor& ex;
-    size_t guards = ex.guards_.size();
-    int tails = ex.tails_;
-    ~Known() {
-      ex.guards_.resize(guards);
-      ex.tails_ = tails;
-    }
-  } known{*this};
+  const Restore tails{tails_};
+  const Restore guards{guards_};
   for (const program::Value* v = cond.recorded; v;) {
-    const bool turned = (guards_.size() - known.guards) % 2;
+    const bool turned = (guards_.size() - guards.before.size()) % 2;
     guards_.emplace_back(v, (k == 0) != turned);
     const program::Node* from = v->producer;
     v = from && from->op == "aten::__not__" ? from->args[0].value() : nullptr;
   }
-  std::vector<Sym> out = run_block(n->blocks()[k], {}, inner);
+  std::vector<Sym> out = ex_.interpreter.run_block(n->blocks()[k], {}, inner);
   if (!tail) return out;
-  set(n, inner, std::move(out));
+  inner.set(n, std::move(out));
   ++tails_;
-  return run_nodes(n->owningBlock(), n->next(), inner);
+  return ex_.interpreter.run_nodes(n->owningBlock(), n->next(), inner);
 }
 
-std::optional<std::vector<Sym>> Executor::kept_if(JitNode* n, Frame& f, const Sym& cond,
-                                                  bool tail) {
+std::optional<std::vector<Sym>> Control::kept_if(JitNode* n, Frame& f, const Sym& cond, bool tail) {
   return kept_branches(
       cond, [&](size_t k) { return run_branch(n, k, f, cond, tail); },
       {ends_in_raise(n->blocks()[0]), ends_in_raise(n->blocks()[1])}, tail);
 }
 
 // Two ways to go on, of which the condition chooses one.
-struct Executor::KeptBranches {
+struct Control::KeptBranches {
   Executor& ex;
   const Sym& cond;
   const std::function<std::vector<Sym>(size_t)>& run;
   const std::array<bool, 2> raises;
   const bool permissive;
 
+  // What a branch left behind.
+  struct Outcome {
+    std::unique_ptr<program::Block> block = std::make_unique<program::Block>();
+    std::vector<Frozen> results;
+    std::vector<std::pair<std::shared_ptr<Cell>, Frozen>> changed;
+    std::string failure;  // why it could not be run in any world; empty when it was
+    bool raised = false;
+
+    const Frozen* content(const Cell* c) const {
+      for (const auto& [cell, frozen] : changed)
+        if (cell.get() == c) return &frozen;
+      return nullptr;
+    }
+  };
+
   using Contents = std::vector<std::pair<std::shared_ptr<Cell>, Sym>>;
 
-  const uint64_t start = ex.heap_.now();
-  const int first_value = static_cast<int>(ex.recorder_.program().values.size());
-  const JitNode* running = ex.site_.node();
-  std::vector<int> branch = std::vector<int>(ex.worlds_.count(), -1);  // of each world
-  Worlds::Set taken[2] = {0, 0};                                       // by whom
+  const uint64_t start = ex.heap.now();
+  const int first_value = static_cast<int>(ex.recorder.program().values.size());
+  const JitNode* running = ex.site.node();
+  std::vector<int> branch = std::vector<int>(ex.worlds.count(), -1);  // of each world
+  Worlds::Set taken[2] = {0, 0};                                      // by whom
   Outcome out[2] = {};
 
   void divide_worlds() {
-    ex.worlds_.each([&](size_t w) {
+    ex.worlds.each([&](size_t w) {
       if (!cond.c.has(w)) return;
-      branch[w] = ex.concrete_bool(cond, w) ? 0 : 1;
+      branch[w] = ex.apply.truth(cond, w) ? 0 : 1;
       taken[branch[w]] |= Worlds::only(w);
     });
   }
 
   void run_branch(size_t k) {
-    if (!(ex.worlds_.real() & taken[k]) && raises[k]) {
+    if (!(ex.worlds.real() & taken[k]) && raises[k]) {
       out[k].raised = true;
       out[k].failure = "it raises";
       return;
     }
     try {
-      ex.in_scope(out[k].block.get(), [&] {
-        ex.worlds_.within(ex.worlds_.active(), ex.worlds_.real() & taken[k], [&] {
-          for (const Sym& s : run(k)) out[k].results.push_back(ex.freeze(s));
-          for (const auto& c : ex.heap_.changed_cells())
-            out[k].changed.emplace_back(c, ex.freeze_cell(*c));
+      ex.control.in_scope(out[k].block.get(), [&] {
+        ex.worlds.within(ex.worlds.active(), ex.worlds.real() & taken[k], [&] {
+          for (const Sym& s : run(k)) out[k].results.push_back(freeze(ex, s));
+          for (const auto& c : ex.heap.changed_cells())
+            out[k].changed.emplace_back(c, freeze_cell(ex, *c));
         });
       });
     } catch (const Raised& r) {
-      const Worlds::Set met = ex.worlds_.real() & taken[k];
+      const Worlds::Set met = ex.worlds.real() & taken[k];
       if (Worlds::contains(met, 0)) throw;
-      ex.worlds_.each([&](size_t w) {
-        if (Worlds::contains(met, w)) ex.world_failed(w, "the model raises: " + r.message);
+      ex.worlds.each([&](size_t w) {
+        if (Worlds::contains(met, w)) ex.apply.fail(w, "the model raises: " + r.message);
       });
       out[k].raised = true;
       out[k].failure = "it raises: " + r.message;
@@ -141,9 +131,9 @@ struct Executor::KeptBranches {
 
   std::vector<Sym> go_on_with(size_t k) {
     const Outcome& dropped = out[1 - k];
-    ex.assume(std::string("the condition is taken to be ") + (k == 0 ? "true" : "false") +
-              "; in the other branch " + dropped.failure);
-    if (!dropped.raised) ex.dropped_.emplace(std::pair(running, 1 - k), dropped.failure);
+    ex.assumed.say(std::string("the condition is taken to be ") + (k == 0 ? "true" : "false") +
+                   "; in the other branch " + dropped.failure);
+    if (!dropped.raised) ex.assumed.drop({running, 1 - k}, dropped.failure);
     return run(k);
   }
 
@@ -151,11 +141,11 @@ struct Executor::KeptBranches {
   Frozen frozen_after(Joiner& joiner, size_t k, Cell& cell) {
     Frozen f;
     joiner.inside(k, [&] {
-      ex.in_scope(nullptr, [&] {
+      ex.control.in_scope(nullptr, [&] {
         for (const auto& [c, content] : out[k].changed)
           if (auto* storage = dynamic_cast<StorageCell*>(c.get()))
-            ex.heap_.set_base(*storage, content.tensor);
-        f = ex.freeze_cell(cell);
+            ex.heap.set_base(*storage, content.tensor);
+        f = freeze_cell(ex, cell);
       });
     });
     return f;
@@ -185,10 +175,11 @@ struct Executor::KeptBranches {
     auto owned = std::make_unique<program::Node>();
     program::Node* node = owned.get();
     node->op = "prim::If";
-    node->args = {ex.to_arg(cond)};
-    node->origin = ex.here();
+    node->args = {ex.apply.arg(cond)};
+    node->origin = ex.site.here();
     for (Outcome& o : out) node->blocks.push_back(std::move(o.block));
-    Joiner joiner{ex, node, cond, branch, start, permissive || ex.tails_ >= kTails, first_value};
+    Joiner joiner{ex,         node, cond, branch, start, permissive || ex.control.tails_ >= kTails,
+                  first_value};
     std::vector<Sym> results;
     Contents contents;
     try {
@@ -198,16 +189,16 @@ struct Executor::KeptBranches {
       if (joiner.permissive) throw;
       return std::nullopt;
     }
-    ex.recorder_.append(std::move(owned));
-    for (const auto& [cell, content] : contents) ex.set_cell(*cell, content);
+    ex.recorder.append(std::move(owned));
+    for (const auto& [cell, content] : contents) set_cell(ex, *cell, content);
     return results;
   }
 };
 
-std::optional<std::vector<Sym>> Executor::kept_branches(
+std::optional<std::vector<Sym>> Control::kept_branches(
     const Sym& cond, const std::function<std::vector<Sym>(size_t)>& run, std::array<bool, 2> raises,
     bool permissive) {
-  KeptBranches branches{*this, cond, run, raises, permissive};
+  KeptBranches branches{ex_, cond, run, raises, permissive};
   branches.divide_worlds();
   for (size_t k = 0; k < 2; ++k) branches.run_branch(k);
   if (const auto k = branches.only_one()) return branches.go_on_with(*k);

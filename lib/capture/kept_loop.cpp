@@ -10,9 +10,7 @@
 
 namespace oe::capture {
 
-using K = Sym::Kind;
-
-struct Executor::KeptLoop {
+struct Control::KeptLoop {
   Executor& ex;
   const Loop& loop;
   Frame& f;
@@ -30,17 +28,17 @@ struct Executor::KeptLoop {
   program::Args returns = {};
 
   void prepare() {
-    ex.worlds_.each([&](size_t w) {
-      if (ex.concrete_bool(loop.cond, w) && ex.to_ivalue(loop.trip, w).toInt() > 0)
+    ex.worlds.each([&](size_t w) {
+      if (ex.apply.truth(loop.cond, w) && ex.apply.value(loop.trip, w).toInt() > 0)
         runs |= Worlds::only(w);
     });
     locals.resize(loop.carried.size());
     for (size_t i = 0; i < locals.size(); ++i) {
-      locals[i].init = ex.freeze(loop.carried[i]);
+      locals[i].init = freeze(ex, loop.carried[i]);
       locals[i].unused = body->inputs()[i + 1]->uses().empty();
     }
-    first_value = static_cast<int>(ex.recorder_.program().values.size());
-    later = ex.later_iterations(loop, f, runs);
+    first_value = static_cast<int>(ex.recorder.program().values.size());
+    later = ex.control.later_iterations(loop, f, runs);
     from_start = ~Worlds::Set{0};
     for (size_t w = 0; w < later.size(); ++w)
       if (later[w]) from_start &= ~Worlds::only(w);
@@ -50,19 +48,19 @@ struct Executor::KeptLoop {
   // iteration. Until then a world that enters later may meet a state that never was: it is not
   // really there.
   void find_slots() {
-    const auto before = ex.noted();
+    const auto before = ex.assumed.state();
     for (bool changed = true; changed;) {
-      ex.take_back(before);
+      ex.assumed.take_back(before);
       block = std::make_unique<program::Block>();
       returns.clear();
       try {
-        ex.in_scope(block.get(), [&] {
-          ex.worlds_.within(ex.worlds_.active(), ex.worlds_.real() & runs & from_start,
-                            [&] { changed = pass(); });
+        ex.control.in_scope(block.get(), [&] {
+          ex.worlds.within(ex.worlds.active(), ex.worlds.real() & runs & from_start,
+                           [&] { changed = pass(); });
         });
       } catch (const Unreachable& u) {
-        ex.refuse("OE4056", "the body of a loop could be run with no example: " + u.message,
-                  "give an example for which the loop runs at least once");
+        ex.site.refuse("OE4056", "the body of a loop could be run with no example: " + u.message,
+                       "give an example for which the loop runs at least once");
       }
       settle();
     }
@@ -72,15 +70,15 @@ struct Executor::KeptLoop {
   // The body once. True when a slot had to become wider, or a cell needs one.
   bool pass() {
     const std::vector<Sym> params = enter();
-    const std::vector<Sym> results = ex.run_block(body, params, f);
+    const std::vector<Sym> results = ex.interpreter.run_block(body, params, f);
     std::vector<Frozen> ends;
-    for (const Sym& s : results) ends.push_back(ex.freeze(s));
+    for (const Sym& s : results) ends.push_back(freeze(ex, s));
     for (size_t i = 0; i < locals.size(); ++i) ends[i + 1] = locals[i].conform(ex, ends[i + 1]);
     Contents contents;
-    for (const auto& c : ex.heap_.changed_cells()) contents.emplace_back(c, ex.freeze_cell(*c));
+    for (const auto& c : ex.heap.changed_cells()) contents.emplace_back(c, freeze_cell(ex, *c));
 
-    bool changed = note_ends(ends, contents);
-    returns.push_back(ex.to_arg(ends[0].sym));
+    bool changed = ends_are_new(ends, contents);
+    returns.push_back(ex.apply.arg(ends[0].sym));
     for (size_t i = 0; i < locals.size(); ++i) {
       changed |= locals[i].widen(ex, ends[i + 1]);
       if (!changed) locals[i].returned(ex, ends[i + 1], returns);
@@ -97,7 +95,7 @@ struct Executor::KeptLoop {
       return out;
     };
     const Sym index = iteration();
-    const Sym round = ex.apply1("aten::eq.int", {index, Sym::of(loop.first)});
+    const Sym round = ex.apply("aten::eq.int", {index, Sym::of(loop.first)});
     std::vector<Sym> params = {index};
     std::vector<Slot*> slots;
     for (size_t i = 0; i < locals.size(); ++i) {
@@ -108,11 +106,12 @@ struct Executor::KeptLoop {
     for (auto& [cell, slot] : cells)
       if (slot.kind != Slot::Kind::Same) {
         const Cell* c = cell.get();
-        ex.set_cell(*cell, slot.enter(ex, block.get(), round,
-                                      found([&](const Iterated& l) { return l.content(c); })));
+        set_cell(ex, *cell, slot.enter(ex, block.get(), round, found([&](const Iterated& l) {
+                                         return l.content(c);
+                                       })));
         slots.push_back(&slot);
       }
-    ex.tie_wandering(slots);
+    tie_wandering(slots);
     return params;
   }
 
@@ -122,18 +121,18 @@ struct Executor::KeptLoop {
     index.taint = Taint::Data;
     index.c = PerWorld::sized(later.size());
     for (size_t w = 0; w < later.size(); ++w) index.c.set(w, later[w] ? later[w]->done : 0);
-    index.recorded = ex.recorder_.program().new_value(program::Type::integer(), "i");
+    index.recorded = ex.recorder.program().new_value(program::Type::integer(), "i");
     block->params.push_back(index.recorded);
-    return loop.first > 0 ? ex.apply1("aten::add.int", {index, Sym::of(loop.first)}) : index;
+    return loop.first > 0 ? ex.apply("aten::add.int", {index, Sym::of(loop.first)}) : index;
   }
 
-  bool note_ends(const std::vector<Frozen>& ends, const Contents& contents) {
+  bool ends_are_new(const std::vector<Frozen>& ends, const Contents& contents) {
     std::vector<std::pair<Slot*, const Frozen*>> all;
     for (size_t i = 0; i < locals.size(); ++i) all.emplace_back(&locals[i], &ends[i + 1]);
     for (auto& [cell, slot] : cells)
       for (const auto& [c, content] : contents)
         if (c == cell) all.emplace_back(&slot, &content);
-    return ex.note_ends(all, first_value);
+    return note_ends(ex, all, first_value);
   }
 
   // A slot for every cell that the body changes; true when one is new.
@@ -167,29 +166,30 @@ struct Executor::KeptLoop {
   void settle() {
     for (auto& [cell, slot] : cells)
       if (slot.kind == Slot::Kind::Same && slot.init.sym.is(K::Uninitialized))
-        slot.init = ex.freeze_cell(*cell);
+        slot.init = freeze_cell(ex, *cell);
     for (Slot& slot : locals) slot.settle(ex);
     for (auto& [cell, slot] : cells) slot.settle(ex);
   }
 
   // Whether the loop runs no iteration.
   Sym none() {
-    Sym none = ex.apply1("aten::le.int", {loop.trip, Sym::of(int64_t{0})});
+    Sym none = ex.apply("aten::le.int", {loop.trip, Sym::of(int64_t{0})});
     if (loop.cond.taint != Taint::Constant || !loop.cond.c.at(0).toBool())
-      none = ex.apply1("aten::__or__.bool", {none, ex.apply1("aten::__not__", {loop.cond})});
+      none = ex.apply("aten::__or__.bool", {none, ex.apply("aten::__not__", {loop.cond})});
     return none;
   }
 
   // Records the loop; the values after it are those of every world that runs it to its end.
   std::vector<Sym> leave() {
     const Sym none = this->none();
-    std::vector<std::optional<Iterated>> ends(ex.worlds_.count());
-    ex.worlds_.each(
-        [&](size_t w) { ends[w] = ex.iterate(loop, f, w, std::numeric_limits<int64_t>::max()); });
-    program::Args args = {ex.to_arg(loop.trip), ex.to_arg(loop.cond)};
+    std::vector<std::optional<Iterated>> ends(ex.worlds.count());
+    ex.worlds.each([&](size_t w) {
+      ends[w] = ex.control.iterate(loop, f, w, std::numeric_limits<int64_t>::max());
+    });
+    program::Args args = {ex.apply.arg(loop.trip), ex.apply.arg(loop.cond)};
     for (const Slot& s : locals) s.initial(ex, args);
     for (const auto& [cell, s] : cells) s.initial(ex, args);
-    program::Node* node = ex.recorder_.record("prim::Loop", std::move(args), ex.here());
+    program::Node* node = ex.recorder.record("prim::Loop", std::move(args), ex.site.here());
     node->blocks.push_back(std::move(block));
     std::vector<Sym> results;
     std::vector<Slot*> slots;
@@ -206,23 +206,23 @@ struct Executor::KeptLoop {
         const Frozen* found = end ? end->content(cell.get()) : nullptr;
         finals.push_back(found ? found : &slot.init);  // no iteration: as it was
       }
-      ex.set_cell(*cell, slot.leave(ex, node, finals, none));
+      set_cell(ex, *cell, slot.leave(ex, node, finals, none));
       slots.push_back(&slot);
     }
-    ex.tie_wandering(slots);
+    tie_wandering(slots);
     return results;
   }
 };
 
-void Executor::kept_loop(Loop loop, Frame& f) {
+void Control::kept_loop(Loop loop, Frame& f) {
   const bool counted = loop.trip.taint != Taint::Constant ||
                        loop.trip.c.at(0).toInt() != std::numeric_limits<int64_t>::max();
   if (loop.first > 0 && counted)
-    loop.trip = apply1("aten::sub.int", {loop.trip, Sym::of(loop.first)});
-  KeptLoop kept{*this, loop, f};
+    loop.trip = ex_.apply("aten::sub.int", {loop.trip, Sym::of(loop.first)});
+  KeptLoop kept{ex_, loop, f};
   kept.prepare();
   kept.find_slots();
-  set(loop.node, f, kept.leave());
+  f.set(loop.node, kept.leave());
 }
 
 }  // namespace oe::capture

@@ -6,10 +6,8 @@
 
 namespace oe::capture {
 
-using K = Sym::Kind;
-
 // A call of one of them; what a method gives are the results of the call.
-struct Executor::ListMethods {
+struct Containers::ListMethods {
   Executor& ex;
   const std::vector<Sym>& args;
   ListCell& list = *args[0].list;
@@ -19,66 +17,66 @@ struct Executor::ListMethods {
   using Outputs = std::vector<Sym>;
 
   size_t position(const Sym& index) {
-    int64_t i = ex.known_int(index, "index");
+    int64_t i = ex.apply.known_int(index, "index");
     if (i < 0) i += size;
     if (i < 0 || i >= size)
-      ex.worlds_.each([&](size_t w) { ex.world_failed(w, "list index out of range"); });
+      ex.worlds.each([&](size_t w) { ex.apply.fail(w, "list index out of range"); });
     return static_cast<size_t>(i);
   }
   // A bound of a slice; `none`: what it is where it is left out.
   int64_t bound(const Sym& s, int64_t none, int64_t least, int64_t most) {
     if (s.is(K::None)) return none;
-    int64_t i = ex.known_int(s, "slice");
+    int64_t i = ex.apply.known_int(s, "slice");
     if (i < 0) i += size;
     return std::clamp(i, least, most);
   }
-  Sym made(std::vector<Sym> elements) { return ex.make_list(std::move(elements), list.element); }
+  Sym made(std::vector<Sym> elements) { return ex.values.list(std::move(elements), list.element); }
 
   Outputs len() { return {Sym::of(size)}; }
   Outputs get_item() { return {items[position(args[1])]}; }
   Outputs set_item() {
-    ex.heap_.change(list);
+    ex.heap.change(list);
     items[position(args[1])] = args[2];
     return {args[0]};
   }
   Outputs append() {
-    ex.heap_.change(list);
+    ex.heap.change(list);
     items.push_back(args[1]);
     return {args[0]};
   }
   Outputs extend() {
     const std::vector<Sym> more = args[1].list->items;
-    ex.heap_.change(list);
+    ex.heap.change(list);
     items.insert(items.end(), more.begin(), more.end());
     return {args[0]};
   }
   Outputs insert() {
-    int64_t at = ex.known_int(args[1], "index");
+    int64_t at = ex.apply.known_int(args[1], "index");
     if (at < 0) at += size;
-    ex.heap_.change(list);
+    ex.heap.change(list);
     items.insert(items.begin() + std::clamp<int64_t>(at, 0, size), args[2]);
     return {};
   }
   Outputs pop() {
     const size_t at = position(args.size() > 1 ? args[1] : Sym::of(int64_t{-1}));
     Outputs out = {items[at]};
-    ex.heap_.change(list);
+    ex.heap.change(list);
     items.erase(items.begin() + static_cast<long>(at));
     return out;
   }
   Outputs erase() {
     const size_t at = position(args[1]);
-    ex.heap_.change(list);
+    ex.heap.change(list);
     items.erase(items.begin() + static_cast<long>(at));
     return {};
   }
   Outputs clear() {
-    ex.heap_.change(list);
+    ex.heap.change(list);
     items.clear();
     return {};
   }
   Outputs reverse() {
-    ex.heap_.change(list);
+    ex.heap.change(list);
     std::reverse(items.begin(), items.end());
     return {};
   }
@@ -89,19 +87,19 @@ struct Executor::ListMethods {
   }
   std::vector<Sym> times() {
     std::vector<Sym> all;
-    for (int64_t i = ex.known_int(args[1], "count"); i > 0; --i)
+    for (int64_t i = ex.apply.known_int(args[1], "count"); i > 0; --i)
       all.insert(all.end(), items.begin(), items.end());
     return all;
   }
   Outputs mul() { return {made(times())}; }
   Outputs mul_in_place() {
     std::vector<Sym> all = times();
-    ex.heap_.change(list);
+    ex.heap.change(list);
     items = std::move(all);
     return {args[0]};
   }
   Outputs slice() {
-    const int64_t step = ex.known_int(args[3], "step");
+    const int64_t step = ex.apply.known_int(args[3], "step");
     std::vector<Sym> part;
     if (step > 0) {
       const int64_t end = bound(args[2], size, 0, size);
@@ -130,7 +128,7 @@ struct Executor::ListMethods {
   bool opens(const Method& m) const {
     auto computed = [&](size_t i) {
       return args.size() > i && args[i].is(K::Int) && args[i].taint != Taint::Constant &&
-             !ex.worlds_.alone();
+             !ex.worlds.alone();
     };
     switch (m.opens) {
       case Opens::Never:
@@ -146,7 +144,7 @@ struct Executor::ListMethods {
   }
 };
 
-const Executor::ListMethods::Method* Executor::ListMethods::named(std::string_view name) {
+const Containers::ListMethods::Method* Containers::ListMethods::named(std::string_view name) {
   using L = ListMethods;
   static constexpr Method methods[] = {{"len", &L::len},
                                        {"__getitem__", &L::get_item, Opens::Index},
@@ -168,31 +166,32 @@ const Executor::ListMethods::Method* Executor::ListMethods::named(std::string_vi
   return row_named(methods, name);
 }
 
-std::optional<std::vector<Sym>> Executor::list_call(const OpInfo& op,
-                                                    const std::vector<Sym>& args) {
-  ListMethods call{*this, args};
+std::optional<std::vector<Sym>> Containers::list_call(const OpInfo& op,
+                                                      const std::vector<Sym>& args) {
+  ListMethods call{ex_, args};
   const ListMethods::Method* method = ListMethods::named(op.method());
-  if (call.list.is_open() || (method && call.opens(*method))) return open_list_call(op, args);
+  if (call.list.is_open() || (method && call.opens(*method)))
+    return ex_.open_lists.method(op, args);
   if (!method) return std::nullopt;
   return (call.*method->run)();
 }
 
 // Lists of sizes are compared element by element, in the graph.
-Sym Executor::equal_lists(const ListCell& a, const ListCell& b) {
+Sym Containers::equal_lists(const ListCell& a, const ListCell& b) {
   const auto &x = a.items, &y = b.items;
   Sym all = Sym::of(x.size() == y.size());
   for (size_t i = 0; x.size() == y.size() && i < x.size(); ++i) {
     if (x[i].is(K::Int) && x[i].axis_id && x[i].axis_id == y[i].axis_id) continue;
-    Sym same = apply1("aten::eq.int", {x[i], y[i]});
+    Sym same = ex_.apply("aten::eq.int", {x[i], y[i]});
     all = all.is_constant_number() && all.c.at(0).toBool()
               ? same
-              : apply1("aten::__and__.bool", {all, same});
+              : ex_.apply("aten::__and__.bool", {all, same});
   }
   return all;
 }
 
 // Searches and orderings of numbers that the graph computes.
-struct Executor::NumberSearch {
+struct Containers::NumberSearch {
   Executor& ex;
   const std::vector<Sym>& args;
   ListCell& list = *args[0].list;
@@ -201,44 +200,44 @@ struct Executor::NumberSearch {
   using Outputs = std::vector<Sym>;
 
   Sym equal(const Sym& x) {
-    return ex.apply1(x.is(K::Int)     ? "aten::eq.int"
-                     : x.is(K::Float) ? "aten::eq.float"
-                                      : "aten::eq.bool",
-                     {x, args[1]});
+    return ex.apply(x.is(K::Int)     ? "aten::eq.int"
+                    : x.is(K::Float) ? "aten::eq.float"
+                                     : "aten::eq.bool",
+                    {x, args[1]});
   }
   Outputs contains() {
     Sym any = Sym::of(false);
     for (const Sym& x : items)
-      any = any.is_constant_number() ? equal(x) : ex.apply1("aten::__or__.bool", {any, equal(x)});
+      any = any.is_constant_number() ? equal(x) : ex.apply("aten::__or__.bool", {any, equal(x)});
     return {any};
   }
   Outputs count() {
     Sym n = Sym::of(int64_t{0});
     for (const Sym& x : items)
-      n = ex.apply1("aten::add.int", {n, ex.apply1("aten::Int.bool", {equal(x)})});
+      n = ex.apply("aten::add.int", {n, ex.apply("aten::Int.bool", {equal(x)})});
     return {n};
   }
   std::vector<Sym> ordered() {
     if (items.empty()) return {};
     const Sym descending = args.size() > 1 ? args[1] : Sym::of(false);
     const Sym sorted =
-        ex.apply1("aten::sort", {ex.stack_items(items), Sym::of(int64_t{-1}), descending});
+        ex.apply("aten::sort", {ex.contents.stack_items(items), Sym::of(int64_t{-1}), descending});
     std::vector<Sym> out;
     for (size_t i = 0; i < items.size(); ++i)
-      out.push_back(ex.open_element(sorted, Sym::of(static_cast<int64_t>(i)), list.element));
+      out.push_back(ex.open_lists.element(sorted, Sym::of(static_cast<int64_t>(i)), list.element));
     return out;
   }
-  Outputs sorted() { return {ex.make_list(ordered(), list.element)}; }
+  Outputs sorted() { return {ex.values.list(ordered(), list.element)}; }
   Outputs sort() {
     std::vector<Sym> now = ordered();
-    ex.heap_.change(list);
+    ex.heap.change(list);
     list.items = std::move(now);
     return {};
   }
 };
 
-std::optional<std::vector<Sym>> Executor::search_numbers(const OpInfo& op,
-                                                         const std::vector<Sym>& args) {
+std::optional<std::vector<Sym>> Containers::search_numbers(const OpInfo& op,
+                                                           const std::vector<Sym>& args) {
   using N = NumberSearch;
   struct Method {
     std::string_view name;
@@ -250,22 +249,23 @@ std::optional<std::vector<Sym>> Executor::search_numbers(const OpInfo& op,
                                        {"sorted", &N::sorted}};
   const Method* method = row_named(methods, op.method());
   if (!method) return std::nullopt;
-  N call{*this, args};
+  N call{ex_, args};
   return (call.*method->run)();
 }
 
 // A constant list that LibTorch's own operator changes in place (sort, remove, ...).
-std::vector<Sym> Executor::change_constant_list(const OpInfo& op, const std::vector<Sym>& args) {
+std::vector<Sym> Containers::change_constant_list(const OpInfo& op, const std::vector<Sym>& args) {
   torch::jit::Stack stack;
-  for (const Sym& a : args) stack.push_back(to_ivalue(a, 0));
+  for (const Sym& a : args) stack.push_back(ex_.apply.value(a, 0));
   const c10::IValue list = stack[0];
   op.op->getOperation()(stack);
-  heap_.change(*args[0].list);
+  ex_.heap.change(*args[0].list);
   args[0].list->items.clear();
-  for (const c10::IValue& v : list.toListRef()) args[0].list->items.push_back(wrap_constant(v, ""));
+  for (const c10::IValue& v : list.toListRef())
+    args[0].list->items.push_back(ex_.values.constant(v, ""));
   std::vector<Sym> out;
   for (size_t i = 0; i < op.schema->returns().size(); ++i)
-    out.push_back(wrap_constant(stack.at(i), ""));
+    out.push_back(ex_.values.constant(stack.at(i), ""));
   return out;
 }
 

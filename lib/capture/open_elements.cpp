@@ -10,45 +10,44 @@
 
 namespace oe::capture {
 
-using K = Sym::Kind;
-
-Sym Executor::open_length(const Sym& content) {
-  if (content.is(K::Tuple)) return open_length(content.tuple->at(0));
-  if (content.is(K::Tensor)) return size_of(content, 0);
+Sym OpenLists::length(const Sym& content) {
+  if (content.is(K::Tuple)) return length(content.tuple->at(0));
+  if (content.is(K::Tensor)) return ex_.apply.size_of(content, 0);
   Sym s;
   s.kind = K::Int;
   s.taint = Taint::Data;
-  s.c = worlds_.map(content.sequence->c, [](const c10::IValue& list) {
+  s.c = ex_.worlds.map(content.sequence->c, [](const c10::IValue& list) {
     return static_cast<int64_t>(list.toListRef().size());
   });
-  if (recorder_.on()) {
-    program::Node* n = recorder_.record("aten::len.t", {{content.sequence->recorded}}, here());
-    s.recorded = recorder_.add_output(n, program::Type::integer());
+  if (ex_.recorder.on()) {
+    program::Node* n =
+        ex_.recorder.record("aten::len.t", {{content.sequence->recorded}}, ex_.site.here());
+    s.recorded = ex_.recorder.add_output(n, program::Type::integer());
   }
   return s;
 }
 
-Sym Executor::number_in(const Sym& tensor, const c10::TypePtr& type) {
-  if (type->kind() == c10::TypeKind::IntType) return apply1("aten::Int.Tensor", {tensor});
-  if (type->kind() == c10::TypeKind::FloatType) return apply1("aten::Float.Tensor", {tensor});
-  if (type->kind() == c10::TypeKind::BoolType) return apply1("aten::Bool.Tensor", {tensor});
+Sym OpenLists::number_in(const Sym& tensor, const c10::TypePtr& type) {
+  if (type->kind() == c10::TypeKind::IntType) return ex_.apply("aten::Int.Tensor", {tensor});
+  if (type->kind() == c10::TypeKind::FloatType) return ex_.apply("aten::Float.Tensor", {tensor});
+  if (type->kind() == c10::TypeKind::BoolType) return ex_.apply("aten::Bool.Tensor", {tensor});
   return tensor;
 }
 
-Sym Executor::open_element(const Sym& content, const Sym& index, const c10::TypePtr& type) {
+Sym OpenLists::element(const Sym& content, const Sym& index, const c10::TypePtr& type) {
   if (content.is(K::Tuple)) {
     std::vector<Sym> out;
     const auto types = column_types(type, content.tuple->size());
     for (size_t k = 0; k < content.tuple->size(); ++k)
-      out.push_back(open_element((*content.tuple)[k], index, types.at(k)));
+      out.push_back(element((*content.tuple)[k], index, types.at(k)));
     if (type->kind() == c10::TypeKind::TupleType) return Sym::of_tuple(std::move(out), type);
     // A copy: what it stands for must not be changed through it, nor the other way round.
     Sym e;
     if (type->kind() == c10::TypeKind::ListType) {
-      e = make_list(std::move(out), type->containedType(0));
+      e = ex_.values.list(std::move(out), type->containedType(0));
     } else {
       e.kind = K::Object;
-      e.object = heap_.make<ObjectCell>();
+      e.object = ex_.heap.make<ObjectCell>();
       e.object->type = type->expect<c10::ClassType>();
       for (const auto& a : e.object->type->getAttributes()) e.object->attributes[a.getName()];
       size_t k = 0;
@@ -61,37 +60,37 @@ Sym Executor::open_element(const Sym& content, const Sym& index, const c10::Type
     const SequenceValue& seq = *content.sequence;
     auto v = std::make_shared<TensorValue>(seq.element);
     v->taint = Taint::Data;
-    v->c = worlds_.map([&](size_t w) -> c10::IValue {
+    v->c = ex_.worlds.map([&](size_t w) -> c10::IValue {
       if (!seq.c.has(w)) return {};
       const auto& list = seq.c.at(w).toListRef();
       const auto n = static_cast<int64_t>(list.size());
-      int64_t i = to_ivalue(index, w).toInt();
+      int64_t i = ex_.apply.value(index, w).toInt();
       if (i < 0) i += n;
       if (i >= 0 && i < n) return list[static_cast<size_t>(i)];
-      world_failed(w, "list index out of range");
+      ex_.apply.fail(w, "list index out of range");
       return {};
     });
     for (Axis& a : v->axes)
-      if (!a.is_static() && a.id == 0) a = fresh_axis(Taint::Data);
-    if (recorder_.on()) {
-      program::Node* n =
-          recorder_.record("aten::__getitem__.t", {{seq.recorded}, to_arg(index)}, here());
-      v->recorded = recorder_.add_output(n, recorder_.type_of(*v));
+      if (!a.is_static() && a.id == 0) a = ex_.apply.fresh_axis(Taint::Data);
+    if (ex_.recorder.on()) {
+      program::Node* n = ex_.recorder.record(
+          "aten::__getitem__.t", {{seq.recorded}, ex_.apply.arg(index)}, ex_.site.here());
+      v->recorded = ex_.recorder.add_output(n, ex_.recorder.type_of(*v));
     }
-    return tied(fresh_tensor(v), content);
+    return tied(ex_.values.tensor(v), content);
   }
-  const Sym e = apply1("aten::select.int", {content, Sym::of(int64_t{0}), index});
+  const Sym e = ex_.apply("aten::select.int", {content, Sym::of(int64_t{0}), index});
   const Sym number = number_in(e, type);
   return number.is(K::Tensor) ? tied(number, content) : number;
 }
 
 // Another read of the list may be the same tensor: reading is fine, writing either is not.
-Sym Executor::tied(Sym e, const Sym& content) {
+Sym OpenLists::tied(Sym e, const Sym& content) {
   Heap::share(*e.tensor->storage, *storage_of(content));
   return e;
 }
 
-void Executor::hold(const Sym& content, const Sym& from) {
+void hold(const Sym& content, const Sym& from) {
   if (content.is(K::Tuple) && columns_of(from)) {
     hold(content, as_columns(from));
     Heap::share(*first_memory(content), *cell_of(from));
@@ -103,131 +102,137 @@ void Executor::hold(const Sym& content, const Sym& from) {
   }
 }
 
-std::shared_ptr<StorageCell> Executor::storage_of(const Sym& s) {
+std::shared_ptr<StorageCell> storage_of(const Sym& s) {
   return s.is(K::Sequence) ? s.sequence->storage : s.tensor->storage;
 }
 
 // The elements from `start` to `end`, as slices of tensors count them.
-Sym Executor::open_slice(const Sym& content, const Sym& start, const Sym& end, int64_t step) {
+Sym OpenLists::slice(const Sym& content, const Sym& start, const Sym& end, int64_t step) {
   if (content.is(K::Sequence))
-    return rearranged(
-        "aten::slice.t", content, {start, end, Sym::of(step)},
-        [&](const c10::impl::GenericList& list, size_t w) {
-          torch::jit::Stack stack = {list, to_ivalue(start, w), to_ivalue(end, w), step};
-          op_named("aten::slice.t").op->getOperation()(stack);
-          return stack[0].toList();
-        });
+    return ex_.contents.rearranged("aten::slice.t", content, {start, end, Sym::of(step)},
+                                   [&](const c10::impl::GenericList& list, size_t w) {
+                                     torch::jit::Stack stack = {list, ex_.apply.value(start, w),
+                                                                ex_.apply.value(end, w), step};
+                                     ex_.operators.named("aten::slice.t").op->getOperation()(stack);
+                                     return stack[0].toList();
+                                   });
   return each_column(content, [&](const Sym& t, size_t) {
-    return apply1("aten::slice.Tensor", {t, Sym::of(int64_t{0}), start, end, Sym::of(step)});
+    return ex_.apply("aten::slice.Tensor", {t, Sym::of(int64_t{0}), start, end, Sym::of(step)});
   });
 }
 
-Sym Executor::backwards(const Sym& sequence) {
-  return rearranged("aten::reverse.t", sequence, {},
-                    [](const c10::impl::GenericList& list, size_t) {
-                      c10::impl::GenericList out(list.elementType());
-                      for (size_t i = list.size(); i-- > 0;) out.push_back(list.get(i));
-                      return out;
-                    });
+Sym OpenLists::backwards(const Sym& sequence) {
+  return ex_.contents.rearranged("aten::reverse.t", sequence, {},
+                                 [](const c10::impl::GenericList& list, size_t) {
+                                   c10::impl::GenericList out(list.elementType());
+                                   for (size_t i = list.size(); i-- > 0;)
+                                     out.push_back(list.get(i));
+                                   return out;
+                                 });
 }
 
-Sym Executor::open_concat(Sym a, Sym b) {
-  if (!a.is(K::Sequence) && !b.is(K::Sequence) && !stackable(a, b, true, true)) {
+Sym OpenLists::concat(Sym a, Sym b) {
+  if (!a.is(K::Sequence) && !b.is(K::Sequence) && !ex_.contents.stackable(a, b, true, true)) {
     if (!a.is(K::Tensor) || !b.is(K::Tensor))
-      refuse("OE4036", "the elements of a list whose length depends on the input differ in kind");
-    a = sequence_from(a);
+      ex_.site.refuse("OE4036",
+                      "the elements of a list whose length depends on the input differ in kind");
+    a = ex_.contents.sequence_from(a);
   }
   if (a.is(K::Sequence) || b.is(K::Sequence)) {
-    if (!a.is(K::Sequence)) a = sequence_from(a);
-    if (!b.is(K::Sequence)) b = sequence_from(b);
-    Sym both = rearranged("aten::add.t", a, {b}, [&](const c10::impl::GenericList& list, size_t w) {
-      c10::impl::GenericList all = list.copy();
-      for (const c10::IValue& v : to_ivalue(b, w).toListRef()) all.push_back(v);
-      return all;
-    });
+    if (!a.is(K::Sequence)) a = ex_.contents.sequence_from(a);
+    if (!b.is(K::Sequence)) b = ex_.contents.sequence_from(b);
+    Sym both = ex_.contents.rearranged(
+        "aten::add.t", a, {b}, [&](const c10::impl::GenericList& list, size_t w) {
+          c10::impl::GenericList all = list.copy();
+          for (const c10::IValue& v : ex_.apply.value(b, w).toListRef()) all.push_back(v);
+          return all;
+        });
     auto v = std::make_shared<SequenceValue>(*both.sequence);
-    v->element = join_elements(a.sequence->element, b.sequence->element);
-    if (v->recorded) v->recorded->type = program::Type::list(recorder_.type_of(v->element));
+    v->element = ex_.contents.join_elements(a.sequence->element, b.sequence->element);
+    if (v->recorded) v->recorded->type = program::Type::list(ex_.recorder.type_of(v->element));
     both.sequence = std::move(v);
     return both;
   }
   if (a.is(K::Tuple)) {
     std::vector<Sym> out;
     for (size_t k = 0; k < a.tuple->size(); ++k)
-      out.push_back(open_concat((*a.tuple)[k], (*b.tuple)[k]));
+      out.push_back(concat((*a.tuple)[k], (*b.tuple)[k]));
     return Sym::of_tuple(std::move(out), a.type);
   }
-  return apply1("aten::cat", {make_list({a, b}, c10::TensorType::get()), Sym::of(int64_t{0})});
+  return ex_.apply("aten::cat",
+                   {ex_.values.list({a, b}, c10::TensorType::get()), Sym::of(int64_t{0})});
 }
 
 // The content with `item` before position `at` (none: at the end).
-Sym Executor::open_insert(Sym content, const Sym& item, const Sym* at) {
-  if (!content.is(K::Sequence) && !stackable(item, content, false, true)) {
+Sym OpenLists::insert(Sym content, const Sym& item, const Sym* at) {
+  if (!content.is(K::Sequence) && !ex_.contents.stackable(item, content, false, true)) {
     if (!content.is(K::Tensor) || !item.is(K::Tensor))
-      refuse("OE4036", "the elements of a list whose length depends on the input differ in kind");
-    content = sequence_from(content);
+      ex_.site.refuse("OE4036",
+                      "the elements of a list whose length depends on the input differ in kind");
+    content = ex_.contents.sequence_from(content);
   }
   if (content.is(K::Sequence)) {
-    TensorValue element = join_elements(content.sequence->element, *read(item.tensor));
+    TensorValue element =
+        ex_.contents.join_elements(content.sequence->element, *ex_.views.read(item.tensor));
     auto put = [&](c10::impl::GenericList& list, size_t w) {
-      if (!at) return list.push_back(to_ivalue(item, w));
+      if (!at) return list.push_back(ex_.apply.value(item, w));
       const auto n = static_cast<int64_t>(list.size());
-      int64_t i = to_ivalue(*at, w).toInt();
+      int64_t i = ex_.apply.value(*at, w).toInt();
       i = std::clamp<int64_t>(i < 0 ? i + n : i, 0, n);
-      list.insert(list.begin() + i, to_ivalue(item, w));
+      list.insert(list.begin() + i, ex_.apply.value(item, w));
     };
-    return at ? change_sequence("aten::insert.t", content, {*at, item}, element, put)
-              : change_sequence("aten::append.t", content, {item}, element, put);
+    return at ? ex_.contents.change_sequence("aten::insert.t", content, {*at, item}, element, put)
+              : ex_.contents.change_sequence("aten::append.t", content, {item}, element, put);
   }
-  const Sym one = stack_items({item});
-  if (!at) return open_concat(content, one);
-  return open_concat(open_concat(open_slice(content, Sym::none(), *at), one),
-                     open_slice(content, *at, Sym::none()));
+  const Sym one = ex_.contents.stack_items({item});
+  if (!at) return concat(content, one);
+  return concat(concat(slice(content, Sym::none(), *at), one), slice(content, *at, Sym::none()));
 }
 
-Sym Executor::open_erase(const Sym& content, const Sym& index) {
+Sym OpenLists::erase(const Sym& content, const Sym& index) {
   if (content.is(K::Sequence))
-    return change_sequence("aten::Delete.t", content, {index}, content.sequence->element,
-                           [&](c10::impl::GenericList& list, size_t w) {
-                             const auto n = static_cast<int64_t>(list.size());
-                             int64_t i = to_ivalue(index, w).toInt();
-                             if (i < 0) i += n;
-                             TORCH_CHECK(i >= 0 && i < n, "list index out of range");
-                             list.erase(list.begin() + i);
-                           });
+    return ex_.contents.change_sequence("aten::Delete.t", content, {index},
+                                        content.sequence->element,
+                                        [&](c10::impl::GenericList& list, size_t w) {
+                                          const auto n = static_cast<int64_t>(list.size());
+                                          int64_t i = ex_.apply.value(index, w).toInt();
+                                          if (i < 0) i += n;
+                                          TORCH_CHECK(i >= 0 && i < n, "list index out of range");
+                                          list.erase(list.begin() + i);
+                                        });
   if (index.is_constant_number() && index.c.at(0).toInt() == -1)
-    return open_slice(content, Sym::none(), index);
+    return slice(content, Sym::none(), index);
   Sym at = index;
   if (!index.is_constant_number() || index.c.at(0).toInt() < 0)
-    at = apply1("aten::remainder.int", {index, open_length(content)});
-  return open_concat(
-      open_slice(content, Sym::none(), at),
-      open_slice(content, apply1("aten::add.int", {at, Sym::of(int64_t{1})}), Sym::none()));
+    at = ex_.apply("aten::remainder.int", {index, length(content)});
+  return concat(slice(content, Sym::none(), at),
+                slice(content, ex_.apply("aten::add.int", {at, Sym::of(int64_t{1})}), Sym::none()));
 }
 
-Sym Executor::open_replace(const Sym& content, const Sym& index, const Sym& element) {
+Sym OpenLists::replace(const Sym& content, const Sym& index, const Sym& element) {
   const Sym item = as_columns(element);
-  if (content.is(K::Sequence) || !stackable(item, content, false, true)) {
-    const Sym at = apply1("aten::remainder.int", {index, open_length(content)});
-    return open_insert(open_erase(content, at), item, &at);
+  if (content.is(K::Sequence) || !ex_.contents.stackable(item, content, false, true)) {
+    const Sym at = ex_.apply("aten::remainder.int", {index, length(content)});
+    return insert(erase(content, at), item, &at);
   }
   return each_column(content, [&](const Sym& t, size_t k) {
     Sym value = content.is(K::Tuple) ? (*item.tuple)[k] : item;
-    if (value.is_number()) value = apply1("prim::NumToTensor.Scalar", {value});
-    return apply1("aten::select_scatter", {t, value, Sym::of(int64_t{0}), index});
+    if (value.is_number()) value = ex_.apply("prim::NumToTensor.Scalar", {value});
+    return ex_.apply("aten::select_scatter", {t, value, Sym::of(int64_t{0}), index});
   });
 }
 
 // The content of a list, made open when it is not; `why` says what needs that.
-Sym Executor::content_of(const ListCell& list, const char* why) {
+Sym OpenLists::content_of(const ListCell& list, const char* why) {
   if (list.is_open()) return list.open;
-  if (auto content = open_content(list.items)) return *content;
-  refuse("OE4030", std::string("a list is used with ") + why,
-         "its elements have no one kind and shape that a tensor or an ONNX sequence could hold");
+  if (auto content = ex_.contents.of(list.items)) return *content;
+  ex_.site.refuse(
+      "OE4030", std::string("a list is used with ") + why,
+      "its elements have no one kind and shape that a tensor or an ONNX sequence could hold");
 }
 
-void Executor::set_open(ListCell& list, Sym content, const std::vector<Sym>& added) {
-  heap_.change(list);
+void OpenLists::set_open(ListCell& list, Sym content, const std::vector<Sym>& added) {
+  ex_.heap.change(list);
   // The elements are copies now: writing an original would have to change them too.
   for (const Sym& item : added) hold(content, item);
   for (const Sym& item : list.items) hold(content, item);

@@ -8,11 +8,9 @@
 
 namespace oe::capture {
 
-using K = Sym::Kind;
-
 // A call of one of them; what a method gives are the results of the call, nothing where it has no
 // form in the graph.
-struct Executor::OpenListMethods {
+struct OpenLists::Methods {
   Executor& ex;
   const std::vector<Sym>& args;
   ListCell& list = *args[0].list;
@@ -21,22 +19,23 @@ struct Executor::OpenListMethods {
   static Outputs one(Sym s) { return std::vector<Sym>{std::move(s)}; }
   static Outputs none() { return std::vector<Sym>{}; }
 
-  Sym content(const char* why = "a computed index") { return ex.content_of(list, why); }
+  Sym content(const char* why = "a computed index") { return ex.open_lists.content_of(list, why); }
   // Another list with elements of this one.
   Sym made(Sym c) {
     for (const Sym& item : list.items) hold(c, item);
     if (list.is_open()) hold(c, list.open);
-    Sym l = ex.make_list({}, list.element);
+    Sym l = ex.values.list({}, list.element);
     l.list->open = std::move(c);
     return l;
   }
   // A list of known length keeps it: its elements are taken out of the content again.
   void store(const Sym& c, const std::vector<Sym>& involved, size_t length) {
     const bool open = list.is_open() || c.is(K::Sequence);
-    ex.set_open(list, c, involved);
+    ex.open_lists.set_open(list, c, involved);
     if (open) return;
     for (size_t i = 0; i < length; ++i)
-      list.items.push_back(ex.open_element(c, Sym::of(static_cast<int64_t>(i)), list.element));
+      list.items.push_back(
+          ex.open_lists.element(c, Sym::of(static_cast<int64_t>(i)), list.element));
     list.open = Sym{};
     for (const Sym& e : list.items)
       for (const Sym& other : involved) hold(e, other);
@@ -47,30 +46,32 @@ struct Executor::OpenListMethods {
     return all;
   }
   Sym reversed(const Sym& c) {
-    if (c.is(K::Sequence)) return ex.backwards(c);
+    if (c.is(K::Sequence)) return ex.open_lists.backwards(c);
     return each_column(c, [&](const Sym& t, size_t) {
-      return ex.apply1("aten::flip", {t, ex.make_list({Sym::of(int64_t{0})}, c10::IntType::get())});
+      return ex.apply("aten::flip",
+                      {t, ex.values.list({Sym::of(int64_t{0})}, c10::IntType::get())});
     });
   }
 
-  Outputs len() { return one(ex.open_length(list.open)); }
+  Outputs len() { return one(ex.open_lists.length(list.open)); }
   Outputs get_item() {
-    const Sym e = ex.open_element(content(), args[1], list.element);
+    const Sym e = ex.open_lists.element(content(), args[1], list.element);
     if (!list.is_open())  // the stack is no part of the list: the elements themselves are
       for (const Sym& item : list.items) hold(e, item);
     return one(e);
   }
   Outputs set_item() {
-    store(ex.open_replace(content(), args[1], args[2]), items_and(args[2]), list.items.size());
+    store(ex.open_lists.replace(content(), args[1], args[2]), items_and(args[2]),
+          list.items.size());
     return one(args[0]);
   }
   Outputs append() {
-    ex.set_open(list, ex.open_insert(content(), args[1], nullptr), {args[1]});
+    ex.open_lists.set_open(list, ex.open_lists.insert(content(), args[1], nullptr), {args[1]});
     return one(args[0]);
   }
   Outputs insert() {
     const std::vector<Sym> all = items_and(args[2]);
-    store(ex.open_insert(content(), args[2], &args[1]), all, all.size());
+    store(ex.open_lists.insert(content(), args[2], &args[1]), all, all.size());
     return none();
   }
   // The content with the elements of the list args[1] behind it; what is in it by then.
@@ -79,10 +80,10 @@ struct Executor::OpenListMethods {
     std::vector<Sym> added = list.items;
     if (!list.is_open() && list.items.empty()) return {more.open, added};
     if (more.is_open())
-      return {ex.open_concat(content("another list added to it"), more.open), added};
+      return {ex.open_lists.concat(content("another list added to it"), more.open), added};
     Sym c = content();
     for (const Sym& e : more.items) {
-      c = ex.open_insert(c, e, nullptr);
+      c = ex.open_lists.insert(c, e, nullptr);
       added.push_back(e);
     }
     return {c, added};
@@ -97,36 +98,36 @@ struct Executor::OpenListMethods {
   Outputs extend() {
     auto [c, added] = with_another();
     if (args[1].list->is_open()) added.push_back(args[1].list->open);
-    ex.set_open(list, c, added);
+    ex.open_lists.set_open(list, c, added);
     return one(args[0]);
   }
   Outputs pop() {
     const Sym index = args.size() > 1 ? args[1] : Sym::of(int64_t{-1}), c = content();
-    const Sym e = ex.open_element(c, index, list.element);
+    const Sym e = ex.open_lists.element(c, index, list.element);
     const std::vector<Sym> all = list.items;
     for (const Sym& item : all) hold(e, item);
-    store(ex.open_erase(c, index), all, all.size() - 1);
+    store(ex.open_lists.erase(c, index), all, all.size() - 1);
     return one(e);
   }
   Outputs erase() {
     const std::vector<Sym> all = list.items;
-    store(ex.open_erase(content(), args[1]), all, all.size() - 1);
+    store(ex.open_lists.erase(content(), args[1]), all, all.size() - 1);
     return none();
   }
   Outputs clear() {
-    ex.heap_.change(list);
+    ex.heap.change(list);
     list.open = Sym{};
     list.items.clear();
     return none();
   }
   Outputs reverse() {
-    ex.set_open(list, reversed(list.open), {});
+    ex.open_lists.set_open(list, reversed(list.open), {});
     return none();
   }
   Outputs slice() {
-    const int64_t step = ex.known_int(args[3], "step");
+    const int64_t step = ex.apply.known_int(args[3], "step");
     const Sym c = content("computed bounds");
-    if (step > 0) return one(made(ex.open_slice(c, args[1], args[2], step)));
+    if (step > 0) return one(made(ex.open_lists.slice(c, args[1], args[2], step)));
     if (step == -1 && args[1].is(K::None) && args[2].is(K::None)) return one(made(reversed(c)));
     return std::nullopt;
   }
@@ -134,22 +135,21 @@ struct Executor::OpenListMethods {
     const Sym c = content("a computed count");
     if (c.is(K::Sequence)) return std::nullopt;
     return one(made(each_column(c, [&](const Sym& t, size_t) {
-      std::vector<Sym> repeats(ex.read(t.tensor)->axes.size(), Sym::of(int64_t{1}));
-      repeats[0] = ex.apply1("prim::max.int", {args[1], Sym::of(int64_t{0})});
-      return ex.apply1("aten::repeat", {t, ex.make_list(std::move(repeats), c10::IntType::get())});
+      std::vector<Sym> repeats(ex.views.read(t.tensor)->axes.size(), Sym::of(int64_t{1}));
+      repeats[0] = ex.apply("prim::max.int", {args[1], Sym::of(int64_t{0})});
+      return ex.apply("aten::repeat", {t, ex.values.list(std::move(repeats), c10::IntType::get())});
     })));
   }
   Outputs copy() { return one(made(list.open)); }
   Outputs contains() {
     if (!list.open.is(K::Tensor) || !args[1].is_number()) return std::nullopt;
-    const Sym same = ex.apply1("aten::eq.Scalar", {list.open, args[1]});
-    return one(ex.apply1("aten::Bool.Tensor", {ex.apply1("aten::any", {same})}));
+    const Sym same = ex.apply("aten::eq.Scalar", {list.open, args[1]});
+    return one(ex.apply("aten::Bool.Tensor", {ex.apply("aten::any", {same})}));
   }
 };
 
-std::optional<std::vector<Sym>> Executor::open_list_call(const OpInfo& op,
-                                                         const std::vector<Sym>& args) {
-  using L = OpenListMethods;
+std::optional<std::vector<Sym>> OpenLists::method(const OpInfo& op, const std::vector<Sym>& args) {
+  using L = Methods;
   struct Method {
     std::string_view name;
     L::Outputs (L::*run)();
@@ -173,7 +173,7 @@ std::optional<std::vector<Sym>> Executor::open_list_call(const OpInfo& op,
                                        {"__contains__", &L::contains}};
   const Method* method = row_named(methods, op.method());
   if (!method) return std::nullopt;
-  L call{*this, args};
+  L call{ex_, args};
   return (call.*method->run)();
 }
 

@@ -11,9 +11,7 @@
 
 namespace oe::capture {
 
-using K = Sym::Kind;
-
-Sym Executor::open_output(const Sym& list, const std::string& name) {
+Sym OpenLists::output(const Sym& list, const std::string& name) {
   const Sym& content = list.list->open;
   if (content.is(K::Tuple))
     throw Failure(ExitCode::Unsupported, "OE4043",
@@ -21,15 +19,15 @@ Sym Executor::open_output(const Sym& list, const std::string& name) {
                       " is a list of tuples, lists or objects whose length depends on the input",
                   "return one list for each field");
   const bool tensors = list.list->element->kind() == c10::TypeKind::TensorType;
-  return content.is(K::Tensor) && tensors ? sequence_from(content) : content;
+  return content.is(K::Tensor) && tensors ? ex_.contents.sequence_from(content) : content;
 }
 
-c10::IValue Executor::open_ivalue(const Sym& content, const c10::TypePtr& type, size_t w) {
-  if (content.is(K::Sequence)) return to_ivalue(content, w);
+c10::IValue OpenLists::value(const Sym& content, const c10::TypePtr& type, size_t w) {
+  if (content.is(K::Sequence)) return ex_.apply.value(content, w);
   c10::impl::GenericList list(type);
   const Sym* column = &content;
   while (column->is(K::Tuple)) column = &column->tuple->at(0);
-  const int64_t n = to_ivalue(*column, w).toTensor().size(0);
+  const int64_t n = ex_.apply.value(*column, w).toTensor().size(0);
   const std::function<c10::IValue(const Sym&, const c10::TypePtr&, int64_t)> at =
       [&](const Sym& s, const c10::TypePtr& t, int64_t i) -> c10::IValue {
     if (s.is(K::Tuple)) {
@@ -43,10 +41,11 @@ c10::IValue Executor::open_ivalue(const Sym& content, const c10::TypePtr& type, 
         return inner;
       }
       if (t->kind() != c10::TypeKind::TupleType)
-        refuse("OE4038", "a list of objects whose length depends on the input is used as a whole");
+        ex_.site.refuse("OE4038",
+                        "a list of objects whose length depends on the input is used as a whole");
       return c10::ivalue::Tuple::create(std::move(items));
     }
-    const at::Tensor e = to_ivalue(s, w).toTensor().select(0, i);
+    const at::Tensor e = ex_.apply.value(s, w).toTensor().select(0, i);
     switch (t->kind()) {
       case c10::TypeKind::IntType:
         return e.item<int64_t>();
@@ -63,15 +62,15 @@ c10::IValue Executor::open_ivalue(const Sym& content, const c10::TypePtr& type, 
 }
 
 // split, chunk and unbind of a dynamic axis: how many pieces there are is not known.
-bool Executor::cuts_dynamic_axis(const OpInfo& op, const std::vector<Sym>& args) {
+bool OpenLists::cuts_dynamic_axis(const OpInfo& op, const std::vector<Sym>& args) {
   const bool unbind = op.base == "aten::unbind";
   if (!unbind && op.name != "aten::split.Tensor" && op.name != "aten::split" &&
       op.base != "aten::unsafe_split" && op.base != "aten::chunk" &&
       op.base != "aten::unsafe_chunk")
     return false;
-  if (worlds_.alone() || !args[0].is(K::Tensor)) return false;
+  if (ex_.worlds.alone() || !args[0].is(K::Tensor)) return false;
   const auto dim = op.schema->argumentIndexWithName("dim");
-  const TensorValuePtr t = read(args[0].tensor);
+  const TensorValuePtr t = ex_.views.read(args[0].tensor);
   if (!dim || !t->ranked || t->axes.empty()) return false;
   const Sym& d = args[static_cast<size_t>(*dim)];
   if (!d.is_constant_number()) return false;
@@ -82,45 +81,45 @@ bool Executor::cuts_dynamic_axis(const OpInfo& op, const std::vector<Sym>& args)
          (!unbind && args[1].taint != Taint::Constant);
 }
 
-Sym Executor::open_split(const OpInfo& op, const std::vector<Sym>& args) {
-  Sym l = make_list({}, c10::TensorType::get());
+Sym OpenLists::split(const OpInfo& op, const std::vector<Sym>& args) {
+  Sym l = ex_.values.list({}, c10::TensorType::get());
   const Sym& dim = args[static_cast<size_t>(*op.schema->argumentIndexWithName("dim"))];
   if (op.base == "aten::unbind") {
-    l.list->open = apply1("aten::movedim.int", {args[0], dim, Sym::of(int64_t{0})});
+    l.list->open = ex_.apply("aten::movedim.int", {args[0], dim, Sym::of(int64_t{0})});
   } else {
-    const TensorValuePtr t = read(args[0].tensor);
+    const TensorValuePtr t = ex_.views.read(args[0].tensor);
     TensorValue element = *t;
     const int64_t at = dim.c.at(0).toInt();
     const size_t axis = at < 0 ? static_cast<size_t>(at) + t->axes.size() : static_cast<size_t>(at);
     element.axes[axis] = {Taint::Data, 0};
-    PerWorld c = worlds_.map([&](size_t w) -> c10::IValue {
+    PerWorld c = ex_.worlds.map([&](size_t w) -> c10::IValue {
       try {
         torch::jit::Stack stack;
-        for (const Sym& a : args) stack.push_back(to_ivalue(a, w));
+        for (const Sym& a : args) stack.push_back(ex_.apply.value(a, w));
         op.op->getOperation()(stack);
         c10::impl::GenericList list(c10::TensorType::get());
         for (const c10::IValue& v : stack[0].toListRef()) list.push_back(v);
         return list;
       } catch (const c10::Error& e) {
-        world_failed(w, e.what_without_backtrace());
+        ex_.apply.fail(w, e.what_without_backtrace());
         return {};
       }
     });
     program::Arg recorded;
-    if (recorder_.on()) {
+    if (ex_.recorder.on()) {
       program::Args all;
-      for (const Sym& a : args) all.push_back(to_arg(a));
-      program::Node* n = recorder_.record(op.recorded, std::move(all), here());
-      recorded = {recorder_.add_output(n, program::Type::list(recorder_.type_of(element)))};
+      for (const Sym& a : args) all.push_back(ex_.apply.arg(a));
+      program::Node* n = ex_.recorder.record(op.recorded, std::move(all), ex_.site.here());
+      recorded = {ex_.recorder.add_output(n, program::Type::list(ex_.recorder.type_of(element)))};
     }
-    l.list->open = sequence(recorded, std::move(c), std::move(element));
+    l.list->open = ex_.contents.sequence(recorded, std::move(c), std::move(element));
   }
   Heap::share(*storage_of(l.list->open), *args[0].tensor->storage);
   return l;
 }
 
 // The numbers of an open list are one tensor; so are its tensors, where it is no sequence.
-struct Executor::OpenListOperators {
+struct OpenLists::Operators {
   Executor& ex;
   const std::vector<Sym>& args;
   const ListCell& list = *args[0].list;
@@ -135,59 +134,61 @@ struct Executor::OpenListOperators {
     if (!numbers()) return std::nullopt;
     Sym type = args[1];
     if (type.is(K::None))
-      type = Sym::of(static_cast<int64_t>(elements_are(c10::TypeKind::FloatType)
-                                              ? c10::get_default_dtype_as_scalartype()
-                                              : example(*ex.read(content.tensor)).scalar_type()));
+      type = Sym::of(
+          static_cast<int64_t>(elements_are(c10::TypeKind::FloatType)
+                                   ? c10::get_default_dtype_as_scalartype()
+                                   : example(*ex.views.read(content.tensor)).scalar_type()));
     return one(
-        ex.apply1("aten::to.dtype", {content, type, Sym::of(false), Sym::of(true), Sym::none()}));
+        ex.apply("aten::to.dtype", {content, type, Sym::of(false), Sym::of(true), Sym::none()}));
   }
   Outputs logical(const char* op) {
     if (!elements_are(c10::TypeKind::BoolType)) return std::nullopt;
-    return one(ex.apply1("aten::Bool.Tensor", {ex.apply1(op, {content})}));
+    return one(ex.apply("aten::Bool.Tensor", {ex.apply(op, {content})}));
   }
   Outputs any() { return logical("aten::any"); }
   Outputs all() { return logical("aten::all"); }
   Outputs sum() {
     if (!numbers()) return std::nullopt;
-    return one(ex.number_in(ex.apply1("aten::sum", {content, Sym::none()}), list.element));
+    return one(
+        ex.open_lists.number_in(ex.apply("aten::sum", {content, Sym::none()}), list.element));
   }
   // NaN counts only where it is the first.
   Outputs extreme(const char* op, double beyond) {
     if (!numbers()) return std::nullopt;
     if (elements_are(c10::TypeKind::IntType))
-      return one(ex.number_in(ex.apply1(op, {content}), list.element));
-    const Sym counted = ex.apply1("aten::masked_fill.Scalar",
-                                  {content, ex.apply1("aten::isnan", {content}), Sym::of(beyond)});
-    const Sym found = ex.apply1(op, {counted}), zero = Sym::of(int64_t{0});
-    const Sym first = ex.apply1("aten::select.int", {content, zero, zero});
-    const Sym isnan = ex.apply1("aten::isnan", {first});
-    return one(ex.number_in(ex.apply1("aten::where.self", {isnan, first, found}), list.element));
+      return one(ex.open_lists.number_in(ex.apply(op, {content}), list.element));
+    const Sym counted = ex.apply("aten::masked_fill.Scalar",
+                                 {content, ex.apply("aten::isnan", {content}), Sym::of(beyond)});
+    const Sym found = ex.apply(op, {counted}), zero = Sym::of(int64_t{0});
+    const Sym first = ex.apply("aten::select.int", {content, zero, zero});
+    const Sym isnan = ex.apply("aten::isnan", {first});
+    return one(
+        ex.open_lists.number_in(ex.apply("aten::where.self", {isnan, first, found}), list.element));
   }
   Outputs max() { return extreme("aten::max", -std::numeric_limits<double>::infinity()); }
   Outputs min() { return extreme("aten::min", std::numeric_limits<double>::infinity()); }
   Outputs stack() {
     if (numbers()) return std::nullopt;
-    if (content.is(K::Sequence)) return ex.apply(ex.op_named("aten::stack"), args);
-    const auto rank = static_cast<int64_t>(ex.read(content.tensor)->axes.size());
-    const int64_t dim = ex.known_int(args[1], "dim"), at = dim < 0 ? dim + rank : dim;
-    return one(at == 0 ? ex.fresh_tensor(ex.read(content.tensor)) : front_to(at));
+    if (content.is(K::Sequence)) return ex.apply(ex.operators.named("aten::stack"), args);
+    const auto rank = static_cast<int64_t>(ex.views.read(content.tensor)->axes.size());
+    const int64_t dim = ex.apply.known_int(args[1], "dim"), at = dim < 0 ? dim + rank : dim;
+    return one(at == 0 ? ex.values.tensor(ex.views.read(content.tensor)) : front_to(at));
   }
   Outputs cat() {
     if (numbers()) return std::nullopt;
-    if (content.is(K::Sequence)) return ex.apply(ex.op_named("aten::cat"), args);
-    const auto rank = static_cast<int64_t>(ex.read(content.tensor)->axes.size());
-    const int64_t dim = ex.known_int(args[1], "dim"), at = dim < 0 ? dim + rank - 1 : dim;
-    return one(ex.apply1("aten::flatten.using_ints",
-                         {at == 0 ? content : front_to(at), Sym::of(at), Sym::of(at + 1)}));
+    if (content.is(K::Sequence)) return ex.apply(ex.operators.named("aten::cat"), args);
+    const auto rank = static_cast<int64_t>(ex.views.read(content.tensor)->axes.size());
+    const int64_t dim = ex.apply.known_int(args[1], "dim"), at = dim < 0 ? dim + rank - 1 : dim;
+    return one(ex.apply("aten::flatten.using_ints",
+                        {at == 0 ? content : front_to(at), Sym::of(at), Sym::of(at + 1)}));
   }
   Sym front_to(int64_t at) {
-    return ex.apply1("aten::movedim.int", {content, Sym::of(int64_t{0}), Sym::of(at)});
+    return ex.apply("aten::movedim.int", {content, Sym::of(int64_t{0}), Sym::of(at)});
   }
 };
 
-std::optional<std::vector<Sym>> Executor::call_on_open(const OpInfo& op,
-                                                       const std::vector<Sym>& args) {
-  using L = OpenListOperators;
+std::optional<std::vector<Sym>> OpenLists::call(const OpInfo& op, const std::vector<Sym>& args) {
+  using L = Operators;
   struct Method {
     std::string_view name;
     L::Outputs (L::*run)();
@@ -198,7 +199,7 @@ std::optional<std::vector<Sym>> Executor::call_on_open(const OpInfo& op,
       {"aten::stack", &L::stack},   {"aten::cat", &L::cat}, {"aten::concat", &L::cat}};
   const Method* method = row_named(methods, op.base);
   if (!method || args[0].list->open.is(K::Tuple)) return std::nullopt;
-  L call{*this, args};
+  L call{ex_, args};
   return (call.*method->run)();
 }
 

@@ -8,10 +8,9 @@
 
 #include <algorithm>
 
+#include "lib/capture/executor.h"
+
 namespace oe::capture {
-
-using K = Sym::Kind;
-
 namespace {
 
 Sym unset_number(K kind) {
@@ -23,11 +22,11 @@ Sym unset_number(K kind) {
 bool Slot::widen_tensor(Executor& ex, const TensorValue& end) {
   const at::Tensor &start_example = example(*type), &end_example = example(end);
   if (start_example.scalar_type() != end_example.scalar_type())
-    ex.refuse("OE4050",
-              std::string("a tensor is ") + c10::toString(start_example.scalar_type()) +
-                  " before an iteration and " + c10::toString(end_example.scalar_type()) +
-                  " after it",
-              "convert it to one type before the loop");
+    ex.site.refuse("OE4050",
+                   std::string("a tensor is ") + c10::toString(start_example.scalar_type()) +
+                       " before an iteration and " + c10::toString(end_example.scalar_type()) +
+                       " after it",
+                   "convert it to one type before the loop");
   if (!type->ranked) return false;
   if (!end.ranked || end.axes.size() != type->axes.size()) {
     type->ranked = false;
@@ -42,7 +41,7 @@ bool Slot::widen_tensor(Executor& ex, const TensorValue& end) {
     if (mine.is_static() ? other.is_static() && start_example.size(at) == end_example.size(at)
                          : own_axes.contains(mine.id) || mine.id == other.id)
       continue;
-    mine = ex.fresh_axis(Taint::Data);
+    mine = ex.apply.fresh_axis(Taint::Data);
     own_axes.insert(mine.id);
     changed = true;
   }
@@ -73,7 +72,7 @@ Frozen Slot::conform(Executor& ex, const Frozen& end) const {
   }
   if (init.sym.is(K::Dict) && end.sym.is(K::Dict) && !same_structure(ex, init, end)) {
     Frozen wanted = init, given = end;
-    if (same_keys(ex, wanted, given) && wanted.keys.size() == init.keys.size()) out = given;
+    if (same_keys(wanted, given) && wanted.keys.size() == init.keys.size()) out = given;
   }
   if (kind == Kind::Items && out.items.size() == items.size())
     for (size_t i = 0; i < items.size(); ++i) out.items[i] = items[i].conform(ex, out.items[i]);
@@ -122,28 +121,27 @@ void Slot::widen_pieces(Executor& ex, const Frozen& end) {
 
 void Slot::check_kind(Executor& ex, const Frozen& end) const {
   if (init.sym.kind != end.sym.kind && !init.sym.is(K::Uninitialized))
-    ex.refuse("OE4053",
-              std::string("a value starts a loop as ") + describe(init.sym) +
-                  " and ends its body as " + describe(end.sym),
-              "give it the same kind of value before the loop");
+    ex.site.refuse("OE4053",
+                   std::string("a value starts a loop as ") + describe(init.sym) +
+                       " and ends its body as " + describe(end.sym),
+                   "give it the same kind of value before the loop");
 }
 
 // A container of another length or other keys; true when it had to become wider for that.
 bool Slot::restructure(Executor& ex, const Frozen& end) {
   if (same_structure(ex, init, end)) return false;
   if (init.sym.is(K::List) && end.sym.is(K::List) && widen_list(ex, end)) return true;
-  if (Frozen after = end;
-      init.sym.is(K::Dict) && end.sym.is(K::Dict) && same_keys(ex, init, after)) {
+  if (Frozen after = end; init.sym.is(K::Dict) && end.sym.is(K::Dict) && same_keys(init, after)) {
     widen_pieces(ex, after);
     return true;
   }
   const bool nested =
       init.sym.is(K::List) && init.sym.list->element->kind() == c10::TypeKind::ListType;
-  ex.refuse("OE4054",
-            std::string(describe(init.sym)) +
-                " changes its length or keys in a loop whose trip count depends on the input",
-            nested ? "give all its lists one length that is known at export"
-                   : "collect values of one kind, or in a tensor of known size");
+  ex.site.refuse("OE4054",
+                 std::string(describe(init.sym)) +
+                     " changes its length or keys in a loop whose trip count depends on the input",
+                 nested ? "give all its lists one length that is known at export"
+                        : "collect values of one kind, or in a tensor of known size");
 }
 
 // What has been the same so far.
@@ -151,9 +149,9 @@ bool Slot::widen_same(Executor& ex, const Frozen& end) {
   if (identical(ex, init, end)) return false;
   check_kind(ex, end);
   if (end.sym.is(K::Sequence)) {
-    if (init.sym.is(K::Uninitialized)) ex.refuse("OE4055", "a list is set in a loop only");
+    if (init.sym.is(K::Uninitialized)) ex.site.refuse("OE4055", "a list is set in a loop only");
     kind = Kind::Leaf;
-    element = ex.join_elements(init.sym.sequence->element, end.sym.sequence->element);
+    element = ex.contents.join_elements(init.sym.sequence->element, end.sym.sequence->element);
     return true;
   }
   if (leafy(end.sym)) {
@@ -163,8 +161,8 @@ bool Slot::widen_same(Executor& ex, const Frozen& end) {
     return true;
   }
   if (!container(init.sym))
-    ex.refuse("OE4055",
-              std::string(describe(init.sym)) + " that ONNX cannot carry changes in a loop");
+    ex.site.refuse("OE4055",
+                   std::string(describe(init.sym)) + " that ONNX cannot carry changes in a loop");
   if (!restructure(ex, end)) widen_pieces(ex, end);
   return true;
 }
@@ -176,14 +174,14 @@ void Slot::carry_tensor(Executor& ex, const TensorValue& end) {
   type->recorded = nullptr;
   if (!init.tensor)  // set inside only: its axes are the iteration's own
     for (Axis& a : type->axes)
-      if (!a.is_static()) own_axes.insert((a = ex.fresh_axis(Taint::Data)).id);
+      if (!a.is_static()) own_axes.insert((a = ex.apply.fresh_axis(Taint::Data)).id);
   widen_tensor(ex, end);
 }
 
 bool Slot::widen_leaf(Executor& ex, const Frozen& end) {
   check_kind(ex, end);
   if (!element) return end.tensor && widen_tensor(ex, *end.tensor);
-  TensorValue wider = ex.join_elements(*element, end.sym.sequence->element);
+  TensorValue wider = ex.contents.join_elements(*element, end.sym.sequence->element);
   const bool changed =
       wider.ranked != element->ranked || (wider.ranked && !same_axes(wider, *element));
   element = std::move(wider);
@@ -236,7 +234,7 @@ void Slot::returned(Executor& ex, const Frozen& end, program::Args& returns) con
 
 // Something of the right type where the value is not set.
 program::Arg Slot::unset_arg(Executor& ex) const {
-  if (element) ex.refuse("OE4055", "a list is set in a loop only", "set it before the loop");
+  if (element) ex.site.refuse("OE4055", "a list is set in a loop only", "set it before the loop");
   Frozen like;
   like.tensor = type;
   like.sym.kind = type ? K::Tensor : number;
@@ -330,7 +328,7 @@ std::vector<const Frozen*> Slot::in_form_of_loop(Executor& ex,
     } else if (init.sym.is(K::Dict) && !same_structure(ex, init, *found[w])) {
       Frozen wanted = init;
       made[w] = *found[w];
-      const bool same = same_keys(ex, wanted, made[w]) && wanted.keys.size() == init.keys.size();
+      const bool same = same_keys(wanted, made[w]) && wanted.keys.size() == init.keys.size();
       out[w] = same ? &made[w] : nullptr;
     }
   }
@@ -355,23 +353,23 @@ Sym Slot::enter(Executor& ex, program::Block* body, const Sym& first,
     case Kind::Leaf:
       break;
   }
-  program::Program& p = ex.recorder().program();
+  program::Program& p = ex.recorder.program();
   auto parameter = [&](program::Type t) {
     body->params.push_back(p.new_value(std::move(t)));
     return body->params.back();
   };
   if (element) {
-    program::Value* p = parameter(program::Type::list(ex.recorder().type_of(*element)));
-    Sym s = ex.sequence({p}, replaced(init.sym.sequence->c, later), *element);
+    program::Value* p = parameter(program::Type::list(ex.recorder.type_of(*element)));
+    Sym s = ex.contents.sequence({p}, replaced(init.sym.sequence->c, later), *element);
     relate(s);
     return s;
   }
   if (type) {
     auto t = std::make_shared<TensorValue>(*type);
     t->c = replaced(t->c, later);
-    t->recorded = parameter(ex.recorder().type_of(*t));
-    Sym s = ex.fresh_tensor(t);
-    ex.relate_slot(*this, s, first);
+    t->recorded = parameter(ex.recorder.type_of(*t));
+    Sym s = ex.values.tensor(t);
+    relate_slot(ex, *this, s, first);
     return s;
   }
   Sym s = init.sym.is(K::Uninitialized) ? unset_number(number) : init.sym;
@@ -387,7 +385,7 @@ Sym Slot::leave(Executor& ex, program::Node* node, const std::vector<const Froze
   std::vector<Frozen> made;
   const std::vector<const Frozen*> finals = in_form_of_loop(ex, found, made);
   if (kind == Kind::Same)
-    return init.sym.is(K::Tensor) && !init.sym.tensor ? ex.fresh_tensor(init.tensor) : init.sym;
+    return init.sym.is(K::Tensor) && !init.sym.tensor ? ex.values.tensor(init.tensor) : init.sym;
   if (kind == Kind::Items) {
     std::vector<Sym> out;
     for (size_t i = 0; i < items.size(); ++i)
@@ -399,8 +397,8 @@ Sym Slot::leave(Executor& ex, program::Node* node, const std::vector<const Froze
   PerWorld c = replaced(PerWorld::sized(finals.size()), finals);
   if (element) {
     program::Value* out =
-        ex.recorder().add_output(node, program::Type::list(ex.recorder().type_of(*element)));
-    Sym s = ex.sequence({out}, std::move(c), *element);
+        ex.recorder.add_output(node, program::Type::list(ex.recorder.type_of(*element)));
+    Sym s = ex.contents.sequence({out}, std::move(c), *element);
     relate(s);
     return s;
   }
@@ -412,11 +410,11 @@ Sym Slot::leave(Executor& ex, program::Node* node, const std::vector<const Froze
         break;
       }
     for (Axis& a : t->axes)
-      if (own_axes.contains(a.id)) a = ex.fresh_axis(Taint::Data);
-    t->recorded = ex.recorder().add_output(node, ex.recorder().type_of(*t));
-    Sym s = ex.fresh_tensor(t);
+      if (own_axes.contains(a.id)) a = ex.apply.fresh_axis(Taint::Data);
+    t->recorded = ex.recorder.add_output(node, ex.recorder.type_of(*t));
+    Sym s = ex.values.tensor(t);
     unused = false;
-    ex.relate_slot(*this, s, none);
+    relate_slot(ex, *this, s, none);
     return s;
   }
   Sym s = init.sym;
@@ -424,7 +422,7 @@ Sym Slot::leave(Executor& ex, program::Node* node, const std::vector<const Froze
   s.taint = Taint::Data;
   s.axis_id = 0;
   s.c = std::move(c);
-  s.recorded = ex.recorder().add_output(node, number_type(s.kind));
+  s.recorded = ex.recorder.add_output(node, number_type(s.kind));
   return s;
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "lib/capture/frozen.h"
@@ -66,5 +67,15 @@ struct Slot {
   std::vector<const Frozen*> in_form_of_loop(Executor& ex, const std::vector<const Frozen*>& found,
                                              std::vector<Frozen>& made) const;
 };
+
+// --- aliases.cpp
+// `m`, the slot's value in an iteration or after the loop, is what it was before where the guard
+// holds.
+void relate_slot(Executor& ex, Slot& s, const Sym& m, const Sym& guard);
+// Values that may have changed places may all be one another.
+void tie_wandering(const std::vector<Slot*>& slots);
+// What the ends of a loop's body are in the next iteration; true when that was not known yet.
+bool note_ends(Executor& ex, const std::vector<std::pair<Slot*, const Frozen*>>& slots,
+               int first_value);
 
 }  // namespace oe::capture

@@ -9,10 +9,8 @@
 
 namespace oe::capture {
 
-using K = Sym::Kind;
-
 // Whether `now` is still what the model had: the same tensor with the same content, equal numbers.
-bool Executor::as_saved(const Sym& now, const c10::IValue& saved) {
+bool Values::as_saved(const Sym& now, const c10::IValue& saved) {
   auto all = [&](const std::vector<Sym>& items, const auto& originals) {
     if (items.size() != originals.size()) return false;
     for (size_t i = 0; i < items.size(); ++i)
@@ -40,11 +38,11 @@ bool Executor::as_saved(const Sym& now, const c10::IValue& saved) {
   if (saved.isNone() || (saved.isTensor() && !saved.toTensor().defined())) return now.is(K::None);
   if (saved.isObject()) return true;  // has attributes of its own
   if (!saved.isInt() && !saved.isDouble() && !saved.isBool() && !saved.isString()) return true;
-  return equal_constants(now, wrap_constant(saved, ""));
+  return equal_constants(now, constant(saved, ""));
 }
 
 // Attributes by their state_dict names, in the order of the names.
-std::vector<std::pair<std::string, Sym>> Executor::written_state() {
+std::vector<std::pair<std::string, Sym>> Values::written_state() {
   std::vector<std::pair<std::string, Sym>> out;
   for (const auto& cell : model_objects_) {
     const c10::ivalue::Object& object = *cell->object;

@@ -7,10 +7,7 @@
 #include "lib/capture/executor.h"
 
 namespace oe::capture {
-
 namespace {
-
-using K = Sym::Kind;
 
 // The axes in the order in which they lie in memory, outermost first.
 std::vector<int64_t> memory_order(const at::Tensor& t) {
@@ -38,134 +35,136 @@ const at::Tensor& telling_example(const TensorValue& t, const Worlds& worlds) {
 
 }  // namespace
 
-Sym Executor::size_of(const Sym& tensor, int64_t axis) {
-  TensorValuePtr t = read(tensor.tensor);
+Sym Apply::size_of(const Sym& tensor, int64_t axis) {
+  TensorValuePtr t = ex_.views.read(tensor.tensor);
   if (!t->ranked) {
-    Sym s = apply(op_named("aten::size.int"), {tensor, Sym::of(axis)}).at(0);
+    Sym s = (*this)(ex_.operators.named("aten::size.int"), {tensor, Sym::of(axis)}).at(0);
     s.taint = join(s.taint, Taint::Shape);
     return s;
   }
   const auto rank = static_cast<int64_t>(t->axes.size());
   if (axis < -rank || axis >= rank)
-    world_failed(worlds_.first(), "Dimension out of range (expected to be in range of [" +
-                                      std::to_string(-rank) + ", " + std::to_string(rank - 1) +
-                                      "], but got " + std::to_string(axis) + ")");
+    fail(ex_.worlds.first(), "Dimension out of range (expected to be in range of [" +
+                                 std::to_string(-rank) + ", " + std::to_string(rank - 1) +
+                                 "], but got " + std::to_string(axis) + ")");
   if (axis < 0) axis += rank;
   const Axis& a = t->axes[static_cast<size_t>(axis)];
-  if (a.is_static()) return Sym::of(t->c.at(worlds_.first()).toTensor().size(axis));
+  if (a.is_static()) return Sym::of(t->c.at(ex_.worlds.first()).toTensor().size(axis));
   Sym s;
   s.kind = K::Int;
   s.taint = a.taint;
   s.axis_id = a.id;
-  s.c = worlds_.map([&](size_t w) {
+  s.c = ex_.worlds.map([&](size_t w) {
     return t->c.has(w) ? c10::IValue(t->c.at(w).toTensor().size(axis)) : c10::IValue();
   });
-  if (recorder_.on()) {
-    s.recorded = recorder_.size_of(a.id);
+  if (ex_.recorder.on()) {
+    s.recorded = ex_.recorder.size_of(a.id);
     if (!s.recorded) {
-      program::Node* n = recorder_.record("aten::size.int", {{recorder_.value(t)}, {axis}}, here());
-      s.recorded = recorder_.add_output(n, program::Type::integer());
-      recorder_.remember_size(a.id, s.recorded);
+      program::Node* n =
+          ex_.recorder.record("aten::size.int", {{ex_.recorder.value(t)}, {axis}}, ex_.site.here());
+      s.recorded = ex_.recorder.add_output(n, program::Type::integer());
+      ex_.recorder.remember_size(a.id, s.recorded);
     }
   }
   return s;
 }
 
-Sym Executor::sizes_of(const Sym& tensor) {
-  TensorValuePtr t = read(tensor.tensor);
-  if (!t->ranked) refuse("OE4015", "the sizes of a tensor whose rank varies are taken as a list");
+Sym Apply::sizes_of(const Sym& tensor) {
+  TensorValuePtr t = ex_.views.read(tensor.tensor);
+  if (!t->ranked)
+    ex_.site.refuse("OE4015", "the sizes of a tensor whose rank varies are taken as a list");
   std::vector<Sym> items;
   for (size_t i = 0; i < t->axes.size(); ++i)
     items.push_back(size_of(tensor, static_cast<int64_t>(i)));
-  return make_list(std::move(items), c10::IntType::get());
+  return ex_.values.list(std::move(items), c10::IntType::get());
 }
 
-Sym Executor::numel_of(const Sym& tensor) {
-  TensorValuePtr t = read(tensor.tensor);
+Sym Apply::numel_of(const Sym& tensor) {
+  TensorValuePtr t = ex_.views.read(tensor.tensor);
   if (axes_taint(*t) == Taint::Constant)
-    return Sym::of(t->c.at(worlds_.first()).toTensor().numel());
-  return apply(op_named("aten::numel"), {tensor}).at(0);
+    return Sym::of(t->c.at(ex_.worlds.first()).toTensor().numel());
+  return (*this)(ex_.operators.named("aten::numel"), {tensor}).at(0);
 }
 
-std::vector<Sym> Executor::strides_of(const Sym& tensor) {
+std::vector<Sym> Views::strides_of(const Sym& tensor) {
   const TensorValuePtr t = read(tensor.tensor);
-  const std::vector<int64_t> order = memory_order(telling_example(*t, worlds_));
+  const std::vector<int64_t> order = memory_order(telling_example(*t, ex_.worlds));
   bool dense = t->ranked;
-  worlds_.each([&](size_t w) {
+  ex_.worlds.each([&](size_t w) {
     if (t->c.has(w)) dense = dense && t->c.at(w).toTensor().permute(order).is_contiguous();
   });
   if (!dense)
-    refuse("OE4029", "the strides of a tensor that does not fill its memory in one piece",
-           "make the tensor contiguous() first");
+    ex_.site.refuse("OE4029", "the strides of a tensor that does not fill its memory in one piece",
+                    "make the tensor contiguous() first");
   std::vector<Sym> strides(order.size());
   Sym inner = Sym::of(int64_t{1});
   for (size_t k = order.size(); k-- > 0;) {
     strides[static_cast<size_t>(order[k])] = inner;
-    if (k > 0) inner = apply1("aten::mul.int", {inner, size_of(tensor, order[k])});
+    if (k > 0) inner = ex_.apply("aten::mul.int", {inner, ex_.apply.size_of(tensor, order[k])});
   }
   return strides;
 }
 
 // Nothing where all worlds agree.
-std::optional<Sym> Executor::contiguity_of(const Sym& tensor) {
+std::optional<Sym> Views::contiguity_of(const Sym& tensor) {
   const TensorValuePtr t = read(tensor.tensor);
   bool yes = false, no = false;
-  worlds_.each([&](size_t w) {
+  ex_.worlds.each([&](size_t w) {
     if (t->c.has(w)) (t->c.at(w).toTensor().is_contiguous() ? yes : no) = true;
   });
-  if (yes != no || worlds_.alone()) return std::nullopt;
-  const bool contiguous = telling_example(*t, worlds_).is_contiguous();
-  assume(std::string("the tensor is taken to be ") + (contiguous ? "" : "not ") +
-         "contiguous, as it is at larger sizes");
+  if (yes != no || ex_.worlds.alone()) return std::nullopt;
+  const bool contiguous = telling_example(*t, ex_.worlds).is_contiguous();
+  ex_.assumed.say(std::string("the tensor is taken to be ") + (contiguous ? "" : "not ") +
+                  "contiguous, as it is at larger sizes");
   return Sym::of(contiguous);
 }
 
 // as_strided looks at the memory under a tensor, not at the tensor: it is a view of the base.
-Sym Executor::as_strided(const OpInfo& op, const std::vector<Sym>& args) {
+Sym Views::as_strided(const OpInfo& op, const std::vector<Sym>& args) {
   auto root = args[0].tensor;
   bool fixed = true;  // the steps do the same in every run
   for (; root->parent; root = root->parent)
-    for (const Sym& s : root->step->args) fixed = fixed && taint_of(s) == Taint::Constant;
+    for (const Sym& s : root->step->args) fixed = fixed && ex_.apply.taint_of(s) == Taint::Constant;
   std::function<at::Tensor(const TensorHandle&, size_t)> look = [&](const TensorHandle& h,
                                                                     size_t w) {
     if (!h.parent) return h.storage->base->c.at(w).toTensor();
     at::Tensor parent = look(*h.parent, w);
     if (h.step->op.empty()) return parent;
     torch::jit::Stack stack{parent};
-    for (const Sym& s : h.step->args) stack.push_back(to_ivalue(s, w));
-    op_named(h.step->op).op->getOperation()(stack);
+    for (const Sym& s : h.step->args) stack.push_back(ex_.apply.value(s, w));
+    ex_.operators.named(h.step->op).op->getOperation()(stack);
     return h.step->output < 0 ? stack[0].toTensor()
                               : stack[0].toTensorVector().at(static_cast<size_t>(h.step->output));
   };
 
   Sym base = args[0];
   base.tensor = anchor(root);
-  const size_t w0 = worlds_.first();
+  const size_t w0 = ex_.worlds.first();
   const std::vector<int64_t> order = memory_order(look(*root, w0));
   int64_t offset = look(*args[0].tensor, w0).storage_offset();
-  worlds_.each([&](size_t w) {
+  ex_.worlds.each([&](size_t w) {
     if (!root->storage->base->c.has(w)) return;
     const at::Tensor memory = look(*root, w);
     if (memory.storage_offset() != 0 || !memory.permute(order).is_contiguous())
-      refuse("OE4027", "as_strided of a tensor that does not fill its memory in one piece",
-             "make the tensor contiguous() first");
+      ex_.site.refuse("OE4027", "as_strided of a tensor that does not fill its memory in one piece",
+                      "make the tensor contiguous() first");
     fixed = fixed && look(*args[0].tensor, w).storage_offset() == offset;
   });
   if (!std::is_sorted(order.begin(), order.end())) {
     std::vector<Sym> dims;
     for (int64_t d : order) dims.push_back(Sym::of(d));
-    base = call_operator(op_named("aten::permute"), {base, make_list(dims, c10::IntType::get())},
-                         nullptr)
-               .at(0);
+    base = ex_.interpreter.call_operator("aten::permute",
+                                         {base, ex_.values.list(dims, c10::IntType::get())});
   }
   Sym start = args[3];
   if (start.is(K::None)) {
     if (!fixed)
-      refuse("OE4028", "as_strided starts where its tensor starts, which depends on the input",
-             "give as_strided a storage_offset");
+      ex_.site.refuse("OE4028",
+                      "as_strided starts where its tensor starts, which depends on the input",
+                      "give as_strided a storage_offset");
     start = Sym::of(offset);
   }
-  std::vector<Sym> out = apply(op, {base, args[1], args[2], start});
+  std::vector<Sym> out = ex_.apply(op, {base, args[1], args[2], start});
   alias_outputs(op, {base, args[1], args[2], start}, out);
   return out[0];
 }

@@ -257,6 +257,8 @@ struct ObjectCell : Cell {
   void restore(const Cell& s) override { restore_content(*this, s); }
 };
 
+using K = Sym::Kind;
+
 inline program::Type number_type(Sym::Kind kind) {
   return kind == Sym::Kind::Int     ? program::Type::integer()
          : kind == Sym::Kind::Float ? program::Type::floating()

@@ -6,9 +6,6 @@
 #include "lib/capture/executor.h"
 
 namespace oe::capture {
-
-using K = Sym::Kind;
-
 namespace {
 
 // Results that say nothing about elements or sizes: always constants.
@@ -68,10 +65,10 @@ bool content_free(const std::string& base) {
 
 }  // namespace
 
-Taint Executor::taint_of(const Sym& s) {
+Taint Apply::taint_of(const Sym& s) {
   switch (s.kind) {
     case K::Tensor:
-      return read(s.tensor)->taint;
+      return ex_.views.read(s.tensor)->taint;
     case K::List: {
       if (s.list->is_open()) return Taint::Data;
       Taint t = Taint::Constant;
@@ -96,19 +93,20 @@ Taint Executor::taint_of(const Sym& s) {
   }
 }
 
-Taint Executor::content_taint(const OpInfo& op, const std::vector<Sym>& args) {
-  if (op.base == "aten::dim" && !read(args[0].tensor)->ranked) return Taint::Data;
+Taint Apply::content_taint(const OpInfo& op, const std::vector<Sym>& args) {
+  if (op.base == "aten::dim" && !ex_.views.read(args[0].tensor)->ranked) return Taint::Data;
   if (metadata().contains(op.base)) return Taint::Constant;
   const bool sizes_only = content_free(op.base);
   const bool type_only = op.base.starts_with("aten::new_");  // is all they take from their tensor
   Taint t = Taint::Constant;
   for (const Sym& a : std::span(args).subspan(type_only ? 1 : 0))
-    t = join(t, sizes_only && a.is(K::Tensor) ? axes_taint(*read(a.tensor)) : taint_of(a));
+    t = join(t,
+             sizes_only && a.is(K::Tensor) ? axes_taint(*ex_.views.read(a.tensor)) : taint_of(a));
   return t;
 }
 
 // Operators like dropout are tagged random but draw nothing in inference.
-bool Executor::is_random(const OpInfo& op, const std::vector<Sym>& args) const {
+bool Apply::is_random(const OpInfo& op, const std::vector<Sym>& args) const {
   if (!op.random) return false;
   for (const char* flag : {"train", "training"})
     if (auto i = op.schema->argumentIndexWithName(flag))

@@ -6,13 +6,11 @@
 
 namespace oe::capture {
 
-using K = Sym::Kind;
-
-Sym Executor::fresh_tensor(TensorValuePtr v) {
-  recorder_.remember_axes(*v);
-  auto storage = heap_.make<StorageCell>();
-  heap_.set_base(*storage, v);
-  auto handle = heap_.make<TensorHandle>();
+Sym Values::tensor(TensorValuePtr v) {
+  ex_.recorder.remember_axes(*v);
+  auto storage = ex_.heap.make<StorageCell>();
+  ex_.heap.set_base(*storage, v);
+  auto handle = ex_.heap.make<TensorHandle>();
   handle->cached = std::move(v);
   handle->cached_version = storage->version;
   handle->storage = std::move(storage);
@@ -22,8 +20,7 @@ Sym Executor::fresh_tensor(TensorValuePtr v) {
   return s;
 }
 
-TensorValuePtr Executor::input_tensor(program::Value* recorded, PerWorld c,
-                                      std::vector<Axis> axes) {
+TensorValuePtr Values::input_tensor(program::Value* recorded, PerWorld c, std::vector<Axis> axes) {
   auto v = std::make_shared<TensorValue>();
   v->taint = Taint::Data;
   v->axes = std::move(axes);
@@ -32,7 +29,7 @@ TensorValuePtr Executor::input_tensor(program::Value* recorded, PerWorld c,
   return v;
 }
 
-Sym Executor::input_number(program::Value* recorded, PerWorld c) {
+Sym Values::input_number(program::Value* recorded, PerWorld c) {
   Sym s;
   const c10::IValue& example = c.at(0);
   s.kind = example.isBool()     ? Sym::Kind::Bool
@@ -46,17 +43,17 @@ Sym Executor::input_number(program::Value* recorded, PerWorld c) {
 
 // What the model owns is one value however often it is read, and was there before any branch or
 // loop that reads it first.
-Sym Executor::once(const void* identity, const std::function<Sym()>& make) {
+Sym Values::once(const void* identity, const std::function<Sym()>& make) {
   if (const auto it = wrapped_.find(identity); it != wrapped_.end()) return it->second;
   return wrapped_[identity] = make();
 }
 
-Sym Executor::wrap_tensor(const at::Tensor& t, const std::string& name) {
+Sym Values::wrap_tensor(const at::Tensor& t, const std::string& name) {
   auto value = std::make_shared<TensorValue>();
   value->c = PerWorld::constant(t);
   value->axes.resize(static_cast<size_t>(t.dim()));
   value->name = name;
-  Sym s = fresh_tensor(value);
+  Sym s = tensor(value);
   s.tensor->serial = s.tensor->storage->serial = 0;
   if (t.has_storage()) {
     // Another tensor of the model over the same memory: reading both is fine, writing is not.
@@ -68,33 +65,33 @@ Sym Executor::wrap_tensor(const at::Tensor& t, const std::string& name) {
   return s;
 }
 
-Sym Executor::wrap_list(const c10::List<c10::IValue>& list, const std::string& name) {
+Sym Values::wrap_list(const c10::List<c10::IValue>& of, const std::string& name) {
   std::vector<Sym> items;
-  for (size_t i = 0; i < list.size(); ++i)
-    items.push_back(wrap_constant(list.get(i), name + "." + std::to_string(i)));
-  Sym s = make_list(std::move(items), list.elementType());
+  for (size_t i = 0; i < of.size(); ++i)
+    items.push_back(constant(of.get(i), name + "." + std::to_string(i)));
+  Sym s = list(std::move(items), of.elementType());
   s.list->serial = 0;
   return s;
 }
 
-Sym Executor::wrap_dict(const c10::Dict<c10::IValue, c10::IValue>& dict, const std::string& name) {
+Sym Values::wrap_dict(const c10::Dict<c10::IValue, c10::IValue>& of, const std::string& name) {
   std::vector<std::pair<Sym, Sym>> items;
-  for (const auto& e : dict) {
-    Sym key = wrap_constant(e.key(), "");
+  for (const auto& e : of) {
+    Sym key = constant(e.key(), "");
     const std::string key_name = e.key().isString() ? e.key().toStringRef()
                                  : e.key().isInt()  ? std::to_string(e.key().toInt())
                                                     : "key";
-    items.emplace_back(key, wrap_constant(e.value(), name + "." + key_name));
+    items.emplace_back(key, constant(e.value(), name + "." + key_name));
   }
-  Sym s = make_dict(std::move(items), dict.keyType(), dict.valueType());
+  Sym s = dict(std::move(items), of.keyType(), of.valueType());
   s.dict->serial = 0;
   return s;
 }
 
-Sym Executor::wrap_object(c10::intrusive_ptr<c10::ivalue::Object> object, const std::string& name) {
+Sym Values::wrap_object(c10::intrusive_ptr<c10::ivalue::Object> object, const std::string& name) {
   Sym s;
   s.kind = Sym::Kind::Object;
-  s.object = heap_.make<ObjectCell>();
+  s.object = ex_.heap.make<ObjectCell>();
   s.object->type = object->type();
   s.object->path = name;
   s.object->object = std::move(object);
@@ -103,7 +100,7 @@ Sym Executor::wrap_object(c10::intrusive_ptr<c10::ivalue::Object> object, const 
   return s;
 }
 
-Sym Executor::wrap_constant(const c10::IValue& v, const std::string& name) {
+Sym Values::constant(const c10::IValue& v, const std::string& name) {
   if (v.isNone()) return Sym::none();
   if (v.isTensor()) {
     const at::Tensor& t = v.toTensor();
@@ -118,7 +115,7 @@ Sym Executor::wrap_constant(const c10::IValue& v, const std::string& name) {
     std::vector<Sym> items;
     const auto& elements = v.toTupleRef().elements();
     for (size_t i = 0; i < elements.size(); ++i)
-      items.push_back(wrap_constant(elements[i], name + "." + std::to_string(i)));
+      items.push_back(constant(elements[i], name + "." + std::to_string(i)));
     return Sym::of_tuple(std::move(items), v.type());
   }
   if (v.isList()) return once(v.internalToPointer(), [&] { return wrap_list(v.toList(), name); });
@@ -129,20 +126,24 @@ Sym Executor::wrap_constant(const c10::IValue& v, const std::string& name) {
   return Sym::opaque(v);
 }
 
-Sym Executor::make_list(std::vector<Sym> items, c10::TypePtr element) {
+Sym Values::kept_constant(const c10::IValue& v, const std::string& name) {
+  kept_alive_.push_back(v);
+  return constant(v, name);
+}
+
+Sym Values::list(std::vector<Sym> items, c10::TypePtr element) {
   Sym s;
   s.kind = K::List;
-  s.list = heap_.make<ListCell>();
+  s.list = ex_.heap.make<ListCell>();
   s.list->items = std::move(items);
   s.list->element = std::move(element);
   return s;
 }
 
-Sym Executor::make_dict(std::vector<std::pair<Sym, Sym>> items, c10::TypePtr key,
-                        c10::TypePtr value) {
+Sym Values::dict(std::vector<std::pair<Sym, Sym>> items, c10::TypePtr key, c10::TypePtr value) {
   Sym s;
   s.kind = K::Dict;
-  s.dict = heap_.make<DictCell>();
+  s.dict = ex_.heap.make<DictCell>();
   s.dict->items = std::move(items);
   s.dict->key = std::move(key);
   s.dict->value = std::move(value);
@@ -150,28 +151,29 @@ Sym Executor::make_dict(std::vector<std::pair<Sym, Sym>> items, c10::TypePtr key
 }
 
 // All attributes of one of the model's objects: what is changed later is then told from the rest.
-void Executor::load_attributes(ObjectCell& o) {
+void Values::load_attributes(ObjectCell& o) {
   if (!o.object) return;
   Sym s;
   s.kind = K::Object;
   s.object = std::static_pointer_cast<ObjectCell>(o.shared_from_this());
   for (const auto& a : o.type->getAttributes())
     if (!o.object->getAttr(a.getName()).isNone() || a.getType()->kind() != c10::TypeKind::NoneType)
-      get_attribute(s, a.getName());
+      attribute(s, a.getName());
 }
 
-Sym Executor::get_attribute(const Sym& s, const std::string& name) {
-  if (!s.is(K::Object)) refuse("OE4031", "attribute '" + name + "' of a value that is no object");
+Sym Values::attribute(const Sym& s, const std::string& name) {
+  if (!s.is(K::Object))
+    ex_.site.refuse("OE4031", "attribute '" + name + "' of a value that is no object");
   auto& attributes = s.object->attributes;
   auto it = attributes.find(name);
   if (it != attributes.end()) return it->second;
   if (auto slot = s.object->type->findAttributeSlot(name); slot && s.object->object) {
     const std::string path = s.object->path.empty() ? name : s.object->path + "." + name;
-    return attributes[name] = wrap_constant(s.object->object->getSlot(*slot), path);
+    return attributes[name] = constant(s.object->object->getSlot(*slot), path);
   }
   if (s.object->type->hasConstant(name))
-    return attributes[name] = wrap_constant(s.object->type->getConstant(name), name);
-  refuse("OE4032", "attribute '" + name + "' is read before it is set");
+    return attributes[name] = constant(s.object->type->getConstant(name), name);
+  ex_.site.refuse("OE4032", "attribute '" + name + "' is read before it is set");
 }
 
 }  // namespace oe::capture

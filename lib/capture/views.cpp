@@ -9,8 +9,6 @@
 namespace oe::capture {
 namespace {
 
-using K = Sym::Kind;
-
 const at::Tensor* memory_of(const TensorValue& t, size_t w) {
   if (!t.c.has(w)) return nullptr;
   const at::Tensor& x = t.c.at(w).toTensor();
@@ -24,7 +22,7 @@ bool same_view(const at::Tensor& a, const at::Tensor& b) {
 
 }  // namespace
 
-TensorValuePtr Executor::read(const std::shared_ptr<TensorHandle>& h) {
+TensorValuePtr Views::read(const std::shared_ptr<TensorHandle>& h) {
   if (h->cached && h->cached_version == h->storage->version) return h->cached;
   TensorValuePtr v;
   if (!h->parent) {
@@ -35,20 +33,20 @@ TensorValuePtr Executor::read(const std::shared_ptr<TensorHandle>& h) {
     TensorValuePtr parent = read(h->parent);
     const ViewStep& step = *h->step;
     if (step.op.starts_with('?'))
-      refuse("OE4026",
-             "what " + step.op.substr(1) + " returned shares memory that was written since",
-             "clone() it before the write");
+      ex_.site.refuse(
+          "OE4026", "what " + step.op.substr(1) + " returned shares memory that was written since",
+          "clone() it before the write");
     if (step.op.empty()) {
       v = parent;
     } else {
-      std::vector<Sym> args = {fresh_tensor(parent)};
+      std::vector<Sym> args = {ex_.values.tensor(parent)};
       args.insert(args.end(), step.args.begin(), step.args.end());
-      Sym out = apply(op_named(step.op), args).at(0);
+      Sym out = ex_.apply(ex_.operators.named(step.op), args).at(0);
       if (step.output >= 0) out = out.list->items.at(static_cast<size_t>(step.output));
       v = out.tensor->cached;
     }
   }
-  heap_.touch(*h);
+  ex_.heap.touch(*h);
   h->cached = v;
   h->cached_version = h->storage->version;
   return v;
@@ -56,7 +54,7 @@ TensorValuePtr Executor::read(const std::shared_ptr<TensorHandle>& h) {
 
 // Functional operators may lay their result out differently from the tensor they stand for; views
 // taken later look at strides, so what is written keeps the layout it had.
-void Executor::restride(TensorValue& v, const TensorValue& like) {
+void Views::restride(TensorValue& v, const TensorValue& like) {
   auto mended = [&](const at::Tensor& t, const at::Tensor& l) {
     if (t.sizes() != l.sizes() || t.strides() == l.strides()) return t;
     at::Tensor r = at::empty_strided(l.sizes(), l.strides(), t.options());
@@ -64,42 +62,43 @@ void Executor::restride(TensorValue& v, const TensorValue& like) {
     return r;
   };
   if (v.c.shared()) {
-    v.c = PerWorld::constant(mended(v.c.at(0).toTensor(), like.c.at(worlds_.first()).toTensor()));
+    v.c =
+        PerWorld::constant(mended(v.c.at(0).toTensor(), like.c.at(ex_.worlds.first()).toTensor()));
     return;
   }
-  for (size_t w = 0; w < worlds_.count(); ++w)
+  for (size_t w = 0; w < ex_.worlds.count(); ++w)
     if (v.c.has(w) && like.c.has(w))
       v.c.set(w, mended(v.c.at(w).toTensor(), like.c.at(w).toTensor()));
 }
 
-void Executor::write(const std::shared_ptr<TensorHandle>& h, TensorValuePtr v) {
+void Views::write(const std::shared_ptr<TensorHandle>& h, TensorValuePtr v) {
   auto mended = std::make_shared<TensorValue>(*v);
   restride(*mended, *read(h));
   if (!h->parent) {
-    heap_.check_write(*h->storage);
-    heap_.set_base(*h->storage, mended);
+    ex_.heap.check_write(*h->storage);
+    ex_.heap.set_base(*h->storage, mended);
   } else {
     write(h->parent, write_back(*h, read(h->parent), mended));
   }
   for (TensorHandle* seen : {h.get(), h->anchor.get()}) {
     if (!seen) continue;
-    heap_.touch(*seen);
+    ex_.heap.touch(*seen);
     seen->cached = mended;
     seen->cached_version = h->storage->version;
   }
   if (!h->parent) propagate(h->storage);
 }
 
-std::shared_ptr<TensorHandle> Executor::anchor(const std::shared_ptr<TensorHandle>& h) {
+std::shared_ptr<TensorHandle> Views::anchor(const std::shared_ptr<TensorHandle>& h) {
   if (!h->anchor) {
-    heap_.touch(*h);
-    h->anchor = heap_.copy(*h);
+    ex_.heap.touch(*h);
+    h->anchor = ex_.heap.copy(*h);
   }
   return h->anchor;
 }
 
-void Executor::look_as(const std::shared_ptr<TensorHandle>& h, const TensorHandle& as) {
-  heap_.touch(*h);
+void Views::look_as(const std::shared_ptr<TensorHandle>& h, const TensorHandle& as) {
+  ex_.heap.touch(*h);
   const uint64_t serial = h->serial;
   static_cast<TensorHandle&>(*h) = as;
   h->serial = serial;
@@ -108,12 +107,12 @@ void Executor::look_as(const std::shared_ptr<TensorHandle>& h, const TensorHandl
 
 // Whether a result shares memory is read off the real storages, not off the schema: reshape,
 // contiguous, to, dropout in inference and others share or copy as they please.
-void Executor::alias_outputs(const OpInfo& op, const std::vector<Sym>& args,
-                             std::vector<Sym>& outputs) {
+void Views::alias_outputs(const OpInfo& op, const std::vector<Sym>& args,
+                          std::vector<Sym>& outputs) {
   auto alias_of = [&](Sym& out, int position, const Sym& arg, size_t a, bool in_list) {
     const TensorValuePtr v = out.tensor->cached, in = read(arg.tensor);
     int shared = 0, apart = 0, identical = 0;
-    worlds_.each([&](size_t w) {
+    ex_.worlds.each([&](size_t w) {
       const at::Tensor *x = memory_of(*in, w), *y = memory_of(*v, w);
       if (!x || !y) return;
       if (x->is_alias_of(*y)) {

@@ -9,8 +9,6 @@
 namespace oe::capture {
 namespace {
 
-using K = Sym::Kind;
-
 // "aten::split" for aten::split.Tensor, and for aten::unsafe_split, which shares memory as it does.
 std::string base_of(const std::string& name) {
   std::string base = name.substr(0, name.find('.'));
@@ -56,23 +54,23 @@ bool is_view_operator(const std::string& op) {
 }
 
 // The slice that is piece `output` of split, chunk, narrow and their kin: axis, start, end.
-std::optional<Executor::Piece> Executor::piece_of(const ViewStep& step, const Sym& p) {
+std::optional<Views::Piece> Views::piece_of(const ViewStep& step, const Sym& p) {
   const std::string base = base_of(step.op);
   const auto& args = step.args;
   const int k = step.output;
   const Sym none = Sym::none(), zero = Sym::of(int64_t{0});
-  auto add = [&](const Sym& a, const Sym& b) { return apply1("aten::add.int", {a, b}); };
-  auto mul = [&](const Sym& a, int64_t b) { return apply1("aten::mul.int", {a, Sym::of(b)}); };
+  auto add = [&](const Sym& a, const Sym& b) { return ex_.apply("aten::add.int", {a, b}); };
+  auto mul = [&](const Sym& a, int64_t b) { return ex_.apply("aten::mul.int", {a, Sym::of(b)}); };
 
   if (base == "aten::narrow") {
     Sym start = args[1];
-    if (start.is(K::Tensor)) start = apply1("aten::Int.Tensor", {start});
+    if (start.is(K::Tensor)) start = ex_.apply("aten::Int.Tensor", {start});
     if (!start.is_constant_number() || start.c.at(0).toInt() < 0) {
       // Counted from the end, at least perhaps. At the very end only a piece of 0 can start, for
       // which 0 does as well.
-      Sym size = size_of(p, known_int(args[0], "dim"));
-      Sym divisor = apply1("prim::max.int", {size, Sym::of(int64_t{1})});
-      start = apply1("aten::remainder.int", {start, divisor});
+      Sym size = ex_.apply.size_of(p, ex_.apply.known_int(args[0], "dim"));
+      Sym divisor = ex_.apply("prim::max.int", {size, Sym::of(int64_t{1})});
+      start = ex_.apply("aten::remainder.int", {start, divisor});
     }
     return Piece{args[0], start, add(start, args[2])};
   }
@@ -85,9 +83,9 @@ std::optional<Executor::Piece> Executor::piece_of(const ViewStep& step, const Sy
   if (base == "aten::split" || base == "aten::chunk") {
     Sym piece = args[0];
     if (base == "aten::chunk") {  // ceil(size / chunks)
-      Sym size = size_of(p, known_int(args[1], "dim"));
-      Sym up = add(size, Sym::of(known_int(piece, "chunks") - 1));
-      piece = apply1("aten::floordiv.int", {up, piece});
+      Sym size = ex_.apply.size_of(p, ex_.apply.known_int(args[1], "dim"));
+      Sym up = add(size, Sym::of(ex_.apply.known_int(piece, "chunks") - 1));
+      piece = ex_.apply("aten::floordiv.int", {up, piece});
     }
     Sym start = mul(piece, k);
     return Piece{args[1], start, add(start, piece)};
@@ -106,100 +104,103 @@ std::optional<Executor::Piece> Executor::piece_of(const ViewStep& step, const Sy
   }
   if (!args[0].is(K::Int)) return std::nullopt;
   // The first size % n pieces are one longer than the others.
-  Sym size = size_of(p, known_int(dim, "dim"));
-  Sym each = apply1("aten::floordiv.int", {size, args[0]});
-  Sym longer = apply1("aten::remainder.int", {size, args[0]});
+  Sym size = ex_.apply.size_of(p, ex_.apply.known_int(dim, "dim"));
+  Sym each = ex_.apply("aten::floordiv.int", {size, args[0]});
+  Sym longer = ex_.apply("aten::remainder.int", {size, args[0]});
   auto begin = [&](int64_t i) {
-    return add(mul(each, i), apply1("prim::min.int", {longer, Sym::of(i)}));
+    return add(mul(each, i), ex_.apply("prim::min.int", {longer, Sym::of(i)}));
   };
   return Piece{dim, begin(k), begin(k + 1)};
 }
 
 // Where a view has no inverse of its own: the view of the places tells where each element belongs.
-TensorValuePtr Executor::write_back_by_places(const ViewStep& step, const Sym& p, const Sym& n) {
+TensorValuePtr Views::write_back_by_places(const ViewStep& step, const Sym& p, const Sym& n) {
   const Sym int64 = Sym::of(static_cast<int64_t>(c10::ScalarType::Long));
   const Sym none = Sym::none();
-  Sym count = numel_of(p);
-  Sym places = apply1("aten::arange", {count, int64, none, none, none});
-  std::vector<Sym> args = {apply1("aten::reshape_as", {places, p})};
+  Sym count = ex_.apply.numel_of(p);
+  Sym places = ex_.apply("aten::arange", {count, int64, none, none, none});
+  std::vector<Sym> args = {ex_.apply("aten::reshape_as", {places, p})};
   args.insert(args.end(), step.args.begin(), step.args.end());
-  Sym seen = apply(op_named(step.op), args).at(0);
+  Sym seen = ex_.apply(ex_.operators.named(step.op), args).at(0);
   if (step.output >= 0) seen = seen.list->items.at(static_cast<size_t>(step.output));
   const TensorValuePtr at = read(seen.tensor);
-  worlds_.each([&](size_t w) {
+  ex_.worlds.each([&](size_t w) {
     if (!at->c.has(w)) return;
     const at::Tensor flat = at->c.at(w).toTensor().reshape({-1});
     if (std::get<0>(at::_unique(flat)).numel() != flat.numel())
-      refuse("OE4021", "a write through " + base_of(step.op) + ", of which elements overlap",
-             "write to the tensor itself, or clone() the view first");
+      ex_.site.refuse("OE4021",
+                      "a write through " + base_of(step.op) + ", of which elements overlap",
+                      "write to the tensor itself, or clone() the view first");
   });
-  const Sym minus_one = make_list({Sym::of(int64_t{-1})}, c10::IntType::get());
-  auto flat = [&](const Sym& s) { return apply1("aten::reshape", {s, minus_one}); };
-  Sym written = apply1("aten::scatter.src", {flat(p), Sym::of(int64_t{0}), flat(seen), flat(n)});
-  return apply1("aten::reshape_as", {written, p}).tensor->cached;
+  const Sym minus_one = ex_.values.list({Sym::of(int64_t{-1})}, c10::IntType::get());
+  auto flat = [&](const Sym& s) { return ex_.apply("aten::reshape", {s, minus_one}); };
+  Sym written = ex_.apply("aten::scatter.src", {flat(p), Sym::of(int64_t{0}), flat(seen), flat(n)});
+  return ex_.apply("aten::reshape_as", {written, p}).tensor->cached;
 }
 
-TensorValuePtr Executor::write_back(const TensorHandle& h, const TensorValuePtr& parent,
-                                    const TensorValuePtr& v) {
+TensorValuePtr Views::write_back(const TensorHandle& h, const TensorValuePtr& parent,
+                                 const TensorValuePtr& v) {
   const ViewStep& step = *h.step;
   if (step.op.empty()) return v;
   const std::string base = base_of(step.op);
-  const Sym p = fresh_tensor(parent), n = fresh_tensor(v);
+  const Sym p = ex_.values.tensor(parent), n = ex_.values.tensor(v);
   auto done = [](const Sym& s) { return s.tensor->cached; };
   auto rank = static_cast<int64_t>(parent->axes.size());
 
   if (step.op == "aten::view.dtype" || step.op.starts_with('?'))
-    refuse("OE4021",
-           "a write through " + base.substr(step.op.starts_with('?')) + " cannot be expressed",
-           "write to the tensor itself, or clone() the view first");
-  if (regroups(base)) return done(apply1("aten::reshape_as", {n, p}));
+    ex_.site.refuse(
+        "OE4021",
+        "a write through " + base.substr(step.op.starts_with('?')) + " cannot be expressed",
+        "write to the tensor itself, or clone() the view first");
+  if (regroups(base)) return done(ex_.apply("aten::reshape_as", {n, p}));
   if (base == "aten::transpose" || base == "aten::swapaxes" || base == "aten::swapdims")
-    return done(apply1("aten::transpose.int", {n, step.args[0], step.args[1]}));
-  if (base == "aten::t") return done(apply1("aten::t", {n}));
-  if (base == "aten::numpy_T") return done(apply1("aten::numpy_T", {n}));
-  if (base == "aten::mT" || base == "aten::adjoint") return done(apply1("aten::mT", {n}));
+    return done(ex_.apply("aten::transpose.int", {n, step.args[0], step.args[1]}));
+  if (base == "aten::t") return done(ex_.apply("aten::t", {n}));
+  if (base == "aten::numpy_T") return done(ex_.apply("aten::numpy_T", {n}));
+  if (base == "aten::mT" || base == "aten::adjoint") return done(ex_.apply("aten::mT", {n}));
   if (base == "aten::permute") {
     std::vector<Sym> inverse(static_cast<size_t>(rank));
     const auto& dims = step.args[0].list->items;
     for (size_t i = 0; i < dims.size(); ++i) {
-      const int64_t d = known_int(dims[i], "dim");
+      const int64_t d = ex_.apply.known_int(dims[i], "dim");
       inverse[static_cast<size_t>(d < 0 ? d + rank : d)] = Sym::of(static_cast<int64_t>(i));
     }
-    return done(apply1("aten::permute", {n, make_list(inverse, c10::IntType::get())}));
+    return done(ex_.apply("aten::permute", {n, ex_.values.list(inverse, c10::IntType::get())}));
   }
   if (base == "aten::movedim" || base == "aten::moveaxis") {
     const bool list = step.args[0].is(K::List);
-    return done(apply1(list ? "aten::movedim.intlist" : "aten::movedim.int",
-                       {n, step.args[1], step.args[0]}));
+    return done(ex_.apply(list ? "aten::movedim.intlist" : "aten::movedim.int",
+                          {n, step.args[1], step.args[0]}));
   }
   if (base == "aten::select")
-    return done(apply1("aten::select_scatter", {p, n, step.args[0], step.args[1]}));
+    return done(ex_.apply("aten::select_scatter", {p, n, step.args[0], step.args[1]}));
   if (base == "aten::unbind")
-    return done(apply1("aten::select_scatter",
-                       {p, n, step.args[0], Sym::of(static_cast<int64_t>(step.output))}));
+    return done(ex_.apply("aten::select_scatter",
+                          {p, n, step.args[0], Sym::of(static_cast<int64_t>(step.output))}));
   if (base == "aten::slice")
-    return done(apply1("aten::slice_scatter",
-                       {p, n, step.args[0], step.args[1], step.args[2], step.args[3]}));
+    return done(ex_.apply("aten::slice_scatter",
+                          {p, n, step.args[0], step.args[1], step.args[2], step.args[3]}));
   if (auto piece = piece_of(step, p))
-    return done(apply1("aten::slice_scatter",
-                       {p, n, piece->axis, piece->start, piece->end, Sym::of(int64_t{1})}));
+    return done(ex_.apply("aten::slice_scatter",
+                          {p, n, piece->axis, piece->start, piece->end, Sym::of(int64_t{1})}));
   if (base == "aten::diagonal" || base == "aten::linalg_diagonal")
-    return done(apply1("aten::diagonal_scatter", {p, n, step.args[0], step.args[1], step.args[2]}));
+    return done(
+        ex_.apply("aten::diagonal_scatter", {p, n, step.args[0], step.args[1], step.args[2]}));
   if (base == "aten::as_strided")
     return done(
-        apply1("aten::as_strided_scatter", {p, n, step.args[0], step.args[1], step.args[2]}));
+        ex_.apply("aten::as_strided_scatter", {p, n, step.args[0], step.args[1], step.args[2]}));
   if (repeats(base)) {
-    worlds_.each([&](size_t w) {
+    ex_.worlds.each([&](size_t w) {
       if (v->c.has(w) && v->c.at(w).toTensor().numel() != parent->c.at(w).toTensor().numel())
-        world_failed(w,
-                     "unsupported operation: more than one element of the written-to tensor "
-                     "refers to a single memory location");
+        ex_.apply.fail(w,
+                       "unsupported operation: more than one element of the written-to tensor "
+                       "refers to a single memory location");
     });
-    return done(apply1("aten::reshape_as", {n, p}));
+    return done(ex_.apply("aten::reshape_as", {n, p}));
   }
   if (is_view_operator(base)) return write_back_by_places(step, p, n);
-  refuse("OE4021", "a write through " + base + " cannot be expressed",
-         "write to the tensor itself, or clone() the view first");
+  ex_.site.refuse("OE4021", "a write through " + base + " cannot be expressed",
+                  "write to the tensor itself, or clone() the view first");
 }
 
 }  // namespace oe::capture

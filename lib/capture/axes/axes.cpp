@@ -8,8 +8,6 @@
 namespace oe::capture {
 namespace {
 
-using K = Sym::Kind;
-
 // What the arguments say of the result before any rule does.
 struct Arguments {
   bool dynamic = false;  // something about them is

@@ -11,8 +11,6 @@
 namespace oe::capture {
 namespace {
 
-using K = Sym::Kind;
-
 // Whether the worlds' sizes say which axis is which: every axis has had two sizes, and no two axes
 // have had the same ones throughout.
 bool told_apart(const AxisCall& c, const std::vector<const TensorValue*>& in) {
@@ -50,7 +48,7 @@ Axes masked(const AxisCall& c) {
   return broadcast_axes(c, {c.values[0].get(), c.values[1].get()}, c.rank);
 }
 
-constexpr AxisRow kRows[] = {
+constexpr AxisRow kElementwise[] = {
     {"aten::select_scatter", first},
     {"aten::slice_scatter", first},
     {"aten::diagonal_scatter", first},
@@ -303,6 +301,6 @@ Axes by_sizes(const AxisCall& c) {
   return std::nullopt;
 }
 
-std::span<const AxisRow> elementwise_axes() { return kRows; }
+std::span<const AxisRow> elementwise_axes() { return kElementwise; }
 
 }  // namespace oe::capture

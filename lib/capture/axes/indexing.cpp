@@ -9,8 +9,6 @@
 namespace oe::capture {
 namespace {
 
-using K = Sym::Kind;
-
 bool is_mask(const TensorValue& t) {
   const auto type = t.c.any().toTensor().scalar_type();
   return type == c10::ScalarType::Bool || type == c10::ScalarType::Byte;
@@ -45,7 +43,7 @@ Axes index_selected(const AxisCall& c) {
 
 Axes gathered(const AxisCall& c) { return c.read(*c.arg("index"))->axes; }
 
-constexpr AxisRow kRows[] = {
+constexpr AxisRow kIndexing[] = {
     {"aten::embedding", embedding},
     {"aten::embedding_bag", bags},
     {"aten::_embedding_bag", bags},
@@ -134,6 +132,6 @@ Axes data_sized(const AxisCall& c) {
   return axes;
 }
 
-std::span<const AxisRow> index_axes() { return kRows; }
+std::span<const AxisRow> index_axes() { return kIndexing; }
 
 }  // namespace oe::capture

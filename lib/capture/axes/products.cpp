@@ -8,8 +8,6 @@
 namespace oe::capture {
 namespace {
 
-using K = Sym::Kind;
-
 Axes matmul(const AxisCall& c) {
   const size_t first = c.op.base.starts_with("aten::add") || c.op.base == "aten::baddbmm" ? 1 : 0;
   const TensorValue &a = *c.values[first], &b = *c.values[first + 1];
@@ -106,7 +104,7 @@ Axes cell(const AxisCall& c) {
   return c.read(mine)->axes;
 }
 
-constexpr AxisRow kRows[] = {
+constexpr AxisRow kProducts[] = {
     {"aten::matmul", matmul},
     {"aten::mm", matmul},
     {"aten::bmm", matmul},
@@ -135,6 +133,6 @@ constexpr AxisRow kRows[] = {
 
 }  // namespace
 
-std::span<const AxisRow> product_axes() { return kRows; }
+std::span<const AxisRow> product_axes() { return kProducts; }
 
 }  // namespace oe::capture

@@ -6,8 +6,6 @@
 namespace oe::capture {
 namespace {
 
-using K = Sym::Kind;
-
 Axes along(const AxisCall& c) {
   const TensorValue& in = *c.values[0];
   const Sym* dim = c.arg("dim");
@@ -28,7 +26,7 @@ Axes along(const AxisCall& c) {
   return axes;
 }
 
-constexpr AxisRow kRows[] = {
+constexpr AxisRow kReductions[] = {
     {"aten::sum", reduced},
     {"aten::mean", reduced},
     {"aten::prod", reduced},
@@ -92,6 +90,6 @@ Axes reduced(const AxisCall& c) {
   return axes;
 }
 
-std::span<const AxisRow> reduction_axes() { return kRows; }
+std::span<const AxisRow> reduction_axes() { return kReductions; }
 
 }  // namespace oe::capture

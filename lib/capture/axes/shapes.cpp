@@ -11,8 +11,6 @@
 namespace oe::capture {
 namespace {
 
-using K = Sym::Kind;
-
 // The axis -1 stands for in view(): what is left of the input's axes after the named ones.
 Axis inferred_size(const AxisCall& c, const TensorValue& in, const std::vector<Axis>& named,
                    size_t axis) {
@@ -247,7 +245,7 @@ Axes repeated(const AxisCall& c) {
   }
   return axes;
 }
-constexpr AxisRow kRows[] = {
+constexpr AxisRow kShapes[] = {
     {"aten::view", given_sizes},
     {"aten::reshape", given_sizes},
     {"aten::_reshape_alias", given_sizes},
@@ -366,6 +364,6 @@ Axes given_sizes(const AxisCall& c) {
   return axes;
 }
 
-std::span<const AxisRow> shape_axes() { return kRows; }
+std::span<const AxisRow> shape_axes() { return kShapes; }
 
 }  // namespace oe::capture

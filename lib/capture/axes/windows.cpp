@@ -6,8 +6,6 @@
 namespace oe::capture {
 namespace {
 
-using K = Sym::Kind;
-
 bool all_ones(const Sym* s) {
   if (!s || !s->is(K::List) || s->list->items.empty()) return false;
   return std::all_of(s->list->items.begin(), s->list->items.end(),
@@ -112,7 +110,7 @@ Axes shuffled(const AxisCall& c) {
   return axes;
 }
 
-constexpr AxisRow kRows[] = {
+constexpr AxisRow kWindows[] = {
     {"aten::conv1d", convolution},
     {"aten::conv2d", convolution},
     {"aten::conv3d", convolution},
@@ -170,6 +168,6 @@ constexpr AxisRow kRows[] = {
 
 }  // namespace
 
-std::span<const AxisRow> window_axes() { return kRows; }
+std::span<const AxisRow> window_axes() { return kWindows; }
 
 }  // namespace oe::capture

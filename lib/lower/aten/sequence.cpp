@@ -1,5 +1,5 @@
 // Lists of tensors whose length is not known at export: ONNX sequences. Capture records every
-// change of a list as the operator that gives the changed list (see lib/capture/open_lists.cpp).
+// change of a list as the operator that gives the changed list (see lib/capture/open_lists.h).
 // https://onnx.ai/onnx/operators/onnx__SequenceInsert.html
 #include "lib/lower/lowering.h"
 

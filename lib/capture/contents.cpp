@@ -4,18 +4,15 @@
 // Elements of one shape are stacked on a new axis 0 (numbers in a 1-D tensor, tuples column by
 // column), so that every list operator is a tensor operator and works at every opset. Elements
 // whose shapes differ are an ONNX sequence.
-#include "lib/capture/open_lists.h"
-
 #include <ATen/core/List.h>
 #include <ATen/core/Tensor.h>
 
 #include "lib/capture/executor.h"
 #include "lib/capture/frozen.h"
+#include "lib/capture/open_lists.h"
 
 namespace oe::capture {
 namespace {
-
-using K = Sym::Kind;
 
 bool same_axes(const TensorValue& a, const std::vector<Axis>& a_axes, const TensorValue& b,
                const std::vector<Axis>& b_axes, size_t skip_a, size_t skip_b) {
@@ -81,7 +78,7 @@ Cell* first_memory(const Sym& content) {
 }
 
 // Whether the two can be elements of one stack; either may be a whole stack already.
-bool Executor::stackable(const Sym& a, const Sym& b, bool a_stacked, bool b_stacked) {
+bool Contents::stackable(const Sym& a, const Sym& b, bool a_stacked, bool b_stacked) {
   if (columns_of(a) || columns_of(b))
     return stackable(as_columns(a), as_columns(b), a_stacked, b_stacked);
   if (a.is(K::Tuple)) {
@@ -95,14 +92,14 @@ bool Executor::stackable(const Sym& a, const Sym& b, bool a_stacked, bool b_stac
            (b.is_number() || (b_stacked && b.is(K::Tensor))) &&
            (a_stacked || b_stacked || a.kind == b.kind);
   if (!a.is(K::Tensor) || !b.is(K::Tensor)) return false;
-  const TensorValuePtr x = read(a.tensor), y = read(b.tensor);
+  const TensorValuePtr x = ex_.views.read(a.tensor), y = ex_.views.read(b.tensor);
   return x->ranked && y->ranked && example(*x).scalar_type() == example(*y).scalar_type() &&
          same_axes(*x, x->axes, *y, y->axes, a_stacked ? 1 : 0, b_stacked ? 1 : 0);
 }
 
-TensorValue Executor::element_type(const Sample& s) {
+TensorValue Contents::element_type(const Sample& s) {
   if (s.sym.is(K::Sequence)) return s.sym.sequence->element;
-  TensorValue t = *read(s.sym.tensor);
+  TensorValue t = *ex_.views.read(s.sym.tensor);
   if (!s.stacked) return t;
   t.axes.erase(t.axes.begin());
   const at::Tensor all = example(t);
@@ -110,7 +107,7 @@ TensorValue Executor::element_type(const Sample& s) {
   return t;
 }
 
-Sym Executor::stack_items(const std::vector<Sym>& elements) {
+Sym Contents::stack_items(const std::vector<Sym>& elements) {
   std::vector<Sym> items;
   for (const Sym& s : elements) items.push_back(as_columns(s));
   if (items[0].is(K::Tuple)) {
@@ -124,14 +121,14 @@ Sym Executor::stack_items(const std::vector<Sym>& elements) {
   }
   std::vector<Sym> tensors;
   for (const Sym& s : items)
-    tensors.push_back(s.is(K::Tensor) ? s : apply1("prim::NumToTensor.Scalar", {s}));
-  return apply1("aten::stack",
-                {make_list(std::move(tensors), c10::TensorType::get()), Sym::of(int64_t{0})});
+    tensors.push_back(s.is(K::Tensor) ? s : ex_.apply("prim::NumToTensor.Scalar", {s}));
+  return ex_.apply("aten::stack", {ex_.values.list(std::move(tensors), c10::TensorType::get()),
+                                   Sym::of(int64_t{0})});
 }
 
 // A stack without elements, for elements like `element`. Nothing where a size they have is not
 // known outside of the block that made it.
-std::optional<Sym> Executor::empty_stack(const Sym& like, bool stacked) {
+std::optional<Sym> Contents::empty_stack(const Sym& like, bool stacked) {
   const Sym element = as_columns(like);
   if (element.is(K::Tuple)) {
     std::vector<Sym> columns;
@@ -147,7 +144,7 @@ std::optional<Sym> Executor::empty_stack(const Sym& like, bool stacked) {
                          : element.is(K::Float) ? c10::ScalarType::Double
                                                 : c10::ScalarType::Bool;
   if (element.is(K::Tensor)) {
-    const TensorValuePtr t = read(element.tensor);
+    const TensorValuePtr t = ex_.views.read(element.tensor);
     type = example(*t).scalar_type();
     for (size_t i = stacked ? 1 : 0; i < t->axes.size(); ++i) {
       if (t->axes[i].is_static()) {
@@ -158,30 +155,30 @@ std::optional<Sym> Executor::empty_stack(const Sym& like, bool stacked) {
       n.kind = K::Int;
       n.taint = t->axes[i].taint;
       n.axis_id = t->axes[i].id;
-      n.c = worlds_.map(
+      n.c = ex_.worlds.map(
           t->c, [&](const c10::IValue& v) { return v.toTensor().size(static_cast<int64_t>(i)); });
-      if (recorder_.on()) {
-        n.recorded = recorder_.size_of(n.axis_id);
+      if (ex_.recorder.on()) {
+        n.recorded = ex_.recorder.size_of(n.axis_id);
         if (!n.recorded) {
-          const auto [source, axis] = recorder_.axis_source(n.axis_id);
+          const auto [source, axis] = ex_.recorder.axis_source(n.axis_id);
           if (!source) return std::nullopt;
-          program::Node* node =
-              recorder_.record("aten::size.int", {{source}, {static_cast<int64_t>(axis)}}, here());
-          n.recorded = recorder_.add_output(node, program::Type::integer());
-          recorder_.remember_size(n.axis_id, n.recorded);
+          program::Node* node = ex_.recorder.record(
+              "aten::size.int", {{source}, {static_cast<int64_t>(axis)}}, ex_.site.here());
+          n.recorded = ex_.recorder.add_output(node, program::Type::integer());
+          ex_.recorder.remember_size(n.axis_id, n.recorded);
         }
       }
       sizes.push_back(n);
     }
   }
-  return apply1("aten::zeros",
-                {make_list(std::move(sizes), c10::IntType::get()),
-                 Sym::of(static_cast<int64_t>(type)), Sym::none(), Sym::none(), Sym::none()});
+  return ex_.apply("aten::zeros",
+                   {ex_.values.list(std::move(sizes), c10::IntType::get()),
+                    Sym::of(static_cast<int64_t>(type)), Sym::none(), Sym::none(), Sym::none()});
 }
 
 // --- sequences
 
-Sym Executor::sequence(program::Arg recorded, PerWorld c, TensorValue element) {
+Sym Contents::sequence(program::Arg recorded, PerWorld c, TensorValue element) {
   auto v = std::make_shared<SequenceValue>();
   v->c = std::move(c);
   element.taint = Taint::Data;
@@ -189,15 +186,15 @@ Sym Executor::sequence(program::Arg recorded, PerWorld c, TensorValue element) {
   element.recorded = nullptr;
   v->element = std::move(element);
   v->recorded = recorded.value();
-  v->storage = heap_.make<StorageCell>();
+  v->storage = ex_.heap.make<StorageCell>();
   Sym s;
   s.kind = K::Sequence;
   s.sequence = std::move(v);
   return s;
 }
 
-TensorValue Executor::join_elements(const TensorValue& a, const TensorValue& b) {
-  TensorValue t = *join_types(*this, a, b, Taint::Data);
+TensorValue Contents::join_elements(const TensorValue& a, const TensorValue& b) {
+  TensorValue t = *join_types(ex_, a, b, Taint::Data);
   t.c = a.c;
   for (size_t i = 0; i < t.axes.size(); ++i)
     if (!t.axes[i].is_static() && (t.axes[i].id != a.axes[i].id || t.axes[i].id != b.axes[i].id))
@@ -206,31 +203,31 @@ TensorValue Executor::join_elements(const TensorValue& a, const TensorValue& b) 
 }
 
 // Runs `change` on the list of every world and records the operator that does the same.
-Sym Executor::change_sequence(const std::string& op, const Sym& s, const std::vector<Sym>& args,
+Sym Contents::change_sequence(const std::string& op, const Sym& s, const std::vector<Sym>& args,
                               TensorValue element,
                               const std::function<void(c10::impl::GenericList&, size_t)>& change) {
-  PerWorld c = worlds_.map([&](size_t w) -> c10::IValue {
+  PerWorld c = ex_.worlds.map([&](size_t w) -> c10::IValue {
     if (!s.sequence->c.has(w)) return {};
     c10::impl::GenericList list = s.sequence->c.at(w).toList().copy();
     try {
       change(list, w);
     } catch (const c10::Error& e) {
-      world_failed(w, e.what_without_backtrace());
+      ex_.apply.fail(w, e.what_without_backtrace());
       return {};
     }
     return list;
   });
   program::Arg recorded;
-  if (recorder_.on()) {
+  if (ex_.recorder.on()) {
     program::Args all = {{s.sequence->recorded}};
-    for (const Sym& a : args) all.push_back(to_arg(a));
-    program::Node* n = recorder_.record(op, std::move(all), here());
-    recorded = {recorder_.add_output(n, program::Type::list(recorder_.type_of(element)))};
+    for (const Sym& a : args) all.push_back(ex_.apply.arg(a));
+    program::Node* n = ex_.recorder.record(op, std::move(all), ex_.site.here());
+    recorded = {ex_.recorder.add_output(n, program::Type::list(ex_.recorder.type_of(element)))};
   }
   return sequence(recorded, std::move(c), std::move(element));
 }
 
-Sym Executor::rearranged(
+Sym Contents::rearranged(
     const std::string& op, const Sym& s, const std::vector<Sym>& args,
     const std::function<c10::impl::GenericList(const c10::impl::GenericList&, size_t)>& f) {
   return change_sequence(op, s, args, s.sequence->element,
@@ -238,48 +235,48 @@ Sym Executor::rearranged(
 }
 
 // `like` gives the element type of an empty sequence.
-Sym Executor::sequence_of(const std::vector<Sym>& items, const TensorValue* like) {
-  PerWorld c = worlds_.map([&](size_t w) {
+Sym Contents::sequence_of(const std::vector<Sym>& items, const TensorValue* like) {
+  PerWorld c = ex_.worlds.map([&](size_t w) {
     c10::impl::GenericList list(c10::TensorType::get());
-    for (const Sym& e : items) list.push_back(to_ivalue(e, w));
+    for (const Sym& e : items) list.push_back(ex_.apply.value(e, w));
     return list;
   });
-  TensorValue element = like ? *like : *read(items[0].tensor);
-  for (const Sym& e : items) element = join_elements(element, *read(e.tensor));
+  TensorValue element = like ? *like : *ex_.views.read(items[0].tensor);
+  for (const Sym& e : items) element = join_elements(element, *ex_.views.read(e.tensor));
   program::Arg recorded;
-  if (recorder_.on()) {
+  if (ex_.recorder.on()) {
     program::Args args;
-    for (const Sym& e : items) args.push_back(to_arg(e));
-    program::Node* n = recorder_.record("prim::ListConstruct", std::move(args), here());
-    recorded = {recorder_.add_output(n, program::Type::list(recorder_.type_of(element)))};
+    for (const Sym& e : items) args.push_back(ex_.apply.arg(e));
+    program::Node* n = ex_.recorder.record("prim::ListConstruct", std::move(args), ex_.site.here());
+    recorded = {ex_.recorder.add_output(n, program::Type::list(ex_.recorder.type_of(element)))};
   }
   return sequence(recorded, std::move(c), std::move(element));
 }
 
 // A stack as a sequence.
-Sym Executor::sequence_from(const Sym& stack) {
-  const TensorValuePtr t = read(stack.tensor);
+Sym Contents::sequence_from(const Sym& stack) {
+  const TensorValuePtr t = ex_.views.read(stack.tensor);
   TensorValue element = element_type({stack, true});
-  PerWorld c = worlds_.map(t->c, [](const c10::IValue& all) {
+  PerWorld c = ex_.worlds.map(t->c, [](const c10::IValue& all) {
     c10::impl::GenericList list(c10::TensorType::get());
     for (int64_t i = 0; i < all.toTensor().size(0); ++i)
       list.push_back(all.toTensor().select(0, i));
     return list;
   });
   program::Arg recorded;
-  if (recorder_.on()) {
-    program::Node* n =
-        recorder_.record("aten::unbind.int", {{recorder_.value(t)}, {int64_t{0}}}, here());
-    recorded = {recorder_.add_output(n, program::Type::list(recorder_.type_of(element)))};
+  if (ex_.recorder.on()) {
+    program::Node* n = ex_.recorder.record(
+        "aten::unbind.int", {{ex_.recorder.value(t)}, {int64_t{0}}}, ex_.site.here());
+    recorded = {ex_.recorder.add_output(n, program::Type::list(ex_.recorder.type_of(element)))};
   }
   return sequence(recorded, std::move(c), std::move(element));
 }
 
 // The content of an open list with these elements. Nothing when no form holds them all.
-std::optional<Sym> Executor::open_content(const std::vector<Sym>& items) {
+std::optional<Sym> Contents::of(const std::vector<Sym>& items) {
   std::vector<Sample> samples;
   for (const Sym& e : items) samples.push_back({e, false});
-  switch (common_form(*this, samples)) {
+  switch (common_form(ex_, samples)) {
     case Form::Stack:
       return stack_items(items);
     case Form::Sequence:

@@ -1,0 +1,64 @@
+// How values come to be: inputs, constants, what the model owns, containers and their attributes.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "lib/capture/sym.h"
+
+namespace oe::capture {
+
+class Executor;
+
+class Values {
+ public:
+  explicit Values(Executor& ex) : ex_(ex) {}
+
+  // A tensor with a memory of its own.
+  Sym tensor(TensorValuePtr v);
+  Sym list(std::vector<Sym> items, c10::TypePtr element);
+  Sym dict(std::vector<std::pair<Sym, Sym>> items, c10::TypePtr key, c10::TypePtr value);
+  // What the model or its code owns, `name` its state_dict name: one value however often it is
+  // asked for.
+  Sym constant(const c10::IValue& v, const std::string& name);
+  // The same for a constant that nothing else keeps: its address is its identity.
+  Sym kept_constant(const c10::IValue& v, const std::string& name);
+  Sym attribute(const Sym& object, const std::string& name);
+  void load_attributes(ObjectCell& o);
+
+  static TensorValuePtr input_tensor(program::Value* recorded, PerWorld c, std::vector<Axis> axes);
+  static Sym input_number(program::Value* recorded, PerWorld c);
+
+  // Buffers and attributes of the model that the run has changed, with their state_dict names, in
+  // the order of the names.
+  std::vector<std::pair<std::string, Sym>> written_state();
+
+ private:
+  Sym once(const void* identity, const std::function<Sym()>& make);
+  Sym wrap_tensor(const at::Tensor& t, const std::string& name);
+  Sym wrap_list(const c10::List<c10::IValue>& list, const std::string& name);
+  Sym wrap_dict(const c10::Dict<c10::IValue, c10::IValue>& dict, const std::string& name);
+  Sym wrap_object(c10::intrusive_ptr<c10::ivalue::Object> object, const std::string& name);
+  bool as_saved(const Sym& now, const c10::IValue& saved);
+
+  Executor& ex_;
+  std::unordered_map<const void*, Sym> wrapped_;  // identity of objects and constant tensors
+  struct ModelStorage {
+    std::string name;
+    std::shared_ptr<StorageCell> cell;
+    uint64_t version;  // before the run
+  };
+  std::vector<ModelStorage> model_storages_;
+  std::unordered_map<const void*, std::vector<std::shared_ptr<StorageCell>>> by_memory_;
+  std::vector<c10::IValue> kept_alive_;
+  std::vector<std::shared_ptr<ObjectCell>> model_objects_;
+};
+
+// Both are constants that nothing tells apart.
+bool equal_constants(const Sym& a, const Sym& b);
+
+}  // namespace oe::capture
