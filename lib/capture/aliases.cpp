@@ -54,7 +54,7 @@ bool same_place(Executor& ex, const TensorHandle& a, const TensorHandle& b) {
 }
 
 void may_be(Executor& ex, const Sym& m, const Sym& guard, bool when, const TensorHandle& h) {
-  ex.heap.may_be(m.tensor->storage, {guard, when, ex.heap.bare_place(h)});
+  ex.heap.may_be(m.tensor()->storage, {guard, when, ex.heap.bare_place(h)});
 }
 
 // `v` in a place where `target` is, if the guard holds; in worlds where it does not, the target.
@@ -108,14 +108,14 @@ void Views::propagate(const std::shared_ptr<StorageCell>& s) {
 
 // A number of branch k outside of it: 0 or False where the other branch was taken.
 std::optional<Sym> Joiner::exported(size_t k, const Sym& s) {
-  if (s.is(K::List) && !s.list->is_open()) {
+  if (s.is(K::List) && !s.list()->is_open()) {
     std::vector<Sym> items;
-    for (const Sym& e : s.list->items) {
+    for (const Sym& e : s.list()->items) {
       auto item = exported(k, e);
       if (!item) return std::nullopt;
       items.push_back(*item);
     }
-    return ex.values.list(std::move(items), s.list->element);
+    return ex.values.list(std::move(items), s.list()->element);
   }
   if (!s.is_number())
     return ex.apply.taint_of(s) == Taint::Constant ? std::optional<Sym>(s) : std::nullopt;
@@ -182,7 +182,7 @@ std::optional<std::pair<Sym, bool>> Joiner::guard_of(size_t k, const Conditions&
 // `m`, made of what branch k left as `h`, is that tensor when the branch was taken; `inner`: and
 // when these hold in it.
 void Joiner::relate(const Sym& m, size_t k, const TensorHandle& h, const Conditions& inner) {
-  StorageCell& mine = *m.tensor->storage;
+  StorageCell& mine = *m.tensor()->storage;
   const auto tie = [&](const TensorHandle& other, const Conditions& conditions) {
     if (const auto guard = guard_of(k, conditions))
       may_be(ex, m, guard->first, guard->second, other);
@@ -206,14 +206,14 @@ void Joiner::relate(const Sym& m, size_t k, const TensorHandle& h, const Conditi
   }
   // Memory made in the branch: what else was made of it, always or by a condition.
   for (const Seen& s : seen[k]) {
-    if (s.place->storage != h.storage || s.value.tensor->storage.get() == &mine) continue;
+    if (s.place->storage != h.storage || s.value.tensor()->storage.get() == &mine) continue;
     if (!same_place(ex, *s.place, h)) {
-      Heap::share(mine, *s.value.tensor->storage);
+      Heap::share(mine, *s.value.tensor()->storage);
       continue;
     }
     Conditions all = inner;
     all.insert(all.end(), s.conditions.begin(), s.conditions.end());
-    tie(*s.value.tensor, all);
+    tie(*s.value.tensor(), all);
   }
   seen[k].push_back({m, ex.heap.bare_place(h), inner});
   relate_held(mine, k, *h.storage);
@@ -234,11 +234,11 @@ void Joiner::relate_held(StorageCell& mine, size_t k, StorageCell& inner) {
 void relate_slot(Executor& ex, Slot& s, const Sym& m, const Sym& guard) {
   s.self = m;
   if (s.unused) return;
-  const auto& before = s.init.sym.tensor;
+  const auto& before = s.init.sym.tensor();
   if (s.wanders || !s.outer.empty()) {
-    if (before) Heap::share(*m.tensor->storage, *before->storage);
-    if (s.place) Heap::share(*m.tensor->storage, *s.place->storage);
-    for (const auto& o : s.outer) Heap::share(*m.tensor->storage, *o);
+    if (before) Heap::share(*m.tensor()->storage, *before->storage);
+    if (s.place) Heap::share(*m.tensor()->storage, *s.place->storage);
+    for (const auto& o : s.outer) Heap::share(*m.tensor()->storage, *o);
     return;
   }
   if (before) may_be(ex, m, guard, true, *before);
@@ -260,7 +260,8 @@ void leaves(Slot& s, const Frozen* end, std::vector<std::pair<Slot*, const Froze
 bool known_outside(const TensorHandle& h, int first_value) {
   const std::function<bool(const Sym&)> known = [&](const Sym& s) {
     if (s.is(K::List))
-      return !s.list->is_open() && std::all_of(s.list->items.begin(), s.list->items.end(), known);
+      return !s.list()->is_open() &&
+             std::all_of(s.list()->items.begin(), s.list()->items.end(), known);
     if (!s.is_number()) return !s.is(K::Tensor) && !s.is(K::Sequence);
     return s.taint == Taint::Constant || s.recorded->id < first_value;
   };
@@ -324,7 +325,7 @@ bool note_ends(Executor& ex, const std::vector<std::pair<Slot*, const Frozen*>>&
       for (const auto& r : near(*theirs)) note(s, r);
       continue;
     }
-    const TensorHandle& h = *end->sym.tensor;
+    const TensorHandle& h = *end->sym.tensor();
     if (ex.heap.found(*h.storage) && known_outside(h, first_value)) {
       if (!s->place || !same_place(ex, *s->place, h)) {
         // Another place than in the pass before: none that holds for every iteration.

@@ -45,9 +45,9 @@ bool Apply::stays_computed(const PerWorld& out, const std::vector<Sym>& args) {
   if (plan_.fold_limit && static_cast<int64_t>(result.nbytes()) <= *plan_.fold_limit) return false;
   std::vector<at::Tensor> operands;
   std::function<void(const Sym&)> add = [&](const Sym& s) {
-    if (s.is(K::Tensor)) operands.push_back(ex_.views.read(s.tensor)->c.at(0).toTensor());
+    if (s.is(K::Tensor)) operands.push_back(ex_.views.read(s.tensor())->c.at(0).toTensor());
     if (s.is(K::List))
-      for (const Sym& e : s.list->items) add(e);
+      for (const Sym& e : s.list()->items) add(e);
   };
   for (const Sym& a : args) add(a);
   if (!plan_.fold_limit)
@@ -166,9 +166,9 @@ Sym Apply::operator()(const std::string& op, const std::vector<Sym>& args) {
 bool Apply::rank_known(const OpInfo& op, const std::vector<Sym>& args) {
   bool unranked = false;
   std::function<void(const Sym&)> look = [&](const Sym& s) {
-    if (s.is(K::Tensor)) unranked = unranked || !ex_.views.read(s.tensor)->ranked;
+    if (s.is(K::Tensor)) unranked = unranked || !ex_.views.read(s.tensor())->ranked;
     if (s.is(K::List))
-      for (const Sym& e : s.list->items) look(e);
+      for (const Sym& e : s.list()->items) look(e);
   };
   for (const Sym& a : args) look(a);
   return !unranked || gives_rank(op, args.size());
@@ -184,9 +184,9 @@ std::vector<Axis> Apply::infer_axes(const OpInfo& op, const std::vector<Sym>& ar
              static_cast<size_t>(out.any().toTensor().dim()),
              ex_.worlds.count(),
              [this](Taint t) { return fresh_axis(t); },
-             [this](const Sym& s) { return ex_.views.read(s.tensor); }};
+             [this](const Sym& s) { return ex_.views.read(s.tensor()); }};
   for (const Sym& a : args)
-    c.values.push_back(a.is(K::Tensor) ? ex_.views.read(a.tensor) : nullptr);
+    c.values.push_back(a.is(K::Tensor) ? ex_.views.read(a.tensor()) : nullptr);
   return axes_of(c);
 }
 
@@ -222,9 +222,9 @@ Sym Apply::tensor_output(const Call& call, PerWorld c, size_t index) {
   TensorValuePtr v = typed(call, std::move(c), index);
   if (call.folded) {
     for (const Sym& a : call.args)
-      if (a.is(K::Tensor) && !ex_.views.read(a.tensor)->name.empty()) {
+      if (a.is(K::Tensor) && !ex_.views.read(a.tensor())->name.empty()) {
         // Not the plain name: that one holds the state_dict's numbers.
-        v->name = ex_.views.read(a.tensor)->name + "_" + std::string(call.op.method());
+        v->name = ex_.views.read(a.tensor())->name + "_" + std::string(call.op.method());
         break;
       }
   } else if (call.node) {

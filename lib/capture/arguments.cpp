@@ -22,43 +22,43 @@ c10::IValue Apply::value(const Sym& s, size_t w) {
     case K::None:
       return {};
     case K::Tensor: {
-      TensorValuePtr t = ex_.views.read(s.tensor);
+      TensorValuePtr t = ex_.views.read(s.tensor());
       return t->c.has(w) ? t->c.at(w) : missing();
     }
     case K::List: {
-      if (s.list->is_open()) return ex_.open_lists.value(s.list->open, s.list->element, w);
-      c10::impl::GenericList list(s.list->element);
-      list.reserve(s.list->items.size());
-      for (const Sym& e : s.list->items) list.push_back(value(e, w));
+      if (s.list()->is_open()) return ex_.open_lists.value(s.list()->open, s.list()->element, w);
+      c10::impl::GenericList list(s.list()->element);
+      list.reserve(s.list()->items.size());
+      for (const Sym& e : s.list()->items) list.push_back(value(e, w));
       return list;
     }
     case K::Dict: {
-      c10::impl::GenericDict dict(s.dict->key, s.dict->value);
-      for (const auto& [k, v] : s.dict->items) {
-        const bool perhaps = v.is(K::Maybe) && s.dict->may_lack_entries();
-        if (!perhaps || value(v.tuple->at(0), w).toBool())
-          dict.insert(value(k, w), value(perhaps ? v.tuple->at(1) : v, w));
+      c10::impl::GenericDict dict(s.dict()->key, s.dict()->value);
+      for (const auto& [k, v] : s.dict()->items) {
+        const bool perhaps = v.is(K::Maybe) && s.dict()->may_lack_entries();
+        if (!perhaps || value(v.tuple().at(0), w).toBool())
+          dict.insert(value(k, w), value(perhaps ? v.tuple().at(1) : v, w));
       }
       return dict;
     }
     case K::Tuple: {
       std::vector<c10::IValue> items;
-      for (const Sym& e : *s.tuple) items.push_back(value(e, w));
-      if (auto t = s.type ? s.type->cast<c10::TupleType>() : nullptr; t && t->schema())
+      for (const Sym& e : s.tuple()) items.push_back(value(e, w));
+      if (auto t = s.type() ? s.type()->cast<c10::TupleType>() : nullptr; t && t->schema())
         return c10::ivalue::Tuple::createNamed(std::move(items), t);
       return c10::ivalue::Tuple::create(std::move(items));
     }
     case K::Object: {
       // One of LibTorch's own classes: what it holds is in C++.
-      if (s.object->object && is_custom_class(*s.object)) return s.object->object;
-      auto object = c10::ivalue::Object::create(c10::StrongTypePtr(nullptr, s.object->type),
-                                                s.object->type->numAttributes());
+      if (s.object()->object && is_custom_class(*s.object())) return s.object()->object;
+      auto object = c10::ivalue::Object::create(c10::StrongTypePtr(nullptr, s.object()->type),
+                                                s.object()->type->numAttributes());
       return c10::IValue(object);
     }
     case K::Maybe:
-      return value(s.tuple->at(0), w).toBool() ? value(s.tuple->at(1), w) : c10::IValue();
+      return value(s.tuple().at(0), w).toBool() ? value(s.tuple().at(1), w) : c10::IValue();
     case K::Sequence:
-      return s.sequence->c.has(w) ? s.sequence->c.at(w) : missing();
+      return s.sequence()->c.has(w) ? s.sequence()->c.at(w) : missing();
     case K::Uninitialized:
       ex_.site.refuse("OE4009", "a value is used that was never set");
     default:
@@ -72,18 +72,18 @@ program::Arg Apply::arg(const Sym& s) {
     case K::None:
       return {};
     case K::Tensor:
-      return {ex_.recorder.value(ex_.views.read(s.tensor))};
+      return {ex_.recorder.value(ex_.views.read(s.tensor()))};
     case K::Sequence:
-      return {s.sequence->recorded};
+      return {s.sequence()->recorded};
     case K::Maybe:
       ex_.site.refuse(
           "OE4012",
           "a value that is None or something else, depending on the input, is used as it is",
           "test it with 'is None' first: ONNX operators take no optional values");
     case K::List: {
-      if (s.list->is_open()) return arg(s.list->open);
+      if (s.list()->is_open()) return arg(s.list()->open);
       program::Args items;
-      for (const Sym& e : s.list->items) items.push_back(arg(e));
+      for (const Sym& e : s.list()->items) items.push_back(arg(e));
       return {std::move(items)};
     }
     case K::Int:
@@ -109,7 +109,7 @@ program::Arg Apply::arg(const Sym& s) {
       return {};
     case K::Object:
       // No row takes one: the operator itself is what is reported, with its line.
-      if (is_custom_class(*s.object)) return {};
+      if (is_custom_class(*s.object())) return {};
       [[fallthrough]];
     default:
       ex_.site.refuse("OE4012", "a value of this kind cannot be an argument of an operator");

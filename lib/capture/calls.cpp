@@ -14,7 +14,8 @@ std::optional<Sym> Interpreter::known_of_tensor(const OpInfo& op, const std::vec
   if (op.name == "aten::size" || op.base == "prim::shape") return ex_.apply.sizes_of(args[0]);
   if (op.name == "aten::len.Tensor") return ex_.apply.size_of(args[0], 0);
   if (op.name == "aten::numel" && args.size() == 1) return ex_.apply.numel_of(args[0]);
-  if (op.base == "aten::stride" && axes_taint(*ex_.views.read(args[0].tensor)) != Taint::Constant) {
+  if (op.base == "aten::stride" &&
+      axes_taint(*ex_.views.read(args[0].tensor())) != Taint::Constant) {
     std::vector<Sym> strides = ex_.views.strides_of(args[0]);
     if (op.name == "aten::stride") return ex_.values.list(std::move(strides), c10::IntType::get());
     const auto rank = static_cast<int64_t>(strides.size());
@@ -25,7 +26,7 @@ std::optional<Sym> Interpreter::known_of_tensor(const OpInfo& op, const std::vec
   if (op.base == "aten::is_contiguous")
     if (auto known = ex_.views.contiguity_of(args[0])) return known;
   // A number that became a tensor and a number again is that number (traced sizes).
-  TensorValuePtr t = ex_.views.read(args[0].tensor);
+  TensorValuePtr t = ex_.views.read(args[0].tensor());
   if (t->number && ((t->number->is(K::Int) &&
                      (op.name == "aten::Int.Tensor" || op.name == "aten::IntImplicit")) ||
                     op.name == "aten::ScalarImplicit" || op.name == "aten::item"))
@@ -55,7 +56,7 @@ std::vector<Sym> Interpreter::call_operator(const OpInfo& op, const std::vector<
   // An argument that may be None: the operator with it, and without it.
   for (size_t i = 0; i < args.size() && !ex_.worlds.alone(); ++i)
     if (args[i].is(K::Maybe)) {
-      const Sym present = args[i].tuple->at(0), value = args[i].tuple->at(1);
+      const Sym present = args[i].tuple().at(0), value = args[i].tuple().at(1);
       return *ex_.control.kept_branches(
           present,
           [&](size_t k) {
@@ -74,7 +75,7 @@ std::vector<Sym> Interpreter::call_operator(const OpInfo& op, const std::vector<
       f && ex_.apply.content_taint(op, args) != Taint::Constant) {
     const Site::Held held(ex_.site);
     const Sym result = run_function(*f, args, ex_.site.path());
-    return result.is(K::Tuple) ? *result.tuple : std::vector<Sym>{result};
+    return result.is(K::Tuple) ? result.tuple() : std::vector<Sym>{result};
   }
   std::vector<Sym> out = ex_.apply(op, args, length);
   ex_.views.alias_outputs(op, args, out);

@@ -97,26 +97,26 @@ class OutputBuilder {
   void add(const Sym& s, const std::string& name) {
     switch (s.kind) {
       case K::Tuple: {
-        auto type = s.type ? s.type->cast<c10::TupleType>() : nullptr;
-        for (size_t i = 0; i < s.tuple->size(); ++i) {
+        auto type = s.type() ? s.type()->cast<c10::TupleType>() : nullptr;
+        for (size_t i = 0; i < s.tuple().size(); ++i) {
           std::string field = std::to_string(i);
           if (type && type->schema()) field = type->schema()->arguments()[i].name();
           const bool named = type && type->schema();
-          add((*s.tuple)[i], join(name, field, named));
+          add(s.tuple()[i], join(name, field, named));
         }
         return;
       }
       case K::List:
-        if (s.list->is_open()) return add(ex_.open_lists.output(s, label(name)), name);
-        for (size_t i = 0; i < s.list->items.size(); ++i)
-          add(s.list->items[i], join(name, std::to_string(i), false));
+        if (s.list()->is_open()) return add(ex_.open_lists.output(s, label(name)), name);
+        for (size_t i = 0; i < s.list()->items.size(); ++i)
+          add(s.list()->items[i], join(name, std::to_string(i), false));
         return;
       case K::Dict:
-        if (s.dict->unordered)
+        if (s.dict()->unordered)
           throw Failure(ExitCode::Unsupported, "OE4044",
                         "output " + label(name) + " is a dict whose keys depend on the input",
                         "return its entries as values of their own");
-        for (const auto& [k, v] : s.dict->items) {
+        for (const auto& [k, v] : s.dict()->items) {
           const c10::IValue& key = k.c.at(0);
           add(v, join(name, key.isString() ? key.toStringRef() : std::to_string(key.toInt()),
                       key.isString()));
@@ -131,7 +131,7 @@ class OutputBuilder {
                       "output " + label(name) + " is None or a value, depending on the input",
                       "return a value in every case, and what says whether it counts");
       case K::Tensor:
-        if (!ex_.views.read(s.tensor)->ranked)
+        if (!ex_.views.read(s.tensor())->ranked)
           throw Failure(ExitCode::Unsupported, "OE4042",
                         "output " + label(name) + " has a rank that depends on the input",
                         "ONNX outputs have one rank: reshape it to a fixed number of axes");

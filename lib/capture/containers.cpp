@@ -27,7 +27,7 @@ bool equal_constants(const Sym& a, const Sym& b) {
 }
 
 Sym Containers::tolist(const std::vector<Sym>& args, JitNode* n) {
-  const TensorValuePtr t = ex_.views.read(args[0].tensor);
+  const TensorValuePtr t = ex_.views.read(args[0].tensor());
   if (!t->ranked) ex_.site.refuse("OE4015", "a tensor whose rank varies is taken as a list");
   ex_.worlds.each([&](size_t w) {
     if (!t->c.has(w)) return;
@@ -52,7 +52,7 @@ Sym Containers::tolist(const std::vector<Sym>& args, JitNode* n) {
       return ex_.apply("aten::to.dtype", {s, Sym::of(static_cast<int64_t>(number)), Sym::of(false),
                                           Sym::of(true), Sym::none()});
     }
-    const TensorValuePtr now = ex_.views.read(s.tensor);
+    const TensorValuePtr now = ex_.views.read(s.tensor());
     const int64_t size = now->c.at(ex_.worlds.first()).toTensor().size(1);
     if (!now->axes[1].is_static() || size == 0)
       ex_.site.refuse("OE4038", "tolist() of a tensor with more than one axis of unknown size",
@@ -65,15 +65,15 @@ Sym Containers::tolist(const std::vector<Sym>& args, JitNode* n) {
   const std::function<Sym(const Sym&, const c10::TypePtr&)> list =
       [&](const Sym& s, const c10::TypePtr& type) -> Sym {
     if (type->kind() != c10::TypeKind::ListType) return ex_.open_lists.number_in(s, type);
-    const TensorValuePtr now = ex_.views.read(s.tensor);
+    const TensorValuePtr now = ex_.views.read(s.tensor());
     Sym l = ex_.values.list({}, type->containedType(0));
     if (!now->axes[0].is_static() && !ex_.worlds.alone()) {
-      l.list->open = columns(s, type->containedType(0));
+      l.list()->open = columns(s, type->containedType(0));
       return l;
     }
     const size_t w = ex_.worlds.alone().value_or(ex_.worlds.first());
     for (int64_t i = 0; i < now->c.at(w).toTensor().size(0); ++i)
-      l.list->items.push_back(list(row(s, 0, i), type->containedType(0)));
+      l.list()->items.push_back(list(row(s, 0, i), type->containedType(0)));
     return l;
   };
   return list(args[0], n->output()->type());
@@ -109,22 +109,22 @@ struct Containers::Operators {
     return args[0].is(K::Maybe) ? &args[0] : &args[1];
   }
   Outputs is() {
-    if (const Sym* s = perhaps_none()) return one(ex.apply("aten::__not__", {s->tuple->at(0)}));
+    if (const Sym* s = perhaps_none()) return one(ex.apply("aten::__not__", {s->tuple().at(0)}));
     return one(Sym::of(same()));
   }
   Outputs is_not() {
-    if (const Sym* s = perhaps_none()) return one(s->tuple->at(0));
+    if (const Sym* s = perhaps_none()) return one(s->tuple().at(0));
     return one(Sym::of(!same()));
   }
   Outputs unwrap() {
     if (!args[0].is(K::Maybe)) return std::nullopt;
     ex.assumed.say("a value that may be None is there");
-    return one(args[0].tuple->at(1));
+    return one(args[0].tuple().at(1));
   }
   Outputs tuple_index() {
     const int64_t i = ex.apply.known_int(args[1], "index");
-    const auto size = static_cast<int64_t>(args[0].tuple->size());
-    return one(args[0].tuple->at(static_cast<size_t>(i < 0 ? i + size : i)));
+    const auto size = static_cast<int64_t>(args[0].tuple().size());
+    return one(args[0].tuple().at(static_cast<size_t>(i < 0 ? i + size : i)));
   }
   Outputs itself() { return one(args[0]); }
   Outputs tolist() { return one(ex.containers.tolist(args, node)); }
@@ -134,8 +134,8 @@ struct Containers::Operators {
     auto type = node->output()->type()->expect<c10::DictType>();
     Sym d = ex.values.dict({}, type->getKeyType(), type->getValueType());
     if (!args.empty())
-      for (const Sym& e : args[0].list->items)
-        d.dict->items.emplace_back((*e.tuple)[0], (*e.tuple)[1]);
+      for (const Sym& e : args[0].list()->items)
+        d.dict()->items.emplace_back(e.tuple()[0], e.tuple()[1]);
     return one(d);
   }
   // n * [x]
@@ -178,7 +178,7 @@ std::optional<std::vector<Sym>> Containers::call(const OpInfo& op, const std::ve
 // An operator on a list that is none of its methods.
 std::optional<std::vector<Sym>> Containers::list_operator(const OpInfo& op,
                                                           const std::vector<Sym>& args) {
-  const ListCell& list = *args[0].list;
+  const ListCell& list = *args[0].list();
   if (list.is_open()) {
     if (auto out = ex_.open_lists.call(op, args)) return out;
     ex_.site.refuse("OE4038", op.base + " of a list whose length depends on the input",
@@ -193,7 +193,7 @@ std::optional<std::vector<Sym>> Containers::list_operator(const OpInfo& op,
   const bool equal = op.base == "aten::eq";
   if ((equal || op.base == "aten::ne") && args[1].is(K::List) &&
       list.element->kind() == c10::TypeKind::IntType) {
-    const Sym same = equal_lists(list, *args[1].list);
+    const Sym same = equal_lists(list, *args[1].list());
     return {{equal ? same : ex_.apply("aten::__not__", {same})}};
   }
   const bool numbers = std::ranges::all_of(list.items, &Sym::is_number);

@@ -30,11 +30,11 @@ bool same_axes(const TensorValue& a, const std::vector<Axis>& a_axes, const Tens
 }  // namespace
 
 c10::TypePtr columns_of(const Sym& s) {
-  if (s.is(K::List) && !s.list->is_open() && !s.list->items.empty())
-    return c10::ListType::create(s.list->element);
-  if (s.is(K::Object) && !s.object->object && !s.object->attributes.empty() &&
-      s.object->attributes.size() == s.object->type->numAttributes())
-    return s.object->type;
+  if (s.is(K::List) && !s.list()->is_open() && !s.list()->items.empty())
+    return c10::ListType::create(s.list()->element);
+  if (s.is(K::Object) && !s.object()->object && !s.object()->attributes.empty() &&
+      s.object()->attributes.size() == s.object()->type->numAttributes())
+    return s.object()->type;
   return nullptr;
 }
 
@@ -43,11 +43,11 @@ Sym as_columns(const Sym& s) {
   if (!type && !s.is(K::Tuple)) return s;
   std::vector<Sym> parts;
   if (s.is(K::Object)) {
-    for (const auto& [name, value] : s.object->attributes) parts.push_back(as_columns(value));
+    for (const auto& [name, value] : s.object()->attributes) parts.push_back(as_columns(value));
   } else {
-    for (const Sym& e : s.is(K::List) ? s.list->items : *s.tuple) parts.push_back(as_columns(e));
+    for (const Sym& e : s.is(K::List) ? s.list()->items : s.tuple()) parts.push_back(as_columns(e));
   }
-  return Sym::of_tuple(std::move(parts), type ? type : s.type);
+  return Sym::of_tuple(std::move(parts), type ? type : s.type());
 }
 
 std::vector<c10::TypePtr> column_types(const c10::TypePtr& type, size_t columns) {
@@ -66,14 +66,14 @@ std::vector<c10::TypePtr> column_types(const c10::TypePtr& type, size_t columns)
 Sym each_column(const Sym& content, const std::function<Sym(const Sym&, size_t)>& f, size_t k) {
   if (!content.is(K::Tuple)) return f(content, k);
   std::vector<Sym> out;
-  for (size_t i = 0; i < content.tuple->size(); ++i)
-    out.push_back(each_column((*content.tuple)[i], f, i));
-  return Sym::of_tuple(std::move(out), content.type);
+  for (size_t i = 0; i < content.tuple().size(); ++i)
+    out.push_back(each_column(content.tuple()[i], f, i));
+  return Sym::of_tuple(std::move(out), content.type());
 }
 
 Cell* first_memory(const Sym& content) {
   const Sym* s = &content;
-  while (s->is(K::Tuple)) s = &s->tuple->at(0);
+  while (s->is(K::Tuple)) s = &s->tuple().at(0);
   return memory_of(*s);
 }
 
@@ -82,9 +82,9 @@ bool Contents::stackable(const Sym& a, const Sym& b, bool a_stacked, bool b_stac
   if (columns_of(a) || columns_of(b))
     return stackable(as_columns(a), as_columns(b), a_stacked, b_stacked);
   if (a.is(K::Tuple)) {
-    if (!b.is(K::Tuple) || a.tuple->size() != b.tuple->size()) return false;
-    for (size_t i = 0; i < a.tuple->size(); ++i)
-      if (!stackable((*a.tuple)[i], (*b.tuple)[i], a_stacked, b_stacked)) return false;
+    if (!b.is(K::Tuple) || a.tuple().size() != b.tuple().size()) return false;
+    for (size_t i = 0; i < a.tuple().size(); ++i)
+      if (!stackable(a.tuple()[i], b.tuple()[i], a_stacked, b_stacked)) return false;
     return true;
   }
   if (a.is_number() || b.is_number())  // a stack beside it is one of the same list's numbers
@@ -92,14 +92,14 @@ bool Contents::stackable(const Sym& a, const Sym& b, bool a_stacked, bool b_stac
            (b.is_number() || (b_stacked && b.is(K::Tensor))) &&
            (a_stacked || b_stacked || a.kind == b.kind);
   if (!a.is(K::Tensor) || !b.is(K::Tensor)) return false;
-  const TensorValuePtr x = ex_.views.read(a.tensor), y = ex_.views.read(b.tensor);
+  const TensorValuePtr x = ex_.views.read(a.tensor()), y = ex_.views.read(b.tensor());
   return x->ranked && y->ranked && example(*x).scalar_type() == example(*y).scalar_type() &&
          same_axes(*x, x->axes, *y, y->axes, a_stacked ? 1 : 0, b_stacked ? 1 : 0);
 }
 
 TensorValue Contents::element_type(const Sample& s) {
-  if (s.sym.is(K::Sequence)) return s.sym.sequence->element;
-  TensorValue t = *ex_.views.read(s.sym.tensor);
+  if (s.sym.is(K::Sequence)) return s.sym.sequence()->element;
+  TensorValue t = *ex_.views.read(s.sym.tensor());
   if (!s.stacked) return t;
   t.axes.erase(t.axes.begin());
   const at::Tensor all = example(t);
@@ -112,12 +112,12 @@ Sym Contents::stack_items(const std::vector<Sym>& elements) {
   for (const Sym& s : elements) items.push_back(as_columns(s));
   if (items[0].is(K::Tuple)) {
     std::vector<Sym> columns;
-    for (size_t k = 0; k < items[0].tuple->size(); ++k) {
+    for (size_t k = 0; k < items[0].tuple().size(); ++k) {
       std::vector<Sym> column;
-      for (const Sym& s : items) column.push_back((*s.tuple)[k]);
+      for (const Sym& s : items) column.push_back(s.tuple()[k]);
       columns.push_back(stack_items(column));
     }
-    return Sym::of_tuple(std::move(columns), items[0].type);
+    return Sym::of_tuple(std::move(columns), items[0].type());
   }
   std::vector<Sym> tensors;
   for (const Sym& s : items)
@@ -132,19 +132,19 @@ std::optional<Sym> Contents::empty_stack(const Sym& like, bool stacked) {
   const Sym element = as_columns(like);
   if (element.is(K::Tuple)) {
     std::vector<Sym> columns;
-    for (const Sym& e : *element.tuple) {
+    for (const Sym& e : element.tuple()) {
       auto column = empty_stack(e, stacked);
       if (!column) return std::nullopt;
       columns.push_back(*column);
     }
-    return Sym::of_tuple(std::move(columns), element.type);
+    return Sym::of_tuple(std::move(columns), element.type());
   }
   std::vector<Sym> sizes = {Sym::of(int64_t{0})};
   c10::ScalarType type = element.is(K::Int)     ? c10::ScalarType::Long
                          : element.is(K::Float) ? c10::ScalarType::Double
                                                 : c10::ScalarType::Bool;
   if (element.is(K::Tensor)) {
-    const TensorValuePtr t = ex_.views.read(element.tensor);
+    const TensorValuePtr t = ex_.views.read(element.tensor());
     type = example(*t).scalar_type();
     for (size_t i = stacked ? 1 : 0; i < t->axes.size(); ++i) {
       if (t->axes[i].is_static()) {
@@ -187,10 +187,7 @@ Sym Contents::sequence(program::Arg recorded, PerWorld c, TensorValue element) {
   v->element = std::move(element);
   v->recorded = recorded.value();
   v->storage = ex_.heap.make<StorageCell>();
-  Sym s;
-  s.kind = K::Sequence;
-  s.sequence = std::move(v);
-  return s;
+  return Sym::of(std::shared_ptr<const SequenceValue>(std::move(v)));
 }
 
 TensorValue Contents::join_elements(const TensorValue& a, const TensorValue& b) {
@@ -207,8 +204,8 @@ Sym Contents::change_sequence(const std::string& op, const Sym& s, const std::ve
                               TensorValue element,
                               const std::function<void(c10::impl::GenericList&, size_t)>& change) {
   PerWorld c = ex_.worlds.map([&](size_t w) -> c10::IValue {
-    if (!s.sequence->c.has(w)) return {};
-    c10::impl::GenericList list = s.sequence->c.at(w).toList().copy();
+    if (!s.sequence()->c.has(w)) return {};
+    c10::impl::GenericList list = s.sequence()->c.at(w).toList().copy();
     try {
       change(list, w);
     } catch (const c10::Error& e) {
@@ -219,7 +216,7 @@ Sym Contents::change_sequence(const std::string& op, const Sym& s, const std::ve
   });
   program::Arg recorded;
   if (ex_.recorder.on()) {
-    program::Args all = {{s.sequence->recorded}};
+    program::Args all = {{s.sequence()->recorded}};
     for (const Sym& a : args) all.push_back(ex_.apply.arg(a));
     program::Node* n = ex_.recorder.record(op, std::move(all), ex_.site.here());
     recorded = {ex_.recorder.add_output(n, program::Type::list(ex_.recorder.type_of(element)))};
@@ -230,7 +227,7 @@ Sym Contents::change_sequence(const std::string& op, const Sym& s, const std::ve
 Sym Contents::rearranged(
     const std::string& op, const Sym& s, const std::vector<Sym>& args,
     const std::function<c10::impl::GenericList(const c10::impl::GenericList&, size_t)>& f) {
-  return change_sequence(op, s, args, s.sequence->element,
+  return change_sequence(op, s, args, s.sequence()->element,
                          [&](c10::impl::GenericList& list, size_t w) { list = f(list, w); });
 }
 
@@ -241,8 +238,8 @@ Sym Contents::sequence_of(const std::vector<Sym>& items, const TensorValue* like
     for (const Sym& e : items) list.push_back(ex_.apply.value(e, w));
     return list;
   });
-  TensorValue element = like ? *like : *ex_.views.read(items[0].tensor);
-  for (const Sym& e : items) element = join_elements(element, *ex_.views.read(e.tensor));
+  TensorValue element = like ? *like : *ex_.views.read(items[0].tensor());
+  for (const Sym& e : items) element = join_elements(element, *ex_.views.read(e.tensor()));
   program::Arg recorded;
   if (ex_.recorder.on()) {
     program::Args args;
@@ -255,7 +252,7 @@ Sym Contents::sequence_of(const std::vector<Sym>& items, const TensorValue* like
 
 // A stack as a sequence.
 Sym Contents::sequence_from(const Sym& stack) {
-  const TensorValuePtr t = ex_.views.read(stack.tensor);
+  const TensorValuePtr t = ex_.views.read(stack.tensor());
   TensorValue element = element_type({stack, true});
   PerWorld c = ex_.worlds.map(t->c, [](const c10::IValue& all) {
     c10::impl::GenericList list(c10::TensorType::get());

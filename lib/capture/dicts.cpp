@@ -10,7 +10,7 @@ namespace oe::capture {
 struct Containers::DictMethods {
   Executor& ex;
   const std::vector<Sym>& args;
-  DictCell& dict = *args[0].dict;
+  DictCell& dict = *args[0].dict();
   std::vector<std::pair<Sym, Sym>>& items = dict.items;
 
   using Outputs = std::vector<Sym>;
@@ -36,7 +36,7 @@ struct Containers::DictMethods {
   }
   Entry entry_of(const Sym& value, const DictCell& d) {
     if (!value.is(K::Maybe) || !d.may_lack_entries()) return {true, std::nullopt, value};
-    const Sym &flag = value.tuple->at(0), &content = value.tuple->at(1);
+    const Sym &flag = value.tuple().at(0), &content = value.tuple().at(1);
     if (auto known = ex.control.known_condition(flag)) return {*known, std::nullopt, content};
     return {true, flag, content};
   }
@@ -136,7 +136,7 @@ struct Containers::DictMethods {
     return {};
   }
   Outputs update() {
-    const DictCell more = *args[1].dict;
+    const DictCell more = *args[1].dict();
     for (const auto& [k, v] : more.items) {
       const Entry theirs = entry_of(v, more), mine = look(k);
       if (!theirs.there) continue;
@@ -156,7 +156,7 @@ struct Containers::DictMethods {
   }
   Outputs copy() {
     Sym out = ex.values.dict(items, dict.key, dict.value);
-    out.dict->unordered = dict.unordered;
+    out.dict()->unordered = dict.unordered;
     return {out};
   }
   c10::TypePtr pair_type() const { return c10::TupleType::create({dict.key, dict.value}); }

@@ -11,13 +11,13 @@ namespace oe::capture {
 const void* identity(const Sym& s) {
   switch (s.kind) {
     case K::Tensor:
-      return s.tensor.get();
+      return s.tensor().get();
     case K::List:
-      return s.list.get();
+      return s.list().get();
     case K::Dict:
-      return s.dict.get();
+      return s.dict().get();
     case K::Object:
-      return s.object.get();
+      return s.object().get();
     default:
       return nullptr;
   }
@@ -65,7 +65,7 @@ Sym thaw(Executor& ex, const Frozen& f) {
   if (!columns && !f.sym.is(K::Tuple)) return f.sym;
   std::vector<Sym> items;
   for (const Frozen& e : f.items) items.push_back(thaw(ex, e));
-  return Sym::of_tuple(std::move(items), columns ? columns : f.sym.type);
+  return Sym::of_tuple(std::move(items), columns ? columns : f.sym.type());
 }
 
 void add_samples(Executor& ex, const Frozen& list, std::vector<Sample>& out) {
@@ -73,16 +73,16 @@ void add_samples(Executor& ex, const Frozen& list, std::vector<Sample>& out) {
 }
 
 Cell* cell_of(const Sym& s) {
-  return s.is(K::List)     ? static_cast<Cell*>(s.list.get())
-         : s.is(K::Dict)   ? static_cast<Cell*>(s.dict.get())
-         : s.is(K::Object) ? static_cast<Cell*>(s.object.get())
+  return s.is(K::List)     ? static_cast<Cell*>(s.list().get())
+         : s.is(K::Dict)   ? static_cast<Cell*>(s.dict().get())
+         : s.is(K::Object) ? static_cast<Cell*>(s.object().get())
                            : nullptr;
 }
 
 Cell* memory_of(const Sym& s) {
-  return s.tensor && s.is(K::Tensor)       ? s.tensor->storage.get()
-         : s.sequence && s.is(K::Sequence) ? s.sequence->storage.get()
-                                           : cell_of(s);
+  return s.tensor() && s.is(K::Tensor)       ? s.tensor()->storage.get()
+         : s.sequence() && s.is(K::Sequence) ? s.sequence()->storage.get()
+                                             : cell_of(s);
 }
 
 Frozen as_maybe(const Frozen& f) {
@@ -130,8 +130,8 @@ std::optional<Frozen> opened(Executor& ex, const Frozen& list, Form form, const 
   }
   if (!content) return std::nullopt;
   const std::function<void(const Sym&, const Frozen&)> holds = [&](const Sym& c, const Frozen& f) {
-    if (!c.is(K::Tuple) || f.items.size() != c.tuple->size()) return hold(c, f.sym);
-    for (size_t i = 0; i < f.items.size(); ++i) holds((*c.tuple)[i], f.items[i]);
+    if (!c.is(K::Tuple) || f.items.size() != c.tuple().size()) return hold(c, f.sym);
+    for (size_t i = 0; i < f.items.size(); ++i) holds(c.tuple()[i], f.items[i]);
     if (Cell* cell = cell_of(f.sym)) Heap::share(*first_memory(c), *cell);
   };
   for (const Frozen& e : list.items) holds(*content, e);
@@ -167,27 +167,27 @@ Frozen freeze(Executor& ex, const Sym& s) {
   f.sym = s;
   switch (s.kind) {
     case K::Tensor:
-      f.tensor = ex.views.read(s.tensor);
+      f.tensor = ex.views.read(s.tensor());
       break;
     case K::Tuple:
-      for (const Sym& e : *s.tuple) f.items.push_back(freeze(ex, e));
+      for (const Sym& e : s.tuple()) f.items.push_back(freeze(ex, e));
       break;
     case K::Maybe:
-      for (const Sym& e : *s.tuple) f.items.push_back(freeze(ex, e));
+      for (const Sym& e : s.tuple()) f.items.push_back(freeze(ex, e));
       break;
     case K::List:
-      freeze_list(ex, *s.list, f);
+      freeze_list(ex, *s.list(), f);
       break;
     case K::Dict:
-      f.unordered = s.dict->unordered;
-      for (const auto& [k, v] : s.dict->items) {
+      f.unordered = s.dict()->unordered;
+      for (const auto& [k, v] : s.dict()->items) {
         f.keys.push_back(k);
         f.items.push_back(freeze(ex, v));
       }
       break;
     case K::Object:
-      if (s.object->object) break;  // the model's own: changes are found by its cell
-      for (const auto& [k, v] : s.object->attributes) {
+      if (s.object()->object) break;  // the model's own: changes are found by its cell
+      for (const auto& [k, v] : s.object()->attributes) {
         f.names.push_back(k);
         f.items.push_back(freeze(ex, v));
       }
@@ -204,24 +204,20 @@ Frozen freeze_cell(Executor& ex, Cell& c) {
     f.sym.kind = K::Tensor;
     f.tensor = storage->base;
   } else if (auto* handle = dynamic_cast<TensorHandle*>(&c)) {
-    f.sym.kind = K::Tensor;
     f.tensor = ex.views.read(std::static_pointer_cast<TensorHandle>(c.shared_from_this()));
-    f.sym.tensor = ex.heap.bare_place(*handle);
+    f.sym = Sym::of(ex.heap.bare_place(*handle));
   } else if (auto* list = dynamic_cast<ListCell*>(&c)) {
-    f.sym.kind = K::List;
-    f.sym.list = std::static_pointer_cast<ListCell>(c.shared_from_this());
+    f.sym = Sym::of(std::static_pointer_cast<ListCell>(c.shared_from_this()));
     freeze_list(ex, *list, f);
   } else if (auto* dict = dynamic_cast<DictCell*>(&c)) {
-    f.sym.kind = K::Dict;
-    f.sym.dict = std::static_pointer_cast<DictCell>(c.shared_from_this());
+    f.sym = Sym::of(std::static_pointer_cast<DictCell>(c.shared_from_this()));
     f.unordered = dict->unordered;
     for (const auto& [k, v] : dict->items) {
       f.keys.push_back(k);
       f.items.push_back(freeze(ex, v));
     }
   } else if (auto* object = dynamic_cast<ObjectCell*>(&c)) {
-    f.sym.kind = K::Object;
-    f.sym.object = std::static_pointer_cast<ObjectCell>(c.shared_from_this());
+    f.sym = Sym::of(std::static_pointer_cast<ObjectCell>(c.shared_from_this()));
     for (const auto& [k, v] : object->attributes) {
       f.names.push_back(k);
       f.items.push_back(freeze(ex, v));
@@ -234,29 +230,30 @@ Frozen freeze_cell(Executor& ex, Cell& c) {
 void set_cell(Executor& ex, Cell& c, const Sym& content) {
   ex.heap.touch(c);
   if (auto* storage = dynamic_cast<StorageCell*>(&c)) {
-    ex.heap.set_base(*storage, ex.views.read(content.tensor));
+    ex.heap.set_base(*storage, ex.views.read(content.tensor()));
   } else if (dynamic_cast<TensorHandle*>(&c)) {
-    ex.views.look_as(std::static_pointer_cast<TensorHandle>(c.shared_from_this()), *content.tensor);
+    ex.views.look_as(std::static_pointer_cast<TensorHandle>(c.shared_from_this()),
+                     *content.tensor());
   } else if (auto* list = dynamic_cast<ListCell*>(&c)) {
-    list->items = content.list->items;
-    list->open = content.list->open;
+    list->items = content.list()->items;
+    list->open = content.list()->open;
   } else if (auto* dict = dynamic_cast<DictCell*>(&c)) {
-    dict->items = content.dict->items;
-    dict->unordered = content.dict->unordered;
+    dict->items = content.dict()->items;
+    dict->unordered = content.dict()->unordered;
   } else if (auto* object = dynamic_cast<ObjectCell*>(&c)) {
-    object->attributes = content.object->attributes;
+    object->attributes = content.object()->attributes;
   }
 }
 
 bool identical(Executor& ex, const Frozen& a, const Frozen& b) {
   if (a.sym.kind != b.sym.kind) return false;
-  if (a.content_only && b.content_only && a.sym.tensor && b.sym.tensor)
-    return same_place(ex, *a.sym.tensor, *b.sym.tensor);
+  if (a.content_only && b.content_only && a.sym.tensor() && b.sym.tensor())
+    return same_place(ex, *a.sym.tensor(), *b.sym.tensor());
   if (!a.content_only && !b.content_only && identity(a.sym)) {
     if (identity(a.sym) == identity(b.sym)) return true;
     if (!a.tensor) return false;
     // Two tensors with one content, both fresh: which of them it is cannot be told.
-    return a.tensor == b.tensor && a.sym.tensor->storage == b.sym.tensor->storage;
+    return a.tensor == b.tensor && a.sym.tensor()->storage == b.sym.tensor()->storage;
   }
   if (a.tensor) return a.tensor == b.tensor;
   if (container(a.sym)) {
@@ -266,7 +263,7 @@ bool identical(Executor& ex, const Frozen& a, const Frozen& b) {
     return true;
   }
   if (a.sym.is(K::Uninitialized) || a.sym.is(K::None)) return true;
-  if (a.sym.is(K::Sequence)) return a.sym.sequence == b.sym.sequence;
+  if (a.sym.is(K::Sequence)) return a.sym.sequence() == b.sym.sequence();
   if (a.sym.recorded) return a.sym.recorded == b.sym.recorded;
   return equal_constants(a.sym, b.sym);
 }
@@ -309,36 +306,34 @@ program::Arg placeholder(Executor& ex, const Frozen& like) {
 Sym rebuild(Executor& ex, const Frozen& like, std::vector<Sym> items) {
   switch (like.sym.kind) {
     case K::Tuple:
-      return Sym::of_tuple(std::move(items), like.sym.type);
+      return Sym::of_tuple(std::move(items), like.sym.type());
     case K::Maybe:
       return Sym::maybe(std::move(items[0]), std::move(items[1]));
     case K::List: {
-      if (!like.open) return ex.values.list(std::move(items), like.sym.list->element);
-      Sym l = ex.values.list({}, like.sym.list->element);
-      l.list->open = std::move(items[0]);
+      if (!like.open) return ex.values.list(std::move(items), like.sym.list()->element);
+      Sym l = ex.values.list({}, like.sym.list()->element);
+      l.list()->open = std::move(items[0]);
       return l;
     }
     case K::Dict: {
       std::vector<std::pair<Sym, Sym>> pairs;
       for (size_t i = 0; i < items.size(); ++i) pairs.emplace_back(like.keys[i], items[i]);
-      Sym d = ex.values.dict(std::move(pairs), like.sym.dict->key, like.sym.dict->value);
-      d.dict->unordered = like.unordered;
+      Sym d = ex.values.dict(std::move(pairs), like.sym.dict()->key, like.sym.dict()->value);
+      d.dict()->unordered = like.unordered;
       return d;
     }
     default: {
-      Sym s;
-      s.kind = K::Object;
-      s.object = ex.heap.make<ObjectCell>();
-      s.object->type = like.sym.object->type;
-      s.object->path = like.sym.object->path;
-      for (size_t i = 0; i < items.size(); ++i) s.object->attributes[like.names[i]] = items[i];
-      return s;
+      auto cell = ex.heap.make<ObjectCell>();
+      cell->type = like.sym.object()->type;
+      cell->path = like.sym.object()->path;
+      for (size_t i = 0; i < items.size(); ++i) cell->attributes[like.names[i]] = items[i];
+      return Sym::of(std::move(cell));
     }
   }
 }
 
 bool same_keys(Frozen& a, Frozen& b) {
-  if (!a.sym.dict || !a.sym.dict->may_lack_entries()) return false;
+  if (!a.sym.dict() || !a.sym.dict()->may_lack_entries()) return false;
   auto place = [&](const Frozen& f, const Sym& key) {
     size_t i = 0;
     while (i < f.keys.size() && !equal_constants(f.keys[i], key)) ++i;

@@ -37,7 +37,7 @@ bool may_be_repeated(const TensorValue& source, const TensorValue& target) {
 Sym Writes::cast_like(const Sym& v, const TensorValuePtr& like) {
   const size_t w = ex_.worlds.first();
   const at::ScalarType to = like->c.at(w).toTensor().scalar_type();
-  if (ex_.views.read(v.tensor)->c.at(w).toTensor().scalar_type() == to) return v;
+  if (ex_.views.read(v.tensor())->c.at(w).toTensor().scalar_type() == to) return v;
   return ex_.apply("aten::to.dtype", {v, Sym::of(static_cast<int64_t>(to)), Sym::of(false),
                                       Sym::of(false), Sym::none()});
 }
@@ -46,7 +46,7 @@ Sym Writes::cast_like(const Sym& v, const TensorValuePtr& like) {
 TensorValuePtr Writes::conform(const Sym& v, const TensorValuePtr& target) {
   const size_t w0 = ex_.worlds.first();
   const at::Tensor to = target->c.at(w0).toTensor();
-  const at::Tensor from = ex_.views.read(v.tensor)->c.at(w0).toTensor();
+  const at::Tensor from = ex_.views.read(v.tensor())->c.at(w0).toTensor();
   if (!c10::canCast(from.scalar_type(), to.scalar_type()))
     ex_.worlds.each([&](size_t w) {
       ex_.apply.fail(w, std::string("result type ") + c10::toString(from.scalar_type()) +
@@ -54,7 +54,7 @@ TensorValuePtr Writes::conform(const Sym& v, const TensorValuePtr& target) {
                             c10::toString(to.scalar_type()));
     });
   Sym out = cast_like(v, target);
-  TensorValuePtr now = ex_.views.read(out.tensor);
+  TensorValuePtr now = ex_.views.read(out.tensor());
   bool same = now->ranked && target->ranked && now->axes.size() == target->axes.size();
   ex_.worlds.each([&](size_t w) {
     if (!now->c.has(w) || !target->c.has(w)) return;
@@ -69,7 +69,7 @@ TensorValuePtr Writes::conform(const Sym& v, const TensorValuePtr& target) {
     same = !now->axes[i].is_static() || target->axes[i].is_static();
   if (!same) {
     out = ex_.apply("aten::expand_as", {out, ex_.values.tensor(target)});
-    now = ex_.views.read(out.tensor);
+    now = ex_.views.read(out.tensor());
   }
   // The result has the target's axes, whatever the operator's rule could tell.
   auto named = std::make_shared<TensorValue>(*now);
@@ -88,7 +88,7 @@ std::vector<Sym> Writes::call_twin(const OpInfo& op, const std::vector<Sym>& arg
     if (const int from = op.twin_arguments[i]; from >= 0) {
       given.push_back(args[static_cast<size_t>(from)]);
     } else if (parameters[i].name() == "dtype") {
-      const TensorValuePtr t = ex_.views.read(target.tensor);
+      const TensorValuePtr t = ex_.views.read(target.tensor());
       given.push_back(
           Sym::of(static_cast<int64_t>(t->c.at(ex_.worlds.first()).toTensor().scalar_type())));
     } else {
@@ -100,23 +100,24 @@ std::vector<Sym> Writes::call_twin(const OpInfo& op, const std::vector<Sym>& arg
 
 std::vector<Sym> Writes::call_in_place(const OpInfo& op, const std::vector<Sym>& args) {
   const Sym target = args[static_cast<size_t>(op.written)];
-  TensorValuePtr before = ex_.views.read(target.tensor);
+  TensorValuePtr before = ex_.views.read(target.tensor());
   if (op.base == "aten::copy_" && args[1].is(K::Tensor)) {
     // The source itself, cast and broadcast: no node where nothing changes. Unlike the results of
     // other in-place operators it may be cast to any type.
-    Sym source = cast_like(ex_.values.tensor(ex_.views.read(args[1].tensor)), before);
-    if (may_be_repeated(*ex_.views.read(source.tensor), *before))
+    Sym source = cast_like(ex_.values.tensor(ex_.views.read(args[1].tensor())), before);
+    if (may_be_repeated(*ex_.views.read(source.tensor()), *before))
       source = ex_.apply("aten::expand_as", {source, ex_.values.tensor(before)});
-    ex_.views.write(target.tensor, conform(source, before));
+    ex_.views.write(target.tensor(), conform(source, before));
     return {target};
   }
   if (!op.twin)
     ex_.site.refuse("OE4022", "in-place operator " + op.base + " has no functional counterpart");
   if (op.metadata_in_place) {
-    ex_.views.look_as(target.tensor, *ex_.interpreter.call_operator(*op.twin, args).at(0).tensor);
+    ex_.views.look_as(target.tensor(),
+                      *ex_.interpreter.call_operator(*op.twin, args).at(0).tensor());
     return {target};
   }
-  ex_.views.write(target.tensor, conform(call_twin(op, args, target).at(0), before));
+  ex_.views.write(target.tensor(), conform(call_twin(op, args, target).at(0), before));
   return {target};
 }
 
@@ -126,8 +127,8 @@ std::vector<Sym> Writes::call_out(const OpInfo& op, const std::vector<Sym>& args
   std::vector<Sym> out(args.end() - op.outs, args.end());
   std::vector<Sym> results = call_twin(op, args, out[0]);
   for (size_t i = 0; i < out.size(); ++i) {
-    const TensorValuePtr before = ex_.views.read(out[i].tensor),
-                         now = ex_.views.read(results[i].tensor);
+    const TensorValuePtr before = ex_.views.read(out[i].tensor()),
+                         now = ex_.views.read(results[i].tensor());
     bool empty = true, same = true;
     ex_.worlds.each([&](size_t w) {
       if (!before->c.has(w) || !now->c.has(w)) return;
@@ -136,9 +137,9 @@ std::vector<Sym> Writes::call_out(const OpInfo& op, const std::vector<Sym>& args
       empty = empty && a.numel() == 0;
     });
     if (same) {
-      ex_.views.write(out[i].tensor, conform(results[i], before));
+      ex_.views.write(out[i].tensor(), conform(results[i], before));
     } else if (empty) {  // an empty tensor takes the result's shape: memory of its own from now on
-      ex_.views.look_as(out[i].tensor, *cast_like(results[i], before).tensor);
+      ex_.views.look_as(out[i].tensor(), *cast_like(results[i], before).tensor());
     } else {
       ex_.site.refuse("OE4025", "out= resizes its tensor in " + op.base,
                       "give out= a tensor of the result's shape, or an empty one");
@@ -152,7 +153,7 @@ void Writes::fill_diagonal(const Sym& target, const Sym& value, bool wrap) {
   auto view = [&](const char* op, std::vector<Sym> args) {
     return ex_.interpreter.call_operator(op, args);
   };
-  const TensorValuePtr t = ex_.views.read(target.tensor);
+  const TensorValuePtr t = ex_.views.read(target.tensor());
   const at::Tensor example = t->c.at(ex_.worlds.first()).toTensor();
   Sym diagonal = target;
   if (wrap && example.dim() == 2) {  // goes on below the square, a row apart
@@ -193,10 +194,10 @@ std::vector<Sym> Writes::call_with_statistics(const OpInfo& op, const std::vecto
   for (const char* name : {"running_mean", "running_var"}) {
     const Sym& running = args[at(name)];
     if (!running.is(K::Tensor)) continue;
-    const TensorValuePtr before = ex_.views.read(running.tensor);
+    const TensorValuePtr before = ex_.views.read(running.tensor());
     const Sym x = cast_like(args[at("input")], before);
     std::vector<Sym> dims;
-    for (size_t i = per_instance ? 2 : 0; i < ex_.views.read(x.tensor)->axes.size(); ++i)
+    for (size_t i = per_instance ? 2 : 0; i < ex_.views.read(x.tensor())->axes.size(); ++i)
       if (i != 1) dims.push_back(Sym::of(static_cast<int64_t>(i)));
     const bool mean = std::string_view(name) == "running_mean";
     Sym now = mean ? ex_.apply("aten::mean.dim", {x, ints(dims), keep, none})
@@ -206,7 +207,7 @@ std::vector<Sym> Writes::call_with_statistics(const OpInfo& op, const std::vecto
     const Sym after =
         ex_.apply("aten::add.Tensor", {scaled(ex_.values.tensor(before), 1 - momentum),
                                        scaled(now, momentum), Sym::of(int64_t{1})});
-    ex_.views.write(running.tensor, conform(after, before));
+    ex_.views.write(running.tensor(), conform(after, before));
   }
   return out;
 }
@@ -214,7 +215,8 @@ std::vector<Sym> Writes::call_with_statistics(const OpInfo& op, const std::vecto
 // The rows that are looked up are shortened to `max_norm`; one of its two schemas does not say that
 // it writes. https://pytorch.org/docs/stable/generated/torch.nn.functional.embedding.html
 void Writes::embedding_renorm(const std::vector<Sym>& args) {
-  const Sym weight = ex_.values.tensor(ex_.views.read(args[0].tensor)), zero = Sym::of(int64_t{0});
+  const Sym weight = ex_.values.tensor(ex_.views.read(args[0].tensor())),
+            zero = Sym::of(int64_t{0});
   const Sym one = Sym::of(int64_t{1}), keep = Sym::of(true);
   auto ints = [&](int64_t v) { return ex_.values.list({Sym::of(v)}, c10::IntType::get()); };
   const Sym indices = ex_.apply("aten::reshape", {args[1], ints(-1)});
@@ -226,7 +228,7 @@ void Writes::embedding_renorm(const std::vector<Sym>& args) {
   const Sym long_ones = ex_.apply("aten::gt.Scalar", {norm, args[2]});
   const Sym now = ex_.apply("aten::where.self", {long_ones, scaled, rows});
   const Sym written = ex_.apply("aten::index_copy", {weight, zero, indices, now});
-  ex_.views.write(args[0].tensor, conform(written, ex_.views.read(args[0].tensor)));
+  ex_.views.write(args[0].tensor(), conform(written, ex_.views.read(args[0].tensor())));
 }
 
 std::optional<std::vector<Sym>> Writes::call(const OpInfo& op, const std::vector<Sym>& args) {
@@ -249,7 +251,7 @@ std::optional<std::vector<Sym>> Writes::call(const OpInfo& op, const std::vector
   }
   if (op.base == "aten::set_data") {
     const Sym now = ex_.interpreter.call_operator("aten::detach", {args[1]});
-    ex_.views.look_as(args[0].tensor, *now.tensor);
+    ex_.views.look_as(args[0].tensor(), *now.tensor());
     return std::vector<Sym>{};
   }
   if (op.base == "aten::requires_grad_") return std::vector<Sym>{args[0]};

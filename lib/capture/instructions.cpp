@@ -14,9 +14,9 @@ namespace {
 bool has_type(const Sym& v, const c10::TypePtr& t);
 
 bool is_tuple_of(const Sym& v, c10::ArrayRef<c10::TypePtr> elements) {
-  if (!v.is(K::Tuple) || elements.size() != v.tuple->size()) return false;
+  if (!v.is(K::Tuple) || elements.size() != v.tuple().size()) return false;
   for (size_t i = 0; i < elements.size(); ++i)
-    if (!has_type((*v.tuple)[i], elements[i])) return false;
+    if (!has_type(v.tuple()[i], elements[i])) return false;
   return true;
 }
 
@@ -45,16 +45,16 @@ bool has_type(const Sym& v, const c10::TypePtr& t) {
                                  [&](const c10::TypePtr& option) { return has_type(v, option); });
     case c10::TypeKind::ListType:
       return v.is(K::List) &&
-             v.list->element->isSubtypeOf(*t->castRaw<c10::ListType>()->getElementType());
+             v.list()->element->isSubtypeOf(*t->castRaw<c10::ListType>()->getElementType());
     case c10::TypeKind::DictType:
       return v.is(K::Dict) &&
-             v.dict->key->isSubtypeOf(*t->castRaw<c10::DictType>()->getKeyType()) &&
-             v.dict->value->isSubtypeOf(*t->castRaw<c10::DictType>()->getValueType());
+             v.dict()->key->isSubtypeOf(*t->castRaw<c10::DictType>()->getKeyType()) &&
+             v.dict()->value->isSubtypeOf(*t->castRaw<c10::DictType>()->getValueType());
     case c10::TypeKind::TupleType:
       return is_tuple_of(v, t->containedTypes());
     case c10::TypeKind::ClassType:
     case c10::TypeKind::InterfaceType:
-      return v.is(K::Object) && v.object->type->isSubtypeOf(*t);
+      return v.is(K::Object) && v.object()->type->isSubtypeOf(*t);
     default:
       return v.is(K::Opaque) && v.c.at(0).type()->isSubtypeOf(*t);
   }
@@ -76,20 +76,18 @@ struct Interpreter::Instruction {
   void set_attribute() {
     const Sym object = in();
     if (!object.is(K::Object)) ex.site.refuse("OE4007", "an attribute of a foreign object is set");
-    ex.values.load_attributes(*object.object);
-    ex.heap.change(*object.object);
-    object.object->attributes[n->s(c10::attr::name)] = in(1);
+    ex.values.load_attributes(*object.object());
+    ex.heap.change(*object.object());
+    object.object()->attributes[n->s(c10::attr::name)] = in(1);
   }
   void create_object() {
-    Sym s;
-    s.kind = K::Object;
-    s.object = ex.heap.make<ObjectCell>();
-    s.object->type = n->output()->type()->expect<c10::ClassType>();
-    s.object->path = f.path;
-    out(s);
+    auto cell = ex.heap.make<ObjectCell>();
+    cell->type = n->output()->type()->expect<c10::ClassType>();
+    cell->path = f.path;
+    out(Sym::of(std::move(cell)));
   }
   void make_tuple() { out(Sym::of_tuple(f.inputs_of(n), n->output()->type())); }
-  void unpack_tuple() { f.set(n, *in().tuple); }
+  void unpack_tuple() { f.set(n, in().tuple()); }
   void make_list() {
     const auto type = n->output()->type()->expect<c10::ListType>();
     out(ex.values.list(f.inputs_of(n), type->getElementType()));
@@ -97,19 +95,19 @@ struct Interpreter::Instruction {
   void unpack_list() {
     const Sym l = in();
     const size_t wanted = n->outputs().size();
-    if (l.list->is_open()) {
+    if (l.list()->is_open()) {
       std::vector<Sym> items;
       for (size_t i = 0; i < wanted; ++i)
-        items.push_back(
-            ex.open_lists.element(l.list->open, Sym::of(static_cast<int64_t>(i)), l.list->element));
+        items.push_back(ex.open_lists.element(l.list()->open, Sym::of(static_cast<int64_t>(i)),
+                                              l.list()->element));
       ex.assumed.say("a list has " + std::to_string(wanted) + " elements");
       return f.set(n, std::move(items));
     }
-    if (l.list->items.size() != wanted)
+    if (l.list()->items.size() != wanted)
       ex.apply.fail(ex.worlds.first(), "Expected " + std::to_string(wanted) +
                                            " elements in a list but found " +
-                                           std::to_string(l.list->items.size()));
-    f.set(n, l.list->items);
+                                           std::to_string(l.list()->items.size()));
+    f.set(n, l.list()->items);
   }
   void make_dict() {
     const std::vector<Sym> given = f.inputs_of(n);
@@ -130,7 +128,7 @@ struct Interpreter::Instruction {
     const Sym& v = in();
     const bool wanted =
         v.is(K::Maybe) && n->output()->type()->kind() != c10::TypeKind::OptionalType;
-    out(wanted ? v.tuple->at(1) : v);
+    out(wanted ? v.tuple().at(1) : v);
   }
   void is_instance() {
     out(Sym::of(std::ranges::any_of(n->tys(c10::attr::types),
@@ -149,7 +147,7 @@ struct Interpreter::Instruction {
     if (!args[0].is(K::Object))
       ex.site.refuse("OE4006", "method '" + name + "' is called on a value that is no object",
                      "interfaces and custom classes have no TorchScript code to convert");
-    const ObjectCell& self = *args[0].object;
+    const ObjectCell& self = *args[0].object();
     torch::jit::Function& method = self.type->getMethod(name);
     const std::string path = self.type->is_module() ? self.path : f.path;
     ex.interpreter.run_callee(n, f, method, std::move(args), path);
@@ -168,10 +166,10 @@ struct Interpreter::Instruction {
       ex.site.refuse(
           "OE4060", "an autocast region chooses element types while it runs",
           "export the model without autocast, converted to the type it should compute in");
-    if (manager.is(K::Object) && !manager.object->type->is_module()) {
+    if (manager.is(K::Object) && !manager.object()->type->is_module()) {
       std::vector<Sym> all = {manager};
       all.insert(all.end(), args.begin(), args.end());
-      Sym result = ex.interpreter.run_function(manager.object->type->getMethod(method),
+      Sym result = ex.interpreter.run_function(manager.object()->type->getMethod(method),
                                                std::move(all), f.path);
       if (n->outputs().size() == 1) out(result);
       return;
@@ -194,7 +192,7 @@ struct Interpreter::Instruction {
     if (args[1].is(K::String) && args[1].taint == Taint::Constant)
       return out(ex.values.attribute(args[0], args[1].c.at(0).toStringRef()));
     std::vector<std::string> names;
-    for (const auto& a : args[0].object->type->getAttributes())
+    for (const auto& a : args[0].object()->type->getAttributes())
       if (auto c = a.getType()->cast<c10::ClassType>(); c && c->is_module())
         names.push_back(a.getName());
     int64_t i = ex.apply.known_int(args[1], "index");

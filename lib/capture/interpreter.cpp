@@ -9,7 +9,8 @@ namespace prim = c10::prim;
 Sym Interpreter::run_method(const Sym& self, const std::string& method, std::vector<Sym> args) {
   args.insert(args.begin(), self);
   try {
-    return run_function(self.object->type->getMethod(method), std::move(args), self.object->path);
+    return run_function(self.object()->type->getMethod(method), std::move(args),
+                        self.object()->path);
   } catch (const Unreachable& u) {
     ex_.site.refuse("OE4061", "no example runs the model beyond this line: " + u.message,
                     "give an example, or sizes of dynamic axes, with which all of it runs");

@@ -28,7 +28,7 @@ Sym Joiner::leaf(const Frozen& a, const Frozen& b) {
     node->blocks[k]->returns.push_back(unset ? placeholder(ex, known) : leaf_arg(ex, f));
   };
   if (known.tensor) {
-    const TensorHandle *x = a.sym.tensor.get(), *y = b.sym.tensor.get();
+    const TensorHandle *x = a.sym.tensor().get(), *y = b.sym.tensor().get();
     for (const Merged& m : merged)
       if (x && y && m.a == x && m.b == y) return m.value;
     TensorValuePtr t = a_unset || b_unset ? std::make_shared<TensorValue>(*known.tensor)
@@ -71,16 +71,16 @@ Sym Joiner::sequence_leaf(const Frozen& a, const Frozen& b) {
   if (!a.sym.is(K::Sequence) || !b.sym.is(K::Sequence))
     ex.site.cannot_join("OE4051", "a list is set in one branch only",
                         "set it before the condition");
-  const SequenceValue &x = *a.sym.sequence, &y = *b.sym.sequence;
+  const SequenceValue &x = *a.sym.sequence(), &y = *b.sym.sequence();
   TensorValue element = ex.contents.join_elements(x.element, y.element);
   node->blocks[0]->returns.emplace_back(x.recorded);
   node->blocks[1]->returns.emplace_back(y.recorded);
   program::Value* out =
       ex.recorder.add_output(node, program::Type::list(ex.recorder.type_of(element)));
   Sym s = ex.contents.sequence({out}, pick(x.c, y.c), std::move(element));
-  for (const auto& storage : {x.storage, y.storage}) Heap::share(*s.sequence->storage, *storage);
-  relate_held(*s.sequence->storage, 0, *x.storage);
-  relate_held(*s.sequence->storage, 1, *y.storage);
+  for (const auto& storage : {x.storage, y.storage}) Heap::share(*s.sequence()->storage, *storage);
+  relate_held(*s.sequence()->storage, 0, *x.storage);
+  relate_held(*s.sequence()->storage, 1, *y.storage);
   return s;
 }
 
@@ -176,7 +176,7 @@ Sym Joiner::merge(const Frozen& a, const Frozen& b) {
     return rebuild(ex, a, std::move(items));
   }
   if (identical(ex, a, b))
-    return a.sym.is(K::Tensor) && !a.sym.tensor ? ex.values.tensor(a.tensor) : a.sym;
+    return a.sym.is(K::Tensor) && !a.sym.tensor() ? ex.values.tensor(a.tensor) : a.sym;
   const bool a_unset = a.sym.is(K::Uninitialized), b_unset = b.sym.is(K::Uninitialized);
   if ((a_unset && !leafy(b.sym)) || (b_unset && !leafy(a.sym))) return merge_unset(a, b);
   if (a.sym.is(K::Sequence) || b.sym.is(K::Sequence)) return sequence_leaf(a, b);

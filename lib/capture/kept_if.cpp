@@ -27,8 +27,8 @@ std::vector<Sym> Control::run_branch(JitNode* n, size_t k, const Frame& f, const
   for (auto& [name, value] : inner.values) {
     if (value.is(K::Bool) && value.recorded && value.recorded == cond.recorded)
       value = Sym::of(k == 0);
-    if (value.is(K::Maybe) && cond.recorded && value.tuple->at(0).recorded == cond.recorded)
-      value = k == 0 ? value.tuple->at(1) : Sym::none();
+    if (value.is(K::Maybe) && cond.recorded && value.tuple().at(0).recorded == cond.recorded)
+      value = k == 0 ? value.tuple().at(1) : Sym::none();
   }
   const Restore tails{tails_};
   const Restore guards{guards_};

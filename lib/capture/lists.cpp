@@ -10,7 +10,7 @@ namespace oe::capture {
 struct Containers::ListMethods {
   Executor& ex;
   const std::vector<Sym>& args;
-  ListCell& list = *args[0].list;
+  ListCell& list = *args[0].list();
   std::vector<Sym>& items = list.items;
   const int64_t size = static_cast<int64_t>(items.size());
 
@@ -45,7 +45,7 @@ struct Containers::ListMethods {
     return {args[0]};
   }
   Outputs extend() {
-    const std::vector<Sym> more = args[1].list->items;
+    const std::vector<Sym> more = args[1].list()->items;
     ex.heap.change(list);
     items.insert(items.end(), more.begin(), more.end());
     return {args[0]};
@@ -82,7 +82,7 @@ struct Containers::ListMethods {
   }
   Outputs add() {
     std::vector<Sym> both = items;
-    both.insert(both.end(), args[1].list->items.begin(), args[1].list->items.end());
+    both.insert(both.end(), args[1].list()->items.begin(), args[1].list()->items.end());
     return {made(std::move(both))};
   }
   std::vector<Sym> times() {
@@ -138,7 +138,7 @@ struct Containers::ListMethods {
       case Opens::Bounds:
         return computed(1) || computed(2);
       case Opens::List:
-        return args.size() > 1 && args[1].is(K::List) && args[1].list->is_open();
+        return args.size() > 1 && args[1].is(K::List) && args[1].list()->is_open();
     }
     return false;
   }
@@ -194,7 +194,7 @@ Sym Containers::equal_lists(const ListCell& a, const ListCell& b) {
 struct Containers::NumberSearch {
   Executor& ex;
   const std::vector<Sym>& args;
-  ListCell& list = *args[0].list;
+  ListCell& list = *args[0].list();
   const std::vector<Sym>& items = list.items;
 
   using Outputs = std::vector<Sym>;
@@ -259,10 +259,10 @@ std::vector<Sym> Containers::change_constant_list(const OpInfo& op, const std::v
   for (const Sym& a : args) stack.push_back(ex_.apply.value(a, 0));
   const c10::IValue list = stack[0];
   op.op->getOperation()(stack);
-  ex_.heap.change(*args[0].list);
-  args[0].list->items.clear();
+  ex_.heap.change(*args[0].list());
+  args[0].list()->items.clear();
   for (const c10::IValue& v : list.toListRef())
-    args[0].list->items.push_back(ex_.values.constant(v, ""));
+    args[0].list()->items.push_back(ex_.values.constant(v, ""));
   std::vector<Sym> out;
   for (size_t i = 0; i < op.schema->returns().size(); ++i)
     out.push_back(ex_.values.constant(stack.at(i), ""));

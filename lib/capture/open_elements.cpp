@@ -11,17 +11,17 @@
 namespace oe::capture {
 
 Sym OpenLists::length(const Sym& content) {
-  if (content.is(K::Tuple)) return length(content.tuple->at(0));
+  if (content.is(K::Tuple)) return length(content.tuple().at(0));
   if (content.is(K::Tensor)) return ex_.apply.size_of(content, 0);
   Sym s;
   s.kind = K::Int;
   s.taint = Taint::Data;
-  s.c = ex_.worlds.map(content.sequence->c, [](const c10::IValue& list) {
+  s.c = ex_.worlds.map(content.sequence()->c, [](const c10::IValue& list) {
     return static_cast<int64_t>(list.toListRef().size());
   });
   if (ex_.recorder.on()) {
     program::Node* n =
-        ex_.recorder.record("aten::len.t", {{content.sequence->recorded}}, ex_.site.here());
+        ex_.recorder.record("aten::len.t", {{content.sequence()->recorded}}, ex_.site.here());
     s.recorded = ex_.recorder.add_output(n, program::Type::integer());
   }
   return s;
@@ -37,27 +37,27 @@ Sym OpenLists::number_in(const Sym& tensor, const c10::TypePtr& type) {
 Sym OpenLists::element(const Sym& content, const Sym& index, const c10::TypePtr& type) {
   if (content.is(K::Tuple)) {
     std::vector<Sym> out;
-    const auto types = column_types(type, content.tuple->size());
-    for (size_t k = 0; k < content.tuple->size(); ++k)
-      out.push_back(element((*content.tuple)[k], index, types.at(k)));
+    const auto types = column_types(type, content.tuple().size());
+    for (size_t k = 0; k < content.tuple().size(); ++k)
+      out.push_back(element(content.tuple()[k], index, types.at(k)));
     if (type->kind() == c10::TypeKind::TupleType) return Sym::of_tuple(std::move(out), type);
     // A copy: what it stands for must not be changed through it, nor the other way round.
     Sym e;
     if (type->kind() == c10::TypeKind::ListType) {
       e = ex_.values.list(std::move(out), type->containedType(0));
     } else {
-      e.kind = K::Object;
-      e.object = ex_.heap.make<ObjectCell>();
-      e.object->type = type->expect<c10::ClassType>();
-      for (const auto& a : e.object->type->getAttributes()) e.object->attributes[a.getName()];
+      auto cell = ex_.heap.make<ObjectCell>();
+      cell->type = type->expect<c10::ClassType>();
+      for (const auto& a : cell->type->getAttributes()) cell->attributes[a.getName()];
       size_t k = 0;
-      for (auto& [name, value] : e.object->attributes) value = out.at(k++);
+      for (auto& [name, value] : cell->attributes) value = out.at(k++);
+      e = Sym::of(std::move(cell));
     }
     Heap::share(*cell_of(e), *first_memory(content));
     return e;
   }
   if (content.is(K::Sequence)) {
-    const SequenceValue& seq = *content.sequence;
+    const SequenceValue& seq = *content.sequence();
     auto v = std::make_shared<TensorValue>(seq.element);
     v->taint = Taint::Data;
     v->c = ex_.worlds.map([&](size_t w) -> c10::IValue {
@@ -86,7 +86,7 @@ Sym OpenLists::element(const Sym& content, const Sym& index, const c10::TypePtr&
 
 // Another read of the list may be the same tensor: reading is fine, writing either is not.
 Sym OpenLists::tied(Sym e, const Sym& content) {
-  Heap::share(*e.tensor->storage, *storage_of(content));
+  Heap::share(*e.tensor()->storage, *storage_of(content));
   return e;
 }
 
@@ -95,7 +95,7 @@ void hold(const Sym& content, const Sym& from) {
     hold(content, as_columns(from));
     Heap::share(*first_memory(content), *cell_of(from));
   } else if (content.is(K::Tuple) && from.is(K::Tuple)) {
-    for (size_t i = 0; i < content.tuple->size(); ++i) hold((*content.tuple)[i], (*from.tuple)[i]);
+    for (size_t i = 0; i < content.tuple().size(); ++i) hold(content.tuple()[i], from.tuple()[i]);
   } else if ((content.is(K::Tensor) || content.is(K::Sequence)) &&
              (from.is(K::Tensor) || from.is(K::Sequence))) {
     Heap::share(*storage_of(content), *storage_of(from));
@@ -103,7 +103,7 @@ void hold(const Sym& content, const Sym& from) {
 }
 
 std::shared_ptr<StorageCell> storage_of(const Sym& s) {
-  return s.is(K::Sequence) ? s.sequence->storage : s.tensor->storage;
+  return s.is(K::Sequence) ? s.sequence()->storage : s.tensor()->storage;
 }
 
 // The elements from `start` to `end`, as slices of tensors count them.
@@ -141,23 +141,21 @@ Sym OpenLists::concat(Sym a, Sym b) {
   if (a.is(K::Sequence) || b.is(K::Sequence)) {
     if (!a.is(K::Sequence)) a = ex_.contents.sequence_from(a);
     if (!b.is(K::Sequence)) b = ex_.contents.sequence_from(b);
-    Sym both = ex_.contents.rearranged(
+    const Sym both = ex_.contents.rearranged(
         "aten::add.t", a, {b}, [&](const c10::impl::GenericList& list, size_t w) {
           c10::impl::GenericList all = list.copy();
           for (const c10::IValue& v : ex_.apply.value(b, w).toListRef()) all.push_back(v);
           return all;
         });
-    auto v = std::make_shared<SequenceValue>(*both.sequence);
-    v->element = ex_.contents.join_elements(a.sequence->element, b.sequence->element);
+    auto v = std::make_shared<SequenceValue>(*both.sequence());
+    v->element = ex_.contents.join_elements(a.sequence()->element, b.sequence()->element);
     if (v->recorded) v->recorded->type = program::Type::list(ex_.recorder.type_of(v->element));
-    both.sequence = std::move(v);
-    return both;
+    return Sym::of(std::shared_ptr<const SequenceValue>(std::move(v)));
   }
   if (a.is(K::Tuple)) {
     std::vector<Sym> out;
-    for (size_t k = 0; k < a.tuple->size(); ++k)
-      out.push_back(concat((*a.tuple)[k], (*b.tuple)[k]));
-    return Sym::of_tuple(std::move(out), a.type);
+    for (size_t k = 0; k < a.tuple().size(); ++k) out.push_back(concat(a.tuple()[k], b.tuple()[k]));
+    return Sym::of_tuple(std::move(out), a.type());
   }
   return ex_.apply("aten::cat",
                    {ex_.values.list({a, b}, c10::TensorType::get()), Sym::of(int64_t{0})});
@@ -173,7 +171,7 @@ Sym OpenLists::insert(Sym content, const Sym& item, const Sym* at) {
   }
   if (content.is(K::Sequence)) {
     TensorValue element =
-        ex_.contents.join_elements(content.sequence->element, *ex_.views.read(item.tensor));
+        ex_.contents.join_elements(content.sequence()->element, *ex_.views.read(item.tensor()));
     auto put = [&](c10::impl::GenericList& list, size_t w) {
       if (!at) return list.push_back(ex_.apply.value(item, w));
       const auto n = static_cast<int64_t>(list.size());
@@ -192,7 +190,7 @@ Sym OpenLists::insert(Sym content, const Sym& item, const Sym* at) {
 Sym OpenLists::erase(const Sym& content, const Sym& index) {
   if (content.is(K::Sequence))
     return ex_.contents.change_sequence("aten::Delete.t", content, {index},
-                                        content.sequence->element,
+                                        content.sequence()->element,
                                         [&](c10::impl::GenericList& list, size_t w) {
                                           const auto n = static_cast<int64_t>(list.size());
                                           int64_t i = ex_.apply.value(index, w).toInt();
@@ -216,7 +214,7 @@ Sym OpenLists::replace(const Sym& content, const Sym& index, const Sym& element)
     return insert(erase(content, at), item, &at);
   }
   return each_column(content, [&](const Sym& t, size_t k) {
-    Sym value = content.is(K::Tuple) ? (*item.tuple)[k] : item;
+    Sym value = content.is(K::Tuple) ? item.tuple()[k] : item;
     if (value.is_number()) value = ex_.apply("prim::NumToTensor.Scalar", {value});
     return ex_.apply("aten::select_scatter", {t, value, Sym::of(int64_t{0}), index});
   });

@@ -13,7 +13,7 @@ namespace oe::capture {
 struct OpenLists::Methods {
   Executor& ex;
   const std::vector<Sym>& args;
-  ListCell& list = *args[0].list;
+  ListCell& list = *args[0].list();
 
   using Outputs = std::optional<std::vector<Sym>>;
   static Outputs one(Sym s) { return std::vector<Sym>{std::move(s)}; }
@@ -25,7 +25,7 @@ struct OpenLists::Methods {
     for (const Sym& item : list.items) hold(c, item);
     if (list.is_open()) hold(c, list.open);
     Sym l = ex.values.list({}, list.element);
-    l.list->open = std::move(c);
+    l.list()->open = std::move(c);
     return l;
   }
   // A list of known length keeps it: its elements are taken out of the content again.
@@ -76,7 +76,7 @@ struct OpenLists::Methods {
   }
   // The content with the elements of the list args[1] behind it; what is in it by then.
   std::pair<Sym, std::vector<Sym>> with_another() {
-    const ListCell& more = *args[1].list;
+    const ListCell& more = *args[1].list();
     std::vector<Sym> added = list.items;
     if (!list.is_open() && list.items.empty()) return {more.open, added};
     if (more.is_open())
@@ -92,12 +92,12 @@ struct OpenLists::Methods {
     const auto [c, added] = with_another();
     const Sym out = made(c);
     for (const Sym& e : added) hold(c, e);
-    if (args[1].list->is_open()) hold(c, args[1].list->open);
+    if (args[1].list()->is_open()) hold(c, args[1].list()->open);
     return one(out);
   }
   Outputs extend() {
     auto [c, added] = with_another();
-    if (args[1].list->is_open()) added.push_back(args[1].list->open);
+    if (args[1].list()->is_open()) added.push_back(args[1].list()->open);
     ex.open_lists.set_open(list, c, added);
     return one(args[0]);
   }
@@ -135,7 +135,7 @@ struct OpenLists::Methods {
     const Sym c = content("a computed count");
     if (c.is(K::Sequence)) return std::nullopt;
     return one(made(each_column(c, [&](const Sym& t, size_t) {
-      std::vector<Sym> repeats(ex.views.read(t.tensor)->axes.size(), Sym::of(int64_t{1}));
+      std::vector<Sym> repeats(ex.views.read(t.tensor())->axes.size(), Sym::of(int64_t{1}));
       repeats[0] = ex.apply("prim::max.int", {args[1], Sym::of(int64_t{0})});
       return ex.apply("aten::repeat", {t, ex.values.list(std::move(repeats), c10::IntType::get())});
     })));

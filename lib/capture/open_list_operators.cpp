@@ -12,13 +12,13 @@
 namespace oe::capture {
 
 Sym OpenLists::output(const Sym& list, const std::string& name) {
-  const Sym& content = list.list->open;
+  const Sym& content = list.list()->open;
   if (content.is(K::Tuple))
     throw Failure(ExitCode::Unsupported, "OE4043",
                   "output " + name +
                       " is a list of tuples, lists or objects whose length depends on the input",
                   "return one list for each field");
-  const bool tensors = list.list->element->kind() == c10::TypeKind::TensorType;
+  const bool tensors = list.list()->element->kind() == c10::TypeKind::TensorType;
   return content.is(K::Tensor) && tensors ? ex_.contents.sequence_from(content) : content;
 }
 
@@ -26,15 +26,15 @@ c10::IValue OpenLists::value(const Sym& content, const c10::TypePtr& type, size_
   if (content.is(K::Sequence)) return ex_.apply.value(content, w);
   c10::impl::GenericList list(type);
   const Sym* column = &content;
-  while (column->is(K::Tuple)) column = &column->tuple->at(0);
+  while (column->is(K::Tuple)) column = &column->tuple().at(0);
   const int64_t n = ex_.apply.value(*column, w).toTensor().size(0);
   const std::function<c10::IValue(const Sym&, const c10::TypePtr&, int64_t)> at =
       [&](const Sym& s, const c10::TypePtr& t, int64_t i) -> c10::IValue {
     if (s.is(K::Tuple)) {
       std::vector<c10::IValue> items;
-      const auto types = column_types(t, s.tuple->size());
-      for (size_t k = 0; k < s.tuple->size(); ++k)
-        items.push_back(at((*s.tuple)[k], types.at(k), i));
+      const auto types = column_types(t, s.tuple().size());
+      for (size_t k = 0; k < s.tuple().size(); ++k)
+        items.push_back(at(s.tuple()[k], types.at(k), i));
       if (t->kind() == c10::TypeKind::ListType) {
         c10::impl::GenericList inner(t->containedType(0));
         for (c10::IValue& v : items) inner.push_back(std::move(v));
@@ -70,7 +70,7 @@ bool OpenLists::cuts_dynamic_axis(const OpInfo& op, const std::vector<Sym>& args
     return false;
   if (ex_.worlds.alone() || !args[0].is(K::Tensor)) return false;
   const auto dim = op.schema->argumentIndexWithName("dim");
-  const TensorValuePtr t = ex_.views.read(args[0].tensor);
+  const TensorValuePtr t = ex_.views.read(args[0].tensor());
   if (!dim || !t->ranked || t->axes.empty()) return false;
   const Sym& d = args[static_cast<size_t>(*dim)];
   if (!d.is_constant_number()) return false;
@@ -85,9 +85,9 @@ Sym OpenLists::split(const OpInfo& op, const std::vector<Sym>& args) {
   Sym l = ex_.values.list({}, c10::TensorType::get());
   const Sym& dim = args[static_cast<size_t>(*op.schema->argumentIndexWithName("dim"))];
   if (op.base == "aten::unbind") {
-    l.list->open = ex_.apply("aten::movedim.int", {args[0], dim, Sym::of(int64_t{0})});
+    l.list()->open = ex_.apply("aten::movedim.int", {args[0], dim, Sym::of(int64_t{0})});
   } else {
-    const TensorValuePtr t = ex_.views.read(args[0].tensor);
+    const TensorValuePtr t = ex_.views.read(args[0].tensor());
     TensorValue element = *t;
     const int64_t at = dim.c.at(0).toInt();
     const size_t axis = at < 0 ? static_cast<size_t>(at) + t->axes.size() : static_cast<size_t>(at);
@@ -112,9 +112,9 @@ Sym OpenLists::split(const OpInfo& op, const std::vector<Sym>& args) {
       program::Node* n = ex_.recorder.record(op.recorded, std::move(all), ex_.site.here());
       recorded = {ex_.recorder.add_output(n, program::Type::list(ex_.recorder.type_of(element)))};
     }
-    l.list->open = ex_.contents.sequence(recorded, std::move(c), std::move(element));
+    l.list()->open = ex_.contents.sequence(recorded, std::move(c), std::move(element));
   }
-  Heap::share(*storage_of(l.list->open), *args[0].tensor->storage);
+  Heap::share(*storage_of(l.list()->open), *args[0].tensor()->storage);
   return l;
 }
 
@@ -122,7 +122,7 @@ Sym OpenLists::split(const OpInfo& op, const std::vector<Sym>& args) {
 struct OpenLists::Operators {
   Executor& ex;
   const std::vector<Sym>& args;
-  const ListCell& list = *args[0].list;
+  const ListCell& list = *args[0].list();
   const Sym& content = list.open;
 
   using Outputs = std::optional<std::vector<Sym>>;
@@ -137,7 +137,7 @@ struct OpenLists::Operators {
       type = Sym::of(
           static_cast<int64_t>(elements_are(c10::TypeKind::FloatType)
                                    ? c10::get_default_dtype_as_scalartype()
-                                   : example(*ex.views.read(content.tensor)).scalar_type()));
+                                   : example(*ex.views.read(content.tensor())).scalar_type()));
     return one(
         ex.apply("aten::to.dtype", {content, type, Sym::of(false), Sym::of(true), Sym::none()}));
   }
@@ -170,14 +170,14 @@ struct OpenLists::Operators {
   Outputs stack() {
     if (numbers()) return std::nullopt;
     if (content.is(K::Sequence)) return ex.apply(ex.operators.named("aten::stack"), args);
-    const auto rank = static_cast<int64_t>(ex.views.read(content.tensor)->axes.size());
+    const auto rank = static_cast<int64_t>(ex.views.read(content.tensor())->axes.size());
     const int64_t dim = ex.apply.known_int(args[1], "dim"), at = dim < 0 ? dim + rank : dim;
-    return one(at == 0 ? ex.values.tensor(ex.views.read(content.tensor)) : front_to(at));
+    return one(at == 0 ? ex.values.tensor(ex.views.read(content.tensor())) : front_to(at));
   }
   Outputs cat() {
     if (numbers()) return std::nullopt;
     if (content.is(K::Sequence)) return ex.apply(ex.operators.named("aten::cat"), args);
-    const auto rank = static_cast<int64_t>(ex.views.read(content.tensor)->axes.size());
+    const auto rank = static_cast<int64_t>(ex.views.read(content.tensor())->axes.size());
     const int64_t dim = ex.apply.known_int(args[1], "dim"), at = dim < 0 ? dim + rank - 1 : dim;
     return one(ex.apply("aten::flatten.using_ints",
                         {at == 0 ? content : front_to(at), Sym::of(at), Sym::of(at + 1)}));
@@ -198,7 +198,7 @@ std::optional<std::vector<Sym>> OpenLists::call(const OpInfo& op, const std::vec
       {"prim::max", &L::max},       {"prim::min", &L::min}, {"aten::sum", &L::sum},
       {"aten::stack", &L::stack},   {"aten::cat", &L::cat}, {"aten::concat", &L::cat}};
   const Method* method = row_named(methods, op.base);
-  if (!method || args[0].list->open.is(K::Tuple)) return std::nullopt;
+  if (!method || args[0].list()->open.is(K::Tuple)) return std::nullopt;
   L call{ex_, args};
   return (call.*method->run)();
 }

@@ -136,7 +136,7 @@ bool Slot::restructure(Executor& ex, const Frozen& end) {
     return true;
   }
   const bool nested =
-      init.sym.is(K::List) && init.sym.list->element->kind() == c10::TypeKind::ListType;
+      init.sym.is(K::List) && init.sym.list()->element->kind() == c10::TypeKind::ListType;
   ex.site.refuse("OE4054",
                  std::string(describe(init.sym)) +
                      " changes its length or keys in a loop whose trip count depends on the input",
@@ -151,7 +151,7 @@ bool Slot::widen_same(Executor& ex, const Frozen& end) {
   if (end.sym.is(K::Sequence)) {
     if (init.sym.is(K::Uninitialized)) ex.site.refuse("OE4055", "a list is set in a loop only");
     kind = Kind::Leaf;
-    element = ex.contents.join_elements(init.sym.sequence->element, end.sym.sequence->element);
+    element = ex.contents.join_elements(init.sym.sequence()->element, end.sym.sequence()->element);
     return true;
   }
   if (leafy(end.sym)) {
@@ -181,7 +181,7 @@ void Slot::carry_tensor(Executor& ex, const TensorValue& end) {
 bool Slot::widen_leaf(Executor& ex, const Frozen& end) {
   check_kind(ex, end);
   if (!element) return end.tensor && widen_tensor(ex, *end.tensor);
-  TensorValue wider = ex.contents.join_elements(*element, end.sym.sequence->element);
+  TensorValue wider = ex.contents.join_elements(*element, end.sym.sequence()->element);
   const bool changed =
       wider.ranked != element->ranked || (wider.ranked && !same_axes(wider, *element));
   element = std::move(wider);
@@ -269,7 +269,7 @@ Frozen in_form(const Frozen& content, const std::vector<Frozen>& items, size_t w
     auto seq = std::make_shared<SequenceValue>();
     seq->c = PerWorld::sized(worlds);
     seq->c.set(w, list);
-    out.sym.sequence = std::move(seq);
+    out.sym = Sym::of(std::shared_ptr<const SequenceValue>(std::move(seq)));
     return out;
   }
   std::vector<at::Tensor> tensors;
@@ -300,7 +300,7 @@ PerWorld replaced(const PerWorld& c, const std::vector<const Frozen*>& by) {
     if (c.has(w)) out.set(w, c.at(w));
     if (!by[w]) continue;
     const PerWorld& own = by[w]->tensor                ? by[w]->tensor->c
-                          : by[w]->sym.is(K::Sequence) ? by[w]->sym.sequence->c
+                          : by[w]->sym.is(K::Sequence) ? by[w]->sym.sequence()->c
                                                        : by[w]->sym.c;
     if (own.has(w)) out.set(w, own.at(w));
   }
@@ -360,7 +360,7 @@ Sym Slot::enter(Executor& ex, program::Block* body, const Sym& first,
   };
   if (element) {
     program::Value* p = parameter(program::Type::list(ex.recorder.type_of(*element)));
-    Sym s = ex.contents.sequence({p}, replaced(init.sym.sequence->c, later), *element);
+    Sym s = ex.contents.sequence({p}, replaced(init.sym.sequence()->c, later), *element);
     relate(s);
     return s;
   }
@@ -385,7 +385,7 @@ Sym Slot::leave(Executor& ex, program::Node* node, const std::vector<const Froze
   std::vector<Frozen> made;
   const std::vector<const Frozen*> finals = in_form_of_loop(ex, found, made);
   if (kind == Kind::Same)
-    return init.sym.is(K::Tensor) && !init.sym.tensor ? ex.values.tensor(init.tensor) : init.sym;
+    return init.sym.is(K::Tensor) && !init.sym.tensor() ? ex.values.tensor(init.tensor) : init.sym;
   if (kind == Kind::Items) {
     std::vector<Sym> out;
     for (size_t i = 0; i < items.size(); ++i)

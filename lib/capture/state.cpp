@@ -20,18 +20,20 @@ bool Values::as_saved(const Sym& now, const c10::IValue& saved) {
   if (saved.isTensor() && saved.toTensor().defined()) {
     auto it = wrapped_.find(saved.toTensor().unsafeGetTensorImpl());
     if (it == wrapped_.end()) return true;  // never looked at
-    if (!now.is(K::Tensor) || now.tensor != it->second.tensor || now.tensor->parent) return false;
+    if (!now.is(K::Tensor) || now.tensor() != it->second.tensor() || now.tensor()->parent)
+      return false;
     for (const ModelStorage& m : model_storages_)
-      if (m.cell == now.tensor->storage) return m.cell->version == m.version;
+      if (m.cell == now.tensor()->storage) return m.cell->version == m.version;
     return false;
   }
   if (saved.isList())
-    return now.is(K::List) && !now.list->is_open() && all(now.list->items, saved.toList().vec());
-  if (saved.isTuple()) return now.is(K::Tuple) && all(*now.tuple, saved.toTupleRef().elements());
+    return now.is(K::List) && !now.list()->is_open() &&
+           all(now.list()->items, saved.toList().vec());
+  if (saved.isTuple()) return now.is(K::Tuple) && all(now.tuple(), saved.toTupleRef().elements());
   if (saved.isGenericDict()) {
     const auto dict = saved.toGenericDict();
-    if (!now.is(K::Dict) || now.dict->items.size() != dict.size()) return false;
-    for (const auto& [key, value] : now.dict->items)
+    if (!now.is(K::Dict) || now.dict()->items.size() != dict.size()) return false;
+    for (const auto& [key, value] : now.dict()->items)
       if (!dict.contains(key.c.at(0)) || !as_saved(value, dict.at(key.c.at(0)))) return false;
     return true;
   }

@@ -36,7 +36,7 @@ const at::Tensor& telling_example(const TensorValue& t, const Worlds& worlds) {
 }  // namespace
 
 Sym Apply::size_of(const Sym& tensor, int64_t axis) {
-  TensorValuePtr t = ex_.views.read(tensor.tensor);
+  TensorValuePtr t = ex_.views.read(tensor.tensor());
   if (!t->ranked) {
     Sym s = (*this)(ex_.operators.named("aten::size.int"), {tensor, Sym::of(axis)}).at(0);
     s.taint = join(s.taint, Taint::Shape);
@@ -70,7 +70,7 @@ Sym Apply::size_of(const Sym& tensor, int64_t axis) {
 }
 
 Sym Apply::sizes_of(const Sym& tensor) {
-  TensorValuePtr t = ex_.views.read(tensor.tensor);
+  TensorValuePtr t = ex_.views.read(tensor.tensor());
   if (!t->ranked)
     ex_.site.refuse("OE4015", "the sizes of a tensor whose rank varies are taken as a list");
   std::vector<Sym> items;
@@ -80,14 +80,14 @@ Sym Apply::sizes_of(const Sym& tensor) {
 }
 
 Sym Apply::numel_of(const Sym& tensor) {
-  TensorValuePtr t = ex_.views.read(tensor.tensor);
+  TensorValuePtr t = ex_.views.read(tensor.tensor());
   if (axes_taint(*t) == Taint::Constant)
     return Sym::of(t->c.at(ex_.worlds.first()).toTensor().numel());
   return (*this)(ex_.operators.named("aten::numel"), {tensor}).at(0);
 }
 
 std::vector<Sym> Views::strides_of(const Sym& tensor) {
-  const TensorValuePtr t = read(tensor.tensor);
+  const TensorValuePtr t = read(tensor.tensor());
   const std::vector<int64_t> order = memory_order(telling_example(*t, ex_.worlds));
   bool dense = t->ranked;
   ex_.worlds.each([&](size_t w) {
@@ -107,7 +107,7 @@ std::vector<Sym> Views::strides_of(const Sym& tensor) {
 
 // Nothing where all worlds agree.
 std::optional<Sym> Views::contiguity_of(const Sym& tensor) {
-  const TensorValuePtr t = read(tensor.tensor);
+  const TensorValuePtr t = read(tensor.tensor());
   bool yes = false, no = false;
   ex_.worlds.each([&](size_t w) {
     if (t->c.has(w)) (t->c.at(w).toTensor().is_contiguous() ? yes : no) = true;
@@ -121,7 +121,7 @@ std::optional<Sym> Views::contiguity_of(const Sym& tensor) {
 
 // as_strided looks at the memory under a tensor, not at the tensor: it is a view of the base.
 Sym Views::as_strided(const OpInfo& op, const std::vector<Sym>& args) {
-  auto root = args[0].tensor;
+  auto root = args[0].tensor();
   bool fixed = true;  // the steps do the same in every run
   for (; root->parent; root = root->parent)
     for (const Sym& s : root->step->args) fixed = fixed && ex_.apply.taint_of(s) == Taint::Constant;
@@ -137,18 +137,17 @@ Sym Views::as_strided(const OpInfo& op, const std::vector<Sym>& args) {
                               : stack[0].toTensorVector().at(static_cast<size_t>(h.step->output));
   };
 
-  Sym base = args[0];
-  base.tensor = anchor(root);
+  Sym base = Sym::of(anchor(root));
   const size_t w0 = ex_.worlds.first();
   const std::vector<int64_t> order = memory_order(look(*root, w0));
-  int64_t offset = look(*args[0].tensor, w0).storage_offset();
+  int64_t offset = look(*args[0].tensor(), w0).storage_offset();
   ex_.worlds.each([&](size_t w) {
     if (!root->storage->base->c.has(w)) return;
     const at::Tensor memory = look(*root, w);
     if (memory.storage_offset() != 0 || !memory.permute(order).is_contiguous())
       ex_.site.refuse("OE4027", "as_strided of a tensor that does not fill its memory in one piece",
                       "make the tensor contiguous() first");
-    fixed = fixed && look(*args[0].tensor, w).storage_offset() == offset;
+    fixed = fixed && look(*args[0].tensor(), w).storage_offset() == offset;
   });
   if (!std::is_sorted(order.begin(), order.end())) {
     std::vector<Sym> dims;

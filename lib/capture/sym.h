@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "lib/program/program.h"
@@ -153,6 +154,7 @@ struct ListCell;
 struct DictCell;
 struct ObjectCell;
 struct SequenceValue;
+struct Elements;
 
 struct Sym {
   enum class Kind {
@@ -167,7 +169,7 @@ struct Sym {
     Dict,
     Tuple,
     Object,
-    Maybe,     // None or a value, by what the input says: `tuple` holds (is a value, the value)
+    Maybe,     // None or a value, by what the input says: `tuple` is (is a value, the value)
     Sequence,  // the elements of an open list that no tensor can stack (see ListCell)
     Opaque,    // device, generator, function, enum, custom class, complex number: constants only
   };
@@ -177,13 +179,24 @@ struct Sym {
   program::Value* recorded = nullptr;  // of a number that is no constant
   int axis_id = 0;                     // of an Int: it is exactly the size of axes with this id
 
-  std::shared_ptr<TensorHandle> tensor;
-  std::shared_ptr<ListCell> list;
-  std::shared_ptr<DictCell> dict;
-  std::shared_ptr<ObjectCell> object;
-  std::shared_ptr<const SequenceValue> sequence;
-  std::shared_ptr<const std::vector<Sym>> tuple;  // also of Maybe
-  c10::TypePtr type;                              // of Tuple (names its fields)
+  // What a value of another kind refers to; null where it is of none of these.
+  const std::shared_ptr<TensorHandle>& tensor() const { return held<TensorHandle>(); }
+  const std::shared_ptr<ListCell>& list() const { return held<ListCell>(); }
+  const std::shared_ptr<DictCell>& dict() const { return held<DictCell>(); }
+  const std::shared_ptr<ObjectCell>& object() const { return held<ObjectCell>(); }
+  const std::shared_ptr<const SequenceValue>& sequence() const {
+    return held<const SequenceValue>();
+  }
+  const std::shared_ptr<const Elements>& elements() const { return held<const Elements>(); }
+  const std::vector<Sym>& tuple() const;  // also of Maybe
+  c10::TypePtr type() const;              // of Tuple (names its fields); may be null
+
+  Sym() = default;
+  Sym(const Sym&) = default;
+  Sym(Sym&&) = default;
+  Sym& operator=(Sym&&) = default;
+  // Safe where `other` is a piece of what this one alone keeps alive: s = s.list()->items[0].
+  Sym& operator=(const Sym& other) { return *this = Sym(other); }
 
   bool is(Kind k) const { return kind == k; }
   bool is_number() const { return kind == Kind::Int || kind == Kind::Float || kind == Kind::Bool; }
@@ -198,9 +211,43 @@ struct Sym {
   static Sym of(bool v);
   static Sym of(std::string v);
   static Sym opaque(c10::IValue v);
+  static Sym of(std::shared_ptr<TensorHandle> t) { return referring(Kind::Tensor, std::move(t)); }
+  static Sym of(std::shared_ptr<ListCell> l) { return referring(Kind::List, std::move(l)); }
+  static Sym of(std::shared_ptr<DictCell> d) { return referring(Kind::Dict, std::move(d)); }
+  static Sym of(std::shared_ptr<ObjectCell> o) { return referring(Kind::Object, std::move(o)); }
+  static Sym of(std::shared_ptr<const SequenceValue> s) {
+    return referring(Kind::Sequence, std::move(s));
+  }
   static Sym of_tuple(std::vector<Sym> elements, c10::TypePtr type);
   static Sym maybe(Sym present, Sym value);
+
+ private:
+  template <class T>
+  const std::shared_ptr<T>& held() const {
+    static const std::shared_ptr<T> none;
+    const auto* found = std::get_if<std::shared_ptr<T>>(&refers_);
+    return found ? *found : none;
+  }
+  template <class P>
+  static Sym referring(Kind kind, P to) {
+    Sym s;
+    s.kind = kind;
+    s.refers_ = std::move(to);
+    return s;
+  }
+  std::variant<std::monostate, std::shared_ptr<TensorHandle>, std::shared_ptr<ListCell>,
+               std::shared_ptr<DictCell>, std::shared_ptr<ObjectCell>,
+               std::shared_ptr<const SequenceValue>, std::shared_ptr<const Elements>>
+      refers_;
 };
+
+// The items of a tuple; of a Maybe whether it is a value, and the value.
+struct Elements {
+  std::vector<Sym> items;
+  c10::TypePtr type;  // of Tuple
+};
+inline const std::vector<Sym>& Sym::tuple() const { return elements()->items; }
+inline c10::TypePtr Sym::type() const { return elements()->type; }
 
 // A sequence of tensors whose number is not known at export: an ONNX sequence. Immutable.
 struct SequenceValue {
@@ -295,20 +342,13 @@ inline Sym Sym::opaque(c10::IValue v) {
   s.c = PerWorld::constant(std::move(v));
   return s;
 }
-inline Sym Sym::of_tuple(std::vector<Sym> elements, c10::TypePtr type) {
-  Sym s;
-  s.kind = Kind::Tuple;
-  s.tuple = std::make_shared<const std::vector<Sym>>(std::move(elements));
-  s.type = std::move(type);
-  return s;
+inline Sym Sym::of_tuple(std::vector<Sym> items, c10::TypePtr type) {
+  return referring(Kind::Tuple, std::shared_ptr<const Elements>(
+                                    new Elements{std::move(items), std::move(type)}));
 }
-
 inline Sym Sym::maybe(Sym present, Sym value) {
-  Sym s;
-  s.kind = Kind::Maybe;
-  s.tuple = std::make_shared<const std::vector<Sym>>(
-      std::vector<Sym>{std::move(present), std::move(value)});
-  return s;
+  return referring(Kind::Maybe, std::shared_ptr<const Elements>(
+                                    new Elements{{std::move(present), std::move(value)}, nullptr}));
 }
 
 }  // namespace oe::capture

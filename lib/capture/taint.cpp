@@ -68,11 +68,11 @@ bool content_free(const std::string& base) {
 Taint Apply::taint_of(const Sym& s) {
   switch (s.kind) {
     case K::Tensor:
-      return ex_.views.read(s.tensor)->taint;
+      return ex_.views.read(s.tensor())->taint;
     case K::List: {
-      if (s.list->is_open()) return Taint::Data;
+      if (s.list()->is_open()) return Taint::Data;
       Taint t = Taint::Constant;
-      for (const Sym& e : s.list->items) t = join(t, taint_of(e));
+      for (const Sym& e : s.list()->items) t = join(t, taint_of(e));
       return t;
     }
     case K::Sequence:
@@ -80,12 +80,12 @@ Taint Apply::taint_of(const Sym& s) {
     case K::Maybe:
     case K::Tuple: {
       Taint t = Taint::Constant;
-      for (const Sym& e : *s.tuple) t = join(t, taint_of(e));
+      for (const Sym& e : s.tuple()) t = join(t, taint_of(e));
       return t;
     }
     case K::Dict: {
       Taint t = Taint::Constant;
-      for (const auto& [k, v] : s.dict->items) t = join(t, taint_of(v));
+      for (const auto& [k, v] : s.dict()->items) t = join(t, taint_of(v));
       return t;
     }
     default:
@@ -94,14 +94,14 @@ Taint Apply::taint_of(const Sym& s) {
 }
 
 Taint Apply::content_taint(const OpInfo& op, const std::vector<Sym>& args) {
-  if (op.base == "aten::dim" && !ex_.views.read(args[0].tensor)->ranked) return Taint::Data;
+  if (op.base == "aten::dim" && !ex_.views.read(args[0].tensor())->ranked) return Taint::Data;
   if (metadata().contains(op.base)) return Taint::Constant;
   const bool sizes_only = content_free(op.base);
   const bool type_only = op.base.starts_with("aten::new_");  // is all they take from their tensor
   Taint t = Taint::Constant;
   for (const Sym& a : std::span(args).subspan(type_only ? 1 : 0))
     t = join(t,
-             sizes_only && a.is(K::Tensor) ? axes_taint(*ex_.views.read(a.tensor)) : taint_of(a));
+             sizes_only && a.is(K::Tensor) ? axes_taint(*ex_.views.read(a.tensor())) : taint_of(a));
   return t;
 }
 

@@ -14,10 +14,7 @@ Sym Values::tensor(TensorValuePtr v) {
   handle->cached = std::move(v);
   handle->cached_version = storage->version;
   handle->storage = std::move(storage);
-  Sym s;
-  s.kind = Sym::Kind::Tensor;
-  s.tensor = std::move(handle);
-  return s;
+  return Sym::of(std::move(handle));
 }
 
 TensorValuePtr Values::input_tensor(program::Value* recorded, PerWorld c, std::vector<Axis> axes) {
@@ -32,9 +29,7 @@ TensorValuePtr Values::input_tensor(program::Value* recorded, PerWorld c, std::v
 Sym Values::input_number(program::Value* recorded, PerWorld c) {
   Sym s;
   const c10::IValue& example = c.at(0);
-  s.kind = example.isBool()     ? Sym::Kind::Bool
-           : example.isDouble() ? Sym::Kind::Float
-                                : Sym::Kind::Int;
+  s.kind = example.isBool() ? K::Bool : example.isDouble() ? K::Float : K::Int;
   s.taint = Taint::Data;
   s.recorded = recorded;
   s.c = std::move(c);
@@ -54,14 +49,14 @@ Sym Values::wrap_tensor(const at::Tensor& t, const std::string& name) {
   value->axes.resize(static_cast<size_t>(t.dim()));
   value->name = name;
   Sym s = tensor(value);
-  s.tensor->serial = s.tensor->storage->serial = 0;
+  s.tensor()->serial = s.tensor()->storage->serial = 0;
   if (t.has_storage()) {
     // Another tensor of the model over the same memory: reading both is fine, writing is not.
     auto& same_memory = by_memory_[t.storage().unsafeGetStorageImpl()];
-    for (auto& other : same_memory) Heap::entangle(*other, *s.tensor->storage);
-    same_memory.push_back(s.tensor->storage);
+    for (auto& other : same_memory) Heap::entangle(*other, *s.tensor()->storage);
+    same_memory.push_back(s.tensor()->storage);
   }
-  model_storages_.push_back({name, s.tensor->storage, s.tensor->storage->version});
+  model_storages_.push_back({name, s.tensor()->storage, s.tensor()->storage->version});
   return s;
 }
 
@@ -70,7 +65,7 @@ Sym Values::wrap_list(const c10::List<c10::IValue>& of, const std::string& name)
   for (size_t i = 0; i < of.size(); ++i)
     items.push_back(constant(of.get(i), name + "." + std::to_string(i)));
   Sym s = list(std::move(items), of.elementType());
-  s.list->serial = 0;
+  s.list()->serial = 0;
   return s;
 }
 
@@ -84,20 +79,18 @@ Sym Values::wrap_dict(const c10::Dict<c10::IValue, c10::IValue>& of, const std::
     items.emplace_back(key, constant(e.value(), name + "." + key_name));
   }
   Sym s = dict(std::move(items), of.keyType(), of.valueType());
-  s.dict->serial = 0;
+  s.dict()->serial = 0;
   return s;
 }
 
 Sym Values::wrap_object(c10::intrusive_ptr<c10::ivalue::Object> object, const std::string& name) {
-  Sym s;
-  s.kind = Sym::Kind::Object;
-  s.object = ex_.heap.make<ObjectCell>();
-  s.object->type = object->type();
-  s.object->path = name;
-  s.object->object = std::move(object);
-  s.object->serial = 0;
-  model_objects_.push_back(s.object);
-  return s;
+  auto cell = ex_.heap.make<ObjectCell>();
+  cell->type = object->type();
+  cell->path = name;
+  cell->object = std::move(object);
+  cell->serial = 0;
+  model_objects_.push_back(cell);
+  return Sym::of(std::move(cell));
 }
 
 Sym Values::constant(const c10::IValue& v, const std::string& name) {
@@ -132,30 +125,24 @@ Sym Values::kept_constant(const c10::IValue& v, const std::string& name) {
 }
 
 Sym Values::list(std::vector<Sym> items, c10::TypePtr element) {
-  Sym s;
-  s.kind = K::List;
-  s.list = ex_.heap.make<ListCell>();
-  s.list->items = std::move(items);
-  s.list->element = std::move(element);
-  return s;
+  auto cell = ex_.heap.make<ListCell>();
+  cell->items = std::move(items);
+  cell->element = std::move(element);
+  return Sym::of(std::move(cell));
 }
 
 Sym Values::dict(std::vector<std::pair<Sym, Sym>> items, c10::TypePtr key, c10::TypePtr value) {
-  Sym s;
-  s.kind = K::Dict;
-  s.dict = ex_.heap.make<DictCell>();
-  s.dict->items = std::move(items);
-  s.dict->key = std::move(key);
-  s.dict->value = std::move(value);
-  return s;
+  auto cell = ex_.heap.make<DictCell>();
+  cell->items = std::move(items);
+  cell->key = std::move(key);
+  cell->value = std::move(value);
+  return Sym::of(std::move(cell));
 }
 
 // All attributes of one of the model's objects: what is changed later is then told from the rest.
 void Values::load_attributes(ObjectCell& o) {
   if (!o.object) return;
-  Sym s;
-  s.kind = K::Object;
-  s.object = std::static_pointer_cast<ObjectCell>(o.shared_from_this());
+  const Sym s = Sym::of(std::static_pointer_cast<ObjectCell>(o.shared_from_this()));
   for (const auto& a : o.type->getAttributes())
     if (!o.object->getAttr(a.getName()).isNone() || a.getType()->kind() != c10::TypeKind::NoneType)
       attribute(s, a.getName());
@@ -164,15 +151,15 @@ void Values::load_attributes(ObjectCell& o) {
 Sym Values::attribute(const Sym& s, const std::string& name) {
   if (!s.is(K::Object))
     ex_.site.refuse("OE4031", "attribute '" + name + "' of a value that is no object");
-  auto& attributes = s.object->attributes;
+  auto& attributes = s.object()->attributes;
   auto it = attributes.find(name);
   if (it != attributes.end()) return it->second;
-  if (auto slot = s.object->type->findAttributeSlot(name); slot && s.object->object) {
-    const std::string path = s.object->path.empty() ? name : s.object->path + "." + name;
-    return attributes[name] = constant(s.object->object->getSlot(*slot), path);
+  if (auto slot = s.object()->type->findAttributeSlot(name); slot && s.object()->object) {
+    const std::string path = s.object()->path.empty() ? name : s.object()->path + "." + name;
+    return attributes[name] = constant(s.object()->object->getSlot(*slot), path);
   }
-  if (s.object->type->hasConstant(name))
-    return attributes[name] = constant(s.object->type->getConstant(name), name);
+  if (s.object()->type->hasConstant(name))
+    return attributes[name] = constant(s.object()->type->getConstant(name), name);
   ex_.site.refuse("OE4032", "attribute '" + name + "' is read before it is set");
 }
 

@@ -42,8 +42,8 @@ TensorValuePtr Views::read(const std::shared_ptr<TensorHandle>& h) {
       std::vector<Sym> args = {ex_.values.tensor(parent)};
       args.insert(args.end(), step.args.begin(), step.args.end());
       Sym out = ex_.apply(ex_.operators.named(step.op), args).at(0);
-      if (step.output >= 0) out = out.list->items.at(static_cast<size_t>(step.output));
-      v = out.tensor->cached;
+      if (step.output >= 0) out = out.list()->items.at(static_cast<size_t>(step.output));
+      v = out.tensor()->cached;
     }
   }
   ex_.heap.touch(*h);
@@ -110,7 +110,7 @@ void Views::look_as(const std::shared_ptr<TensorHandle>& h, const TensorHandle& 
 void Views::alias_outputs(const OpInfo& op, const std::vector<Sym>& args,
                           std::vector<Sym>& outputs) {
   auto alias_of = [&](Sym& out, int position, const Sym& arg, size_t a, bool in_list) {
-    const TensorValuePtr v = out.tensor->cached, in = read(arg.tensor);
+    const TensorValuePtr v = out.tensor()->cached, in = read(arg.tensor());
     int shared = 0, apart = 0, identical = 0;
     ex_.worlds.each([&](size_t w) {
       const at::Tensor *x = memory_of(*in, w), *y = memory_of(*v, w);
@@ -124,7 +124,7 @@ void Views::alias_outputs(const OpInfo& op, const std::vector<Sym>& args,
     });
     if (!shared) return false;
     if (apart) {  // the worlds disagree: reading is fine, writing either is not
-      Heap::entangle(*out.tensor->storage, *arg.tensor->storage);
+      Heap::entangle(*out.tensor()->storage, *arg.tensor()->storage);
       return true;
     }
     auto step = std::make_shared<ViewStep>();
@@ -135,17 +135,17 @@ void Views::alias_outputs(const OpInfo& op, const std::vector<Sym>& args,
         if (k != a) step->args.push_back(args[k]);
       if (a != 0 || in_list) step->op = "?" + op.base;  // not replayed: the tensor is not in front
     }
-    out.tensor->storage = arg.tensor->storage;
-    out.tensor->parent = anchor(arg.tensor);
-    out.tensor->step = step;
-    out.tensor->cached_version = out.tensor->storage->version;
+    out.tensor()->storage = arg.tensor()->storage;
+    out.tensor()->parent = anchor(arg.tensor());
+    out.tensor()->step = step;
+    out.tensor()->cached_version = out.tensor()->storage->version;
     return true;
   };
   auto alias = [&](Sym& out, int position) {
     for (size_t a = 0; a < args.size(); ++a) {
       if (args[a].is(K::Tensor) && alias_of(out, position, args[a], a, false)) return;
       if (!args[a].is(K::List)) continue;
-      for (const Sym& e : args[a].list->items)
+      for (const Sym& e : args[a].list()->items)
         if (e.is(K::Tensor) && alias_of(out, position, e, a, true)) return;
     }
   };
@@ -154,7 +154,7 @@ void Views::alias_outputs(const OpInfo& op, const std::vector<Sym>& args,
       alias(out, -1);
     } else if (out.is(K::List)) {
       int i = 0;
-      for (Sym& e : out.list->items) {
+      for (Sym& e : out.list()->items) {
         if (e.is(K::Tensor)) alias(e, i);
         ++i;
       }

@@ -19,7 +19,7 @@ class Views {
 
   // The content of a tensor now.
   TensorValuePtr read(const std::shared_ptr<TensorHandle>& h);
-  TensorValuePtr read(const Sym& tensor) { return read(tensor.tensor); }
+  TensorValuePtr read(const Sym& tensor) { return read(tensor.tensor()); }
   // Writes it, through every view to the storage, and wherever the tensor may be another one.
   void write(const std::shared_ptr<TensorHandle>& h, TensorValuePtr v);
 

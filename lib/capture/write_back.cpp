@@ -76,7 +76,7 @@ std::optional<Views::Piece> Views::piece_of(const ViewStep& step, const Sym& p) 
   }
   if (base == "aten::split_with_sizes" || (base == "aten::split" && args[0].is(K::List))) {
     Sym start = zero;
-    const auto& sizes = args[0].list->items;
+    const auto& sizes = args[0].list()->items;
     for (int i = 0; i < k; ++i) start = add(start, sizes[static_cast<size_t>(i)]);
     return Piece{args[1], start, add(start, sizes[static_cast<size_t>(k)])};
   }
@@ -92,13 +92,13 @@ std::optional<Views::Piece> Views::piece_of(const ViewStep& step, const Sym& p) 
   }
   if (!splits(base)) return std::nullopt;
 
-  const auto rank = read(p.tensor)->axes.size();
+  const auto rank = read(p.tensor())->axes.size();
   const Sym dim = base == "aten::tensor_split" ? args[1]
                   : base == "aten::vsplit"     ? zero
                   : base == "aten::dsplit"     ? Sym::of(int64_t{2})
                                                : Sym::of(int64_t{rank == 1 ? 0 : 1});
   if (args[0].is(K::List)) {  // cut at these places
-    const auto& at = args[0].list->items;
+    const auto& at = args[0].list()->items;
     return Piece{dim, k == 0 ? none : at[static_cast<size_t>(k) - 1],
                  static_cast<size_t>(k) == at.size() ? none : at[static_cast<size_t>(k)]};
   }
@@ -122,8 +122,8 @@ TensorValuePtr Views::write_back_by_places(const ViewStep& step, const Sym& p, c
   std::vector<Sym> args = {ex_.apply("aten::reshape_as", {places, p})};
   args.insert(args.end(), step.args.begin(), step.args.end());
   Sym seen = ex_.apply(ex_.operators.named(step.op), args).at(0);
-  if (step.output >= 0) seen = seen.list->items.at(static_cast<size_t>(step.output));
-  const TensorValuePtr at = read(seen.tensor);
+  if (step.output >= 0) seen = seen.list()->items.at(static_cast<size_t>(step.output));
+  const TensorValuePtr at = read(seen.tensor());
   ex_.worlds.each([&](size_t w) {
     if (!at->c.has(w)) return;
     const at::Tensor flat = at->c.at(w).toTensor().reshape({-1});
@@ -135,7 +135,7 @@ TensorValuePtr Views::write_back_by_places(const ViewStep& step, const Sym& p, c
   const Sym minus_one = ex_.values.list({Sym::of(int64_t{-1})}, c10::IntType::get());
   auto flat = [&](const Sym& s) { return ex_.apply("aten::reshape", {s, minus_one}); };
   Sym written = ex_.apply("aten::scatter.src", {flat(p), Sym::of(int64_t{0}), flat(seen), flat(n)});
-  return ex_.apply("aten::reshape_as", {written, p}).tensor->cached;
+  return ex_.apply("aten::reshape_as", {written, p}).tensor()->cached;
 }
 
 TensorValuePtr Views::write_back(const TensorHandle& h, const TensorValuePtr& parent,
@@ -144,7 +144,7 @@ TensorValuePtr Views::write_back(const TensorHandle& h, const TensorValuePtr& pa
   if (step.op.empty()) return v;
   const std::string base = base_of(step.op);
   const Sym p = ex_.values.tensor(parent), n = ex_.values.tensor(v);
-  auto done = [](const Sym& s) { return s.tensor->cached; };
+  auto done = [](const Sym& s) { return s.tensor()->cached; };
   auto rank = static_cast<int64_t>(parent->axes.size());
 
   if (step.op == "aten::view.dtype" || step.op.starts_with('?'))
@@ -160,7 +160,7 @@ TensorValuePtr Views::write_back(const TensorHandle& h, const TensorValuePtr& pa
   if (base == "aten::mT" || base == "aten::adjoint") return done(ex_.apply("aten::mT", {n}));
   if (base == "aten::permute") {
     std::vector<Sym> inverse(static_cast<size_t>(rank));
-    const auto& dims = step.args[0].list->items;
+    const auto& dims = step.args[0].list()->items;
     for (size_t i = 0; i < dims.size(); ++i) {
       const int64_t d = ex_.apply.known_int(dims[i], "dim");
       inverse[static_cast<size_t>(d < 0 ? d + rank : d)] = Sym::of(static_cast<int64_t>(i));

@@ -23,8 +23,8 @@ Arguments look_at(const AxisCall& c) {
       a.ranked = a.ranked && t->ranked;
       for (const Axis& axis : t->axes) a.dynamic = a.dynamic || !axis.is_static();
     } else if (s.is(K::List)) {
-      a.dynamic = a.dynamic || s.list->is_open();
-      for (const Sym& e : s.list->items) look(e);
+      a.dynamic = a.dynamic || s.list()->is_open();
+      for (const Sym& e : s.list()->items) look(e);
     } else if (s.is_number() && s.taint != Taint::Constant) {
       a.dynamic = true;
     }

@@ -271,7 +271,7 @@ Axes by_sizes(const AxisCall& c) {
   std::function<void(const Sym&)> add = [&](const Sym& s) {
     if (s.is(K::Tensor)) tensors.push_back(c.read(s).get());
     if (s.is(K::List))
-      for (const Sym& e : s.list->items) add(e);
+      for (const Sym& e : s.list()->items) add(e);
   };
   for (const Sym& a : c.args) add(a);
   if (tensors.empty()) return std::nullopt;

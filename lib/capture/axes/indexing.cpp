@@ -75,7 +75,7 @@ Axes indexed(const AxisCall& c) {
   std::vector<Axis> before, after;
   size_t axis = 0;
   bool started = false, ended = false, apart = false;
-  for (const Sym& s : c.args[1].list->items) {
+  for (const Sym& s : c.args[1].list()->items) {
     TensorValuePtr t = s.is(K::Tensor) ? c.read(s) : nullptr;
     if (!t) {
       if (started) ended = true;
@@ -119,7 +119,7 @@ Axes indexed(const AxisCall& c) {
 }
 
 bool has_mask(const AxisCall& c, const Sym& indices) {
-  return std::ranges::any_of(indices.list->items, [&](const Sym& s) {
+  return std::ranges::any_of(indices.list()->items, [&](const Sym& s) {
     return s.is(K::Tensor) && c.read(s)->taint != Taint::Constant && is_mask(*c.read(s));
   });
 }

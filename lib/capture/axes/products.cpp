@@ -69,7 +69,7 @@ Axes einsum(const AxisCall& c) {
   if (arrow == std::string::npos || text.find('.') != std::string::npos) return std::nullopt;
   std::map<char, std::vector<std::pair<const TensorValue*, size_t>>> letters;
   std::vector<TensorValuePtr> operands;
-  for (const Sym& s : c.args[1].list->items) operands.push_back(c.read(s));
+  for (const Sym& s : c.args[1].list()->items) operands.push_back(c.read(s));
   size_t operand = 0, axis = 0;
   for (size_t i = 0; i < arrow; ++i) {
     if (text[i] == ',') {
@@ -100,7 +100,7 @@ Axes recurrent(const AxisCall& c) {
 // One step of these: the state keeps its size.
 Axes cell(const AxisCall& c) {
   const Sym& state = c.args[1];
-  const Sym& mine = state.is(K::List) ? state.list->items.at(c.index) : state;
+  const Sym& mine = state.is(K::List) ? state.list()->items.at(c.index) : state;
   return c.read(mine)->axes;
 }
 

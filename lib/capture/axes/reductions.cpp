@@ -70,9 +70,9 @@ Axes reduced(const AxisCall& c) {
   if (c.arg("other")) return by_sizes(c);
   const Sym* dim = c.arg("dim");
   std::vector<bool> reduced(in.axes.size(), true);
-  if (dim && !dim->is(K::None) && !(dim->is(K::List) && dim->list->items.empty())) {
+  if (dim && !dim->is(K::None) && !(dim->is(K::List) && dim->list()->items.empty())) {
     std::fill(reduced.begin(), reduced.end(), false);
-    std::vector<Sym> dims = dim->is(K::List) ? dim->list->items : std::vector<Sym>{*dim};
+    std::vector<Sym> dims = dim->is(K::List) ? dim->list()->items : std::vector<Sym>{*dim};
     for (const Sym& d : dims) {
       if (!d.is(K::Int) || !d.is_constant_number()) return std::nullopt;
       if (!in.axes.empty()) reduced[wrapped(d.c.at(0).toInt(), in.axes.size())] = true;

@@ -45,12 +45,12 @@ Axes counted(const AxisCall& c) {
   return std::vector<Axis>{c.sized_by(t)};
 }
 Axes joined(const AxisCall& c, bool stacked) {
-  const auto& items = c.args[0].list->items;
+  const auto& items = c.args[0].list()->items;
   auto dim = c.constant("dim");
   if (!dim) return std::nullopt;
-  if (c.args[0].list->is_open()) {
+  if (c.args[0].list()->is_open()) {
     // All elements agree, save on the axis that they are joined on.
-    std::vector<Axis> axes = c.args[0].list->open.sequence->element.axes;
+    std::vector<Axis> axes = c.args[0].list()->open.sequence()->element.axes;
     for (Axis& a : axes)
       if (!a.is_static() && a.id == 0) a = c.fresh(Taint::Data);
     const Axis joined = c.fresh(Taint::Data);
@@ -138,7 +138,7 @@ Axes squeezed(const AxisCall& c) {
   std::vector<bool> chosen(in.axes.size(), true);
   if (const Sym* dim = c.arg("dim")) {
     std::fill(chosen.begin(), chosen.end(), false);
-    std::vector<Sym> dims = dim->is(K::List) ? dim->list->items : std::vector<Sym>{*dim};
+    std::vector<Sym> dims = dim->is(K::List) ? dim->list()->items : std::vector<Sym>{*dim};
     for (const Sym& d : dims)
       if (!chosen.empty()) chosen[wrapped(d.c.at(0).toInt(), chosen.size())] = true;
   }
@@ -163,7 +163,7 @@ Axes permuted(const AxisCall& c) {
     const Sym& a = c.args[i];
     if (a.is(K::List)) {
       c10::List<int64_t> list;
-      for (const Sym& e : a.list->items) list.push_back(e.c.at(0).toInt());
+      for (const Sym& e : a.list()->items) list.push_back(e.c.at(0).toInt());
       stack.emplace_back(list);
     } else {
       stack.push_back(a.c.at(0));
@@ -215,7 +215,7 @@ Axes split(const AxisCall& c) {
     return axes;
   }
   if (c.op.base.find("with_sizes") != std::string::npos) {
-    axes[at] = c.number(c.args[1].list->items.at(c.index));
+    axes[at] = c.number(c.args[1].list()->items.at(c.index));
     return axes;
   }
   Taint t = join(in.axes[at].taint, c.args[1].taint);
@@ -228,7 +228,7 @@ Axes repeated(const AxisCall& c) {
   if (!r) r = c.arg("dims");
   if (!r || !r->is(K::List)) return std::nullopt;
   std::vector<Axis> axes;
-  const auto& items = r->list->items;
+  const auto& items = r->list()->items;
   for (size_t i = 0; i < c.rank; ++i) {
     Axis a;
     int64_t size = 1;
@@ -329,7 +329,7 @@ Axes given_sizes(const AxisCall& c) {
   if (!list) list = c.arg("shape");
   if (!list) list = c.arg("sizes");
   if (!list) return std::nullopt;
-  std::vector<Sym> items = list->is(K::List) ? list->list->items : std::vector<Sym>{*list};
+  std::vector<Sym> items = list->is(K::List) ? list->list()->items : std::vector<Sym>{*list};
   const TensorValue* in = !c.values.empty() && c.values[0] ? c.values[0].get() : nullptr;
   size_t offset = 0, after = 0;
   if (b == "aten::unflatten") {

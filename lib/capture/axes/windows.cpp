@@ -7,8 +7,8 @@ namespace oe::capture {
 namespace {
 
 bool all_ones(const Sym* s) {
-  if (!s || !s->is(K::List) || s->list->items.empty()) return false;
-  return std::all_of(s->list->items.begin(), s->list->items.end(),
+  if (!s || !s->is(K::List) || s->list()->items.empty()) return false;
+  return std::all_of(s->list()->items.begin(), s->list()->items.end(),
                      [](const Sym& e) { return e.is_constant_number() && e.c.at(0).toInt() == 1; });
 }
 
@@ -50,7 +50,7 @@ Axes patches(const AxisCall& c) {
   Taint t = Taint::Constant;
   for (size_t i = batched; i < in.axes.size(); ++i) t = join(t, in.axes[i].taint);
   if (const Sym* size = c.arg("output_size"))
-    for (const Sym& s : size->list->items) t = join(t, s.taint);
+    for (const Sym& s : size->list()->items) t = join(t, s.taint);
   std::vector<Axis> axes;
   for (size_t i = 0; i < c.rank; ++i)
     axes.push_back(batched && i == 0 ? in.axes[0] : c.sized_by(t));
@@ -64,7 +64,7 @@ Axes trailing(const AxisCall& c, const Sym* output_size) {
   const bool given = output_size && (output_size->is(K::List) || output_size->is(K::Int));
   std::vector<Sym> items;
   if (given)
-    items = output_size->is(K::List) ? output_size->list->items : std::vector<Sym>{*output_size};
+    items = output_size->is(K::List) ? output_size->list()->items : std::vector<Sym>{*output_size};
   size_t spatial = given ? items.size() : c.rank - 2;
   if (items.size() == 1 && c.op.base == "aten::__interpolate") spatial = c.rank - 2;
   for (size_t i = 0; i < spatial; ++i) {
@@ -92,7 +92,7 @@ Axes padded(const AxisCall& c) {
   if (!pad) pad = c.arg("padding");
   if (!pad || !pad->is(K::List)) return std::nullopt;
   std::vector<Axis> axes = in.axes;
-  const auto& items = pad->list->items;
+  const auto& items = pad->list()->items;
   for (size_t i = 0; i + 1 < items.size(); i += 2) {
     const size_t at = axes.size() - 1 - i / 2;
     const Taint t = join(items[i].taint, items[i + 1].taint);
