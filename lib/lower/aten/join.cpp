@@ -14,7 +14,7 @@ Values cast_all(Call& g, Values v) {
 }
 
 // cat also takes tensors of shape [0] beside tensors of any rank, and leaves them out.
-T cat(Call& g, const Values& given, int64_t dim) {
+T cat_tensors(Call& g, const Values& given, int64_t dim) {
   int64_t rank = 0;
   for (T x : given) rank = std::max(rank, x.rank());
   Values v;
@@ -23,17 +23,24 @@ T cat(Call& g, const Values& given, int64_t dim) {
   return concat(v, v.at(0).axis(dim));
 }
 
-T stack(Call& g, const Values& given, int64_t dim) {
-  const int64_t axis = dim < 0 ? dim + given.at(0).rank() + 1 : dim;
+T cat(Call& g, const List& v, int64_t dim) {
+  if (v.sequence) return node("ConcatFromSequence", {v.sequence}, {{"axis", dim}});
+  return cat_tensors(g, v.items, dim);
+}
+
+T stack(Call& g, const List& list, int64_t dim) {
+  if (list.sequence)
+    return node("ConcatFromSequence", {list.sequence}, {{"axis", dim}, {"new_axis", int64_t{1}}});
+  const int64_t axis = dim < 0 ? dim + list.items.at(0).rank() + 1 : dim;
   Values v;
-  for (T x : cast_all(g, given)) v.push_back(unsqueeze(x, {axis}));
+  for (T x : cast_all(g, list.items)) v.push_back(unsqueeze(x, {axis}));
   return concat(v, axis);
 }
 
 T hstack(Call& g, const Values& given) {
   Values v;
   for (T x : given) v.push_back(at_least_1d(x));
-  return cat(g, v, v.at(0).rank() == 1 ? 0 : 1);
+  return cat_tensors(g, v, v.at(0).rank() == 1 ? 0 : 1);
 }
 
 T as_row(T x) {
@@ -44,7 +51,7 @@ T as_row(T x) {
 T vstack(Call& g, const Values& given) {
   Values v;
   for (T x : given) v.push_back(as_row(x));
-  return cat(g, v, 0);
+  return cat_tensors(g, v, 0);
 }
 
 T dstack(Call& g, const Values& given) {
@@ -53,13 +60,13 @@ T dstack(Call& g, const Values& given) {
     x = as_row(x);
     v.push_back(x.rank() == 2 ? unsqueeze(x, {2}) : x);
   }
-  return cat(g, v, 2);
+  return cat_tensors(g, v, 2);
 }
 
 T column_stack(Call& g, const Values& given) {
   Values v;
   for (T x : given) v.push_back(x.rank() < 2 ? unsqueeze(at_least_1d(x), {1}) : x);
-  return cat(g, v, 1);
+  return cat_tensors(g, v, 1);
 }
 
 // Every block padded with zeros to the whole width, one above the other.
@@ -115,32 +122,17 @@ T combinations(Call& g, T x, int64_t r, bool with_replacement) {
   return gather(x, with_rank(tuples, 2), 0);
 }
 
-constexpr auto cat_lambda = [](Call& g, List v, int64_t dim) {
-  if (v.sequence) return node("ConcatFromSequence", {v.sequence}, {{"axis", dim}});
-  return cat(g, v.items, dim);
-};
-constexpr auto vstack_lambda = [](Call& g, Values v) { return vstack(g, v); };
-
 constexpr Lowering table[] = {
-    op("aten::cat(Tensor[] tensors, int dim=0) -> Tensor", cat_lambda),
-    op("aten::stack(Tensor[] tensors, int dim=0) -> Tensor",
-       [](Call& g, List v, int64_t dim) {
-         if (v.sequence)
-           return node("ConcatFromSequence", {v.sequence},
-                       {{"axis", dim}, {"new_axis", int64_t{1}}});
-         return stack(g, v.items, dim);
-       }),
-    op("aten::hstack(Tensor[] tensors) -> Tensor", [](Call& g, Values v) { return hstack(g, v); }),
-    op("aten::vstack(Tensor[] tensors) -> Tensor", vstack_lambda),
-    op("aten::dstack(Tensor[] tensors) -> Tensor", [](Call& g, Values v) { return dstack(g, v); }),
-    op("aten::column_stack(Tensor[] tensors) -> Tensor",
-       [](Call& g, Values v) { return column_stack(g, v); }),
-    op("aten::block_diag(Tensor[] tensors) -> Tensor",
-       [](Call& g, Values v) { return block_diag(g, v); }),
-    op("aten::cartesian_prod(Tensor[] tensors) -> Tensor",
-       [](Call& g, Values v) { return cartesian_prod(g, v); }),
-    op("aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor",
-       [](Call& g, T x, int64_t r, bool again) { return combinations(g, x, r, again); }),
+    op<cat>("aten::cat(Tensor[] tensors, int dim=0) -> Tensor"),
+    op<stack>("aten::stack(Tensor[] tensors, int dim=0) -> Tensor"),
+    op<hstack>("aten::hstack(Tensor[] tensors) -> Tensor"),
+    op<vstack>("aten::vstack(Tensor[] tensors) -> Tensor"),
+    op<dstack>("aten::dstack(Tensor[] tensors) -> Tensor"),
+    op<column_stack>("aten::column_stack(Tensor[] tensors) -> Tensor"),
+    op<block_diag>("aten::block_diag(Tensor[] tensors) -> Tensor"),
+    op<cartesian_prod>("aten::cartesian_prod(Tensor[] tensors) -> Tensor"),
+    op<combinations>(
+        "aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor"),
 };
 
 }  // namespace
