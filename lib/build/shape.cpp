@@ -321,11 +321,13 @@ Values broadcast(const Values& v) {
   for (T x : v) {
     T y = x;
     for (T other : v) {
-      // A 0-d or all-ones partner of no higher rank changes nothing.
-      bool neutral = other == x || same_static(y, other);
-      if (!neutral && other.rank() <= y.rank())
-        neutral = std::all_of(other->type.shape->begin(), other->type.shape->end(),
-                              [](const Dim& d) { return d.is_number() && d.number == 1; });
+      bool neutral = other == x;
+      // One shape, or a 0-d or all-ones partner of no higher rank, changes nothing.
+      const int64_t more = y.rank() - other.rank();
+      for (int64_t i = 0; !neutral && more >= 0; ++i) {
+        neutral = i == other.rank();
+        if (!neutral && other.dim(i) != 1 && (more > 0 || !same_dim(y, i, other, i))) break;
+      }
       if (neutral) continue;
       const Shape common = broadcast_shape({y, other});
       y = expand(y, shape(other), std::max(y.rank(), other.rank()));

@@ -22,6 +22,11 @@ def vander(x: Tensor, N: Optional[int], increasing: bool) -> Tensor:
     base = x if x.is_floating_point() else x.to(4)  # int64
     return torch.pow(base.unsqueeze(1), columns)
 
+def linalg_vander(x: Tensor, N: Optional[int]) -> Tensor:
+    n = x.size(-1) if N is None else N
+    base = x if x.is_floating_point() else x.to(4)  # int64
+    return torch.pow(base.unsqueeze(-1), torch.arange(n, device=x.device))
+
 def trapezoid__x(y: Tensor, x: Tensor, dim: int) -> Tensor:
     if x.dim() == 1:
         shape = [1] * y.dim()
@@ -36,6 +41,20 @@ def trapezoid__dx(y: Tensor, dx: number, dim: int) -> Tensor:
     n = y.size(dim)
     ends = y.select(dim, 0) + y.select(dim, n - 1)
     return (y.sum(dim) - ends * 0.5) * dx
+
+def trapz__x(y: Tensor, x: Tensor, dim: int) -> Tensor:
+    return trapezoid__x(y, x, dim)
+
+def trapz__dx(y: Tensor, dx: float, dim: int) -> Tensor:
+    return trapezoid__dx(y, dx, dim)
+
+def cumulative_trapezoid__x(y: Tensor, x: Tensor, dim: int) -> Tensor:
+    if x.dim() == 1:
+        shape = [1] * y.dim()
+        shape[dim] = x.size(0)
+        x = x.reshape(shape)
+    n = y.size(dim)
+    return torch.cumsum(torch.diff(x, 1, dim) * (y.narrow(dim, 0, n - 1) + y.narrow(dim, 1, n - 1)), dim) / 2.0
 
 def cumulative_trapezoid__dx(y: Tensor, dx: number, dim: int) -> Tensor:
     n = y.size(dim)
