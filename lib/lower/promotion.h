@@ -20,8 +20,6 @@ DType result_type(const Call& g, std::initializer_list<size_t> arguments);
 // The type in which ATen's CPU kernels calculate on elements of type t: float for half types.
 DType compute_type(DType t);
 
-// Operands of an arithmetic call: both in the type capture recorded for the result.
-std::pair<T, T> arithmetic(Call& g, T a, T b);
 // Operands of a comparison: arguments 0 and 1 of the call in their common type. Bool becomes
 // uint8 where `ordered`, since ONNX orders no bools.
 std::pair<T, T> comparison(Call& g, T a, T b, bool ordered);

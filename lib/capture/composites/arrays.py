@@ -82,3 +82,48 @@ def linalg_matrix_power(self: Tensor, n: int) -> Tensor:
     for i in range(n):
         result = torch.matmul(result, self)
     return result
+
+def diag(self: Tensor, diagonal: int) -> Tensor:
+    return torch.diag_embed(self, diagonal) if self.dim() == 1 else torch.diagonal_copy(self, diagonal)
+
+def diagflat(self: Tensor, offset: int) -> Tensor:
+    return torch.diag_embed(self.flatten(), offset)
+
+def trace(self: Tensor) -> Tensor:
+    return torch.diagonal(self).sum()
+
+def hstack(tensors: List[Tensor]) -> Tensor:
+    pieces = torch.atleast_1d(tensors)
+    return torch.cat(pieces, 0 if pieces[0].dim() == 1 else 1)
+
+def vstack(tensors: List[Tensor]) -> Tensor:
+    return torch.cat(torch.atleast_2d(tensors))
+
+def dstack(tensors: List[Tensor]) -> Tensor:
+    return torch.cat(torch.atleast_3d(tensors), 2)
+
+def column_stack(tensors: List[Tensor]) -> Tensor:
+    columns: List[Tensor] = []
+    for x in tensors:
+        columns.append(x if x.dim() >= 2 else torch.atleast_1d(x).unsqueeze(1))
+    return torch.cat(columns, 1)
+
+# Every block padded with zeros to the whole width, one above the other.
+def block_diag(tensors: List[Tensor]) -> Tensor:
+    blocks = torch.atleast_2d(tensors)
+    width = 0
+    for block in blocks:
+        width = width + block.size(1)
+    left = 0
+    rows: List[Tensor] = []
+    for block in blocks:
+        rows.append(torch.constant_pad_nd(block, [left, width - left - block.size(1)]))
+        left = left + block.size(1)
+    return torch.cat(rows)
+
+# All tuples of one entry of each vector, the last one running fastest.
+def cartesian_prod(tensors: List[Tensor]) -> Tensor:
+    if len(tensors) == 1:
+        return tensors[0]
+    grids = torch.meshgrid(tensors, indexing="ij")
+    return torch.stack([grid.flatten() for grid in grids], 1)

@@ -1,6 +1,6 @@
 // Triangles of matrices and diagonals made into matrices.
 // https://onnx.ai/onnx/operators/onnx__Trilu.html
-#include "lib/lower/aten/strided.h"
+#include "lib/lower/lowering.h"
 
 namespace oe::lower {
 namespace {
@@ -46,17 +46,6 @@ T diag_embed(Call& g, T x, int64_t offset, int64_t dim1, int64_t dim2) {
   return transpose(square, perm);
 }
 
-T diag(Call& g, T x, int64_t offset) {
-  if (x.rank() == 1) return diag_embed(g, x, offset, -2, -1);
-  const Diagonal d(x, offset, 0, 1);
-  return gather(d.flattened(x), d.places(g), 0);
-}
-
-T trace(Call& g, T x) {
-  T d = cast(diag(g, x, 0), g.result_dtype());
-  return node("ReduceSum", {d}, {{"keepdims", int64_t{0}}});
-}
-
 constexpr Lowering table[] = {
     op<triangle<false>>("aten::tril(Tensor self, SymInt diagonal=0) -> Tensor"),
     op<triangle<true>>("aten::triu(Tensor self, SymInt diagonal=0) -> Tensor"),
@@ -64,12 +53,8 @@ constexpr Lowering table[] = {
         "aten::tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
     op<triangle_indices<true>>(
         "aten::triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
-    op<diag>("aten::diag(Tensor self, int diagonal=0) -> Tensor"),
     op<diag_embed>(
         "aten::diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor"),
-    op("aten::diagflat(Tensor self, int offset=0) -> Tensor",
-       [](Call& g, T x, int64_t offset) { return diag_embed(g, flat(x), offset, -2, -1); }),
-    op<trace>("aten::trace(Tensor self) -> Tensor"),
 };
 
 }  // namespace
