@@ -174,7 +174,8 @@ std::shared_ptr<ir::Graph> Builder::graph(std::string_view name,
 }
 
 Values Builder::loop(T trips, const Values& carried,
-                     const std::function<Values(T, const Values&)>& body) {
+                     const std::function<Values(T, const Values&)>& body,
+                     const std::function<T(const Values&)>& more) {
   if (carried.empty() && opset_ < 11) {  // Loop needs a state there
     Values all = loop(trips, {i64(0)}, [&](T i, const Values& state) {
       Values results = body(i, {});
@@ -184,6 +185,7 @@ Values Builder::loop(T trips, const Values& carried,
     return {all.begin() + 1, all.end()};
   }
   const auto rank_only = [](const ir::Value* v, bool stacked) {
+    if (v->type.kind != ir::Type::Kind::Tensor) return v->type;
     if (!v->type.shape) return ir::Type::tensor(v->type.dtype);
     return ir::Type::tensor(v->type.dtype, std::vector<Dim>(v->type.shape->size() + stacked));
   };
@@ -193,10 +195,11 @@ Values Builder::loop(T trips, const Values& carried,
   for (T v : carried) types.push_back(rank_only(v, false));
   const auto made = graph("loop_body", types, [&](const Values& in) {
     Values results = body(in[0], {in.begin() + 2, in.end()});
-    results.insert(results.begin(), in[1]);
+    const auto next = results.begin() + static_cast<int64_t>(carried.size());
+    results.insert(results.begin(), more ? more({results.begin(), next}) : in[1]);
     return results;
   });
-  Values inputs = {trips, nullptr};
+  Values inputs = {trips, more ? more(carried) : nullptr};
   inputs.insert(inputs.end(), carried.begin(), carried.end());
   Values out = ops("Loop", inputs, {{"body", made}}, made->outputs.size() - 1);
   for (size_t k = 0; k < out.size(); ++k)

@@ -37,9 +37,11 @@ class Builder {
   // Nodes made meanwhile go into it.
   std::shared_ptr<ir::Graph> graph(std::string_view name, const std::vector<ir::Type>& inputs,
                                    const std::function<Values(const Values&)>& fill);
-  // Loop over i = 0..trips-1. `body` gets the 0-d counter and the carried values and returns the
-  // next carried values followed by the scan outputs. Returns the same, those stacked on axis 0.
-  Values loop(T trips, const Values& carried, const std::function<Values(T, const Values&)>& body);
+  // Loop over i = 0..trips-1 (null: without end), as long as `more` holds of the carried values.
+  // `body` gets the 0-d counter and the carried values, tensors or sequences, and returns the next
+  // carried values followed by the scan outputs. Returns the same, those stacked on axis 0.
+  Values loop(T trips, const Values& carried, const std::function<Values(T, const Values&)>& body,
+              const std::function<T(const Values&)>& more = {});
 
   // --- constants
   T i64(int64_t v);             // 0-d

@@ -223,10 +223,7 @@ T along(T vector, int64_t axis, int64_t rank) {
 T shape(T x) {
   Builder& g = x.builder();
   if (!x.ranked()) return g.op("Shape", {x}, {}, ranked(DType::Int64, 1));
-  Ints numbers;
-  for (const Dim& d : *x->type.shape)
-    if (d.is_number()) numbers.push_back(d.number);
-  if (numbers.size() == x->type.shape->size()) return g.i64s(numbers);
+  if (const auto fixed = numbers(*x->type.shape)) return g.i64s(*fixed);
   return g.op("Shape", {x}, {}, vector_type(x.rank()));
 }
 
@@ -251,20 +248,21 @@ Dims sizes_of(T x, int64_t rank) {
 }
 
 T sizes(T x, int64_t from, int64_t to) {
-  Ints numbers;
-  for (int64_t i = from; i < to; ++i)
-    if (auto n = x.dim(i)) numbers.push_back(*n);
-  if (static_cast<int64_t>(numbers.size()) == to - from) return x.builder().i64s(numbers);
+  if (x.ranked())
+    if (const auto fixed = numbers({x->type.shape->begin() + from, x->type.shape->begin() + to}))
+      return x.builder().i64s(*fixed);
   return slice(shape(x), 0, known(from), known(to == x.rank() ? kEnd : to));
 }
 
+std::optional<Ints> numbers(const std::vector<Dim>& dims) {
+  Ints out;
+  for (const Dim& d : dims)
+    if (d.is_number()) out.push_back(d.number);
+  return out.size() == dims.size() ? std::optional(out) : std::nullopt;
+}
+
 bool same_static(T a, T b) {
-  if (!a.ranked() || !b.ranked() || a->type.shape->size() != b->type.shape->size()) return false;
-  for (size_t i = 0; i < a->type.shape->size(); ++i) {
-    const Dim &p = (*a->type.shape)[i], &q = (*b->type.shape)[i];
-    if (!p.is_number() || !(p == q)) return false;
-  }
-  return true;
+  return a.ranked() && a->type.shape == b->type.shape && numbers(*a->type.shape);
 }
 
 bool same_dim(T a, int64_t a_axis, T b, int64_t b_axis) {
@@ -323,11 +321,13 @@ Values broadcast(const Values& v) {
   for (T x : v) {
     T y = x;
     for (T other : v) {
-      // A 0-d or all-ones partner of no higher rank changes nothing.
-      bool neutral = other == x || same_static(y, other);
-      if (!neutral && other.rank() <= y.rank())
-        neutral = std::all_of(other->type.shape->begin(), other->type.shape->end(),
-                              [](const Dim& d) { return d.is_number() && d.number == 1; });
+      bool neutral = other == x;
+      // One shape, or a 0-d or all-ones partner of no higher rank, changes nothing.
+      const int64_t more = y.rank() - other.rank();
+      for (int64_t i = 0; !neutral && more >= 0; ++i) {
+        neutral = i == other.rank();
+        if (!neutral && other.dim(i) != 1 && (more > 0 || !same_dim(y, i, other, i))) break;
+      }
       if (neutral) continue;
       const Shape common = broadcast_shape({y, other});
       y = expand(y, shape(other), std::max(y.rank(), other.rank()));

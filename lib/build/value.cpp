@@ -2,6 +2,7 @@
 #include "lib/build/value.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "lib/build/builder.h"
 #include "lib/onnx/schema.h"
@@ -44,13 +45,20 @@ Builder& builder_of(const Values& inputs) {
   throw std::logic_error("a node without inputs is made by a builder");
 }
 
-// A shape as 1-d int64; a value that has it is only made where the sizes are no numbers.
-template <class F>
-T sizes_of(Builder& g, const std::vector<Dim>& dims, const F& value) {
-  Ints numbers;
-  for (const Dim& d : dims)
-    if (d.is_number()) numbers.push_back(d.number);
-  return numbers.size() == dims.size() ? g.i64s(numbers) : shape(value());
+// A number of the code in another type; null where that would be left to the run: a parameter of
+// the model stays one, and only what fits is cut to an integer.
+T cast_number(T x, DType t) {
+  const auto plain = [](DType d) {
+    return is_integer(d) || d == DType::Bool || d == DType::Float || d == DType::Double ||
+           narrow_float(d);
+  };
+  if (!x->data || x->state || !x->data->dims().empty() || !plain(t) || !plain(x.dtype()) ||
+      x.dtype() == DType::UInt64)
+    return nullptr;
+  if (!is_float(x.dtype())) return x.builder().integer(x->data->as_int64()[0], t);
+  const double v = x->data->as_double()[0];
+  const bool fits = is_float(t) || t == DType::Bool || std::fabs(v) < 9e18;
+  return fits ? x.builder().number(v, t) : nullptr;
 }
 
 }  // namespace
@@ -163,7 +171,8 @@ T where(T condition, T a, T b) {
   const Shape common = broadcast_shape({condition, a, b});
   if (!common)
     throw Unsupported("needs opset 9 or later where the rank of an operand is not known", 9);
-  T result = sizes_of(g, *common, [&] { return condition | (to_bool(a) | to_bool(b)); });
+  const auto fixed = numbers(*common);
+  T result = fixed ? g.i64s(*fixed) : shape(condition | (to_bool(a) | to_bool(b)));
   const auto flattened = [&](T v) { return reshape(expand(v, result), Ints{-1}); };
   T choice = flattened(cast(condition, DType::Int64));
   T n = size(choice, 0);
@@ -194,6 +203,7 @@ T cast(T x, DType t) {
   if (x.dtype() == t) return x;
   if (is_complex(t) || is_complex(x.dtype()))
     throw Unsupported("complex numbers have no operators in ONNX");
+  if (T folded = cast_number(x, t)) return folded;
   return x.builder().op("Cast", {x}, {{"to", static_cast<int64_t>(t)}});
 }
 

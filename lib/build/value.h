@@ -189,7 +189,7 @@ inline T softplus(T x) { return unary("Softplus", x); }
 inline T sqrt(T x) { return unary("Sqrt", x); }
 inline T tanh(T x) { return unary("Tanh", x); }
 T is_nan(T x);
-T cast(T x, DType t);                                   // no node when the type is the same
+T cast(T x, DType t);  // no node when the type is the same, a constant of a 0-d constant
 inline T to_bool(T x) { return cast(x, DType::Bool); }  // NaN is true
 
 // --- shape
@@ -227,9 +227,10 @@ T shape(T x);               // 1-d int64
 T size(T x, int64_t axis);  // 0-d int64, a constant where the size is a number
 Int size_of(T x, int64_t axis);
 Dims sizes_of(T x, int64_t rank);
-T sizes(T x, int64_t from, int64_t to);                   // of the axes [from, to), 1-d int64
-bool same_static(T a, T b);                               // both shapes are numbers, and equal
-bool same_dim(T a, int64_t a_axis, T b, int64_t b_axis);  // one number or one symbol
+T sizes(T x, int64_t from, int64_t to);                     // of the axes [from, to), 1-d int64
+std::optional<Ints> numbers(const std::vector<Dim>& dims);  // where all of them are
+bool same_static(T a, T b);                                 // both shapes are numbers, and equal
+bool same_dim(T a, int64_t a_axis, T b, int64_t b_axis);    // one number or one symbol
 T expand(T x, T shape, std::optional<int64_t> rank = {});
 T expand(T x, const Dims& shape);
 T widened(T x, int64_t axis, const Int& size);  // of an axis with `size` entries, or one

@@ -37,6 +37,8 @@ Scalar::Kind scalar_kind(DType t) {
   return is_float(t) ? Scalar::Kind::Float : Scalar::Kind::Int;
 }
 
+int64_t wrapped(T x, int64_t axis) { return x.ranked() ? x.axis(axis) : axis; }
+
 }  // namespace
 
 std::vector<std::string_view> schema_arguments(std::string_view schema) {
@@ -230,14 +232,14 @@ T Arguments::first_tensor() const {
 
 template <>
 Axis Arguments::read<Axis>(size_t index) const {
-  return {first_tensor().axis(read<int64_t>(index))};
+  return {wrapped(first_tensor(), read<int64_t>(index))};
 }
 
 template <>
 Axes Arguments::read<Axes>(size_t index) const {
   const T x = first_tensor();
   Axes out;
-  for (int64_t a : read<Ints>(index)) out.push_back(x.axis(a));
+  for (int64_t a : read<Ints>(index)) out.push_back(wrapped(x, a));
   return out;
 }
 

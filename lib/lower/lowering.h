@@ -17,7 +17,7 @@
 // Values              Tensor[] of known length
 // List                Tensor[] of any length
 // int64_t, double, bool, std::string   known constants; computed ones throw NotKnown with the name
-// Axis                int, wrapped into [0, rank) of the call's first tensor
+// Axis                int, wrapped into [0, rank) of the call's first tensor where that is known
 // Axes                int[] of those
 // Reduction           int: none, mean or sum
 // DType               a ScalarType
@@ -26,6 +26,7 @@
 // Scalar              Scalar, known or computed
 // std::optional<K>    any of these with None allowed
 // Skip                an argument that does not matter here (device, layout, generator, ...)
+// Rest                last: all further arguments, if any, of which none matters
 //
 // The result is T or Values (one per output; a null one is a result that ONNX cannot express).
 #pragma once
@@ -42,6 +43,7 @@
 namespace oe::lower {
 
 struct Skip {};
+struct Rest {};
 // Tensor[] of any length: the items where their number is known, else an ONNX sequence.
 struct List {
   Values items;
@@ -122,7 +124,7 @@ struct is_optional<std::optional<K>> : std::true_type {};
 
 template <class K>
 K Arguments::get(size_t index) const {
-  if constexpr (std::is_same_v<K, Skip>) {
+  if constexpr (std::is_same_v<K, Skip> || std::is_same_v<K, Rest>) {
     return {};
   } else if constexpr (is_optional<K>::value) {
     if (none(index)) return std::nullopt;
@@ -152,7 +154,9 @@ struct Lowering {
   Names names;                 // "aten::permute", "aten::permute_copy"
   std::string_view signature;  // "(Tensor self, int[] dims) -> Tensor"
   Thunk run;
-  size_t parameters;  // how many leading arguments the function takes (the rest must be default)
+  // How many leading arguments the function takes: the others must have their default. With Rest it
+  // takes all.
+  size_t parameters;
   // Two letters a parameter, for the test against LibTorch's registry: the kind (see kind()), and
   // '?' where None is allowed.
   const char* kinds;
@@ -163,6 +167,7 @@ template <class K>
 constexpr char kind() {
   if constexpr (is_optional<K>::value) return kind<typename K::value_type>();
   if constexpr (std::is_same_v<K, Skip>) return '_';
+  if constexpr (std::is_same_v<K, Rest>) return '*';
   if constexpr (std::is_same_v<K, T>) return 'V';
   if constexpr (std::is_same_v<K, Values> || std::is_same_v<K, List>) return 'L';
   if constexpr (std::is_same_v<K, int64_t> || std::is_same_v<K, Axis> ||
@@ -189,6 +194,8 @@ struct Kinds {
 };
 template <class... A>
 inline constexpr Kinds<A...> kinds_of;
+template <class... A>
+inline constexpr size_t arity_of = (std::is_same_v<A, Rest> || ...) ? SIZE_MAX : sizeof...(A);
 
 inline Values as_values(T v) { return {v}; }
 inline Values as_values(Values v) { return v; }
@@ -198,24 +205,24 @@ template <class F>
 struct Signature;
 template <class L, class R, class... A>
 struct Signature<R (L::*)(Call&, A...) const> {
-  static constexpr size_t arity = sizeof...(A);
+  static constexpr size_t arity = arity_of<std::decay_t<A>...>;
   static constexpr const char* kinds = kinds_of<std::decay_t<A>...>.text;
   static Values run(Call& g, const Arguments& a) {
     return [&]<size_t... I>(std::index_sequence<I...>) {
       return as_values(L{}(g, a.get<std::decay_t<A>>(I)...));
     }
-    (std::make_index_sequence<arity>{});
+    (std::make_index_sequence<sizeof...(A)>{});
   }
 };
 template <class L, class R, class... A>
 struct Signature<R (L::*)(A...) const> {
-  static constexpr size_t arity = sizeof...(A);
+  static constexpr size_t arity = arity_of<std::decay_t<A>...>;
   static constexpr const char* kinds = kinds_of<std::decay_t<A>...>.text;
   static Values run(Call&, const Arguments& a) {
     return [&]<size_t... I>(std::index_sequence<I...>) {
       return as_values(L{}(a.get<std::decay_t<A>>(I)...));
     }
-    (std::make_index_sequence<arity>{});
+    (std::make_index_sequence<sizeof...(A)>{});
   }
 };
 // A plain function as an object, so that both kinds of rows go one way.

@@ -68,11 +68,6 @@ DType compute_type(DType t) {
   return t == DType::Float16 || t == DType::BFloat16 ? DType::Float : t;
 }
 
-std::pair<T, T> arithmetic(Call& g, T a, T b) {
-  const DType t = g.result_dtype();
-  return {cast(a, t), cast(b, t)};
-}
-
 std::pair<T, T> comparison(Call& g, T a, T b, bool ordered) {
   DType t = result_type(g, {0, 1});
   // Two numbers compare as Python's do; only a float operand makes float64.

@@ -2,10 +2,13 @@
 #include <algorithm>
 #include <iostream>
 #include <map>
+#include <set>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "lib/capture/composites.h"
 #include "lib/lower/lowering.h"
 #include "lib/optimize/optimize.h"
 #include "lib/support/error_codes.h"
@@ -13,6 +16,22 @@
 namespace {
 
 std::string_view base_name(std::string_view full) { return full.substr(0, full.find('.')); }
+
+// "aten::trapezoid.x" of the line "def trapezoid__x(y: Tensor, ...".
+std::set<std::string> composites() {
+  std::set<std::string> out;
+  for (const char* const* text = oe::capture::kCompositeTexts; *text; ++text) {
+    std::istringstream lines(*text);
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.starts_with("def ")) continue;
+      std::string name = line.substr(4, line.find('(') - 4);
+      if (const size_t split = name.find("__"); split != std::string::npos)
+        name.replace(split, 2, ".");
+      out.insert("aten::" + name);
+    }
+  }
+  return out;
+}
 
 void operators() {
   std::map<std::string_view, std::vector<std::string>> by_operator;
@@ -39,6 +58,8 @@ void operators() {
     std::sort(schemas.begin(), schemas.end());
     for (const std::string& s : schemas) std::cout << "- `" << s << "`\n";
   }
+  std::cout << "\n## Made of others\n\nTorchScript in `lib/capture/composites`.\n\n";
+  for (const std::string& name : composites()) std::cout << "- `" << name << "`\n";
 }
 
 void passes() {

@@ -18,3 +18,100 @@ def special_xlog1py(self: Tensor, other: Tensor) -> Tensor:
 
 def ldexp__Tensor(self: Tensor, other: Tensor) -> Tensor:
     return self * torch.pow(2.0, other)
+
+# Euclid's algorithm, as many steps as the longest pair needs.
+def gcd(self: Tensor, other: Tensor) -> Tensor:
+    zero = (self - self) + (other - other)
+    a, b = torch.abs(self + zero), torch.abs(other + zero)
+    while bool(torch.any(b != 0)):
+        rest = torch.remainder(a, torch.where(b == 0, 1, b))
+        a = torch.where(b == 0, a, b)
+        b = rest
+    return a
+
+def lcm(self: Tensor, other: Tensor) -> Tensor:
+    divisor = gcd(self, other)
+    share = torch.div(self, torch.where(divisor == 0, 1, divisor), rounding_mode="trunc")
+    # C++ computes in int (int32) what is narrower.
+    product = share.to(3) * other if divisor.element_size() < 4 else share * other
+    return torch.abs(product).to(divisor.dtype)
+
+# Stirling's series at 8 and above, brought there by the recurrence, and by reflection below 0.5.
+# https://dlmf.nist.gov/5.11
+def lgamma(self: Tensor) -> Tensor:
+    x = self.to(7)  # float64
+    low = x < 0.5
+    y = torch.where(low, 1 - x, x)
+    near = y < 8
+    p = torch.where(near, y, 1)
+    product = p * (p + 1) * (p + 2) * (p + 3) * (p + 4) * (p + 5) * (p + 6) * (p + 7)
+    z = torch.where(near, y + 8, y)
+    s = 1 / (z * z)
+    series = (1 / 12 - s * (1 / 360 - s * (1 / 1260 - s * (1 / 1680 - s / 1188)))) / z
+    result = (z - 0.5) * (torch.log(z) - 1) + 0.4189385332046727 + series  # log(2 pi) / 2 - 1 / 2
+    result = torch.where(near, result - torch.log(product), result)
+    sine = torch.abs(torch.sin(3.141592653589793 * (x - torch.round(x))))
+    reflected = 1.1447298858494002 - torch.log(sine) - result  # log(pi)
+    result = torch.where(low, torch.where(torch.isinf(x), -x, reflected), result)
+    return result.to(self.dtype if self.is_floating_point() else 6)
+
+def mvlgamma(self: Tensor, p: int) -> Tensor:
+    result = torch.lgamma(self) + p * (p - 1) / 4 * 1.1447298858494002  # log(pi)
+    for i in range(1, p):
+        result = result + torch.lgamma(self - i / 2)
+    return result
+
+def digamma(self: Tensor) -> Tensor:
+    x = self.to(7)  # float64
+    low = x < 0.5
+    y = torch.where(low, 1 - x, x)
+    shift = torch.zeros_like(y)
+    for i in range(8):
+        shift = shift + 1 / (y + i)
+    z = y + 8
+    s = 1 / (z * z)
+    series = s * (1 / 12 - s * (1 / 120 - s * (1 / 252 - s * (1 / 240 - s / 132))))
+    result = torch.log(z) - 0.5 / z - series - shift
+    part = x - torch.round(x)
+    reflected = result - 3.141592653589793 / torch.tan(3.141592653589793 * part)
+    poles = torch.where(x == 0, -1 / x, float("nan"))
+    reflected = torch.where(part == 0, poles, reflected)
+    result = torch.where(low, reflected, result)
+    return result.to(self.dtype if self.is_floating_point() else 6)
+
+def positive(self: Tensor) -> Tensor:
+    return self
+
+# exp(-|x|) I0(x): its integral over 64 angles, exact to 1e-20 below 32, and the asymptotic series.
+# https://dlmf.nist.gov/10.32 and https://dlmf.nist.gov/10.40
+def special_i0e(self: Tensor) -> Tensor:
+    x = torch.abs(self.to(7)).unsqueeze(-1)  # float64
+    falls = torch.cos(torch.arange(64, dtype=7, device=self.device) * (3.141592653589793 / 32)) - 1
+    near = torch.exp(torch.where(x < 32, x, 0) * falls).mean(-1)
+    x = torch.where(x < 32, 32, x).squeeze(-1)
+    term = torch.ones_like(x)
+    series = term
+    for k in range(1, 13):
+        term = term * ((2 * k - 1) * (2 * k - 1) / (8 * k)) / x
+        series = series + term
+    far = series * torch.rsqrt(6.283185307179586 * x)
+    far = torch.where(torch.isnan(self), self.to(7), far)
+    result = torch.where(torch.abs(self) < 32, near, far)
+    return result.to(self.dtype if self.is_floating_point() else 6)
+
+def i0(self: Tensor) -> Tensor:
+    x = torch.abs(self.to(7))
+    return (torch.exp(x) * special_i0e(x)).to(self.dtype if self.is_floating_point() else 6)
+
+def kaiser_window__beta(window_length: int, periodic: bool, beta: float, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin_memory: Optional[bool]) -> Tensor:
+    steps = max(window_length if periodic else window_length - 1, 1)
+    # From -1 to 1; a single place is 0.
+    place = torch.arange(window_length, dtype=7) * (2 / steps) - min(window_length - 1, 1)
+    window = i0(beta * torch.sqrt(torch.clamp_min(1 - place * place, 0))) / i0(torch.tensor(beta, dtype=7))
+    return window.to(6 if dtype is None else dtype)
+
+def kaiser_window__periodic(window_length: int, periodic: bool, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin_memory: Optional[bool]) -> Tensor:
+    return kaiser_window__beta(window_length, periodic, 12.0, dtype, layout, device, pin_memory)
+
+def kaiser_window(window_length: int, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin_memory: Optional[bool]) -> Tensor:
+    return kaiser_window__beta(window_length, True, 12.0, dtype, layout, device, pin_memory)

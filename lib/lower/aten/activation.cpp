@@ -68,15 +68,13 @@ T glu(T x, Axis dim) {
 T log_sigmoid(T x) { return -softplus(-x); }
 
 // Softmax or LogSoftmax along one axis; a 0-d tensor is a row of one element.
-T softmax(Call& g, std::string_view op, T x, int64_t dim) {
-  x = cast(x, g.result_dtype());
-  if (x.rank() > 0) return node(op, {x}, {{"axis", x.axis(dim)}});
-  T row = unsqueeze(x, {0});
-  return squeeze(node(op, {row}, {{"axis", int64_t{0}}}), {0});
-}
 template <FixedString Op>
-constexpr auto softmax_dtype =
-    [](Call& g, T x, int64_t dim, Skip) { return softmax(g, Op.view(), x, dim); };
+T softmax(Call& g, T x, Axis dim, Skip) {
+  const ir::Attributes axis{{"axis", dim.value}};
+  x = cast(x, g.result_dtype());
+  return x.rank() > 0 ? node(Op.view(), {x}, axis)
+                      : squeeze(node(Op.view(), {unsqueeze(x, {0})}, axis), {0});
+}
 
 // Inference passes everything on. In train mode ONNX's Dropout draws like ATen's.
 T dropout(Call& g, T x, double p, bool train) {
@@ -85,15 +83,14 @@ T dropout(Call& g, T x, double p, bool train) {
   return node("Dropout", {x, ratio, g.boolean(true)});
 }
 // Whole channels, or noise that keeps the mean and variance.
-T special_dropout(Call&, T x, double p, bool train) {
+T special_dropout(T x, double p, bool train) {
   if (train && p != 0) throw Unsupported("this kind of dropout in train mode is not in ONNX");
   return x;
 }
 Values native_dropout(Call& g, T x, double p, std::optional<bool> train) {
   if (train.value_or(true) && p != 0)
     return nodes("Dropout", {x, g.number(p, DType::Float), g.boolean(true)}, {}, 2);
-  T mask = equal(cast(x, DType::Bool), cast(x, DType::Bool));
-  return {x, mask};
+  return {x, equal(to_bool(x), to_bool(x))};
 }
 
 constexpr Lowering table[] = {
@@ -128,16 +125,15 @@ constexpr Lowering table[] = {
     wide<log_sigmoid>("aten::log_sigmoid(Tensor self) -> Tensor"),
     op("aten::log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)",
        [](Call& g, T x) {  // the buffer is for the backward pass
-         return Values{computed(g, x, log_sigmoid), nullptr};
+         return Values{log_sigmoid(cast(x, compute_type(g.result_dtype()))), nullptr};
        }),
-    op("aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
-       softmax_dtype<"Softmax">),
-    op("aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
-       softmax_dtype<"Softmax">),
-    op("aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
-       softmax_dtype<"LogSoftmax">),
-    op("aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
-       softmax_dtype<"LogSoftmax">),
+    op<softmax<"Softmax">>(
+        "aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor"),
+    op<softmax<"Softmax">>("aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor"),
+    op<softmax<"LogSoftmax">>(
+        "aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor"),
+    op<softmax<"LogSoftmax">>(
+        "aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor"),
     op<dropout>("aten::dropout(Tensor input, float p, bool train) -> Tensor"),
     op<native_dropout>(
         "aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)"),

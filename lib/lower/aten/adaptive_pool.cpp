@@ -167,22 +167,26 @@ Values adaptive_max(Call& g, T x, Dims out, size_t n) {
 }
 
 template <size_t N>
-constexpr auto average = [](Call& g, T x, Dims size) { return adaptive_avg(g, x, size, N); };
+T average(Call& g, T x, const Dims& size) {
+  return adaptive_avg(g, x, size, N);
+}
 template <size_t N>
-constexpr auto maximum = [](Call& g, T x, Dims size) { return adaptive_max(g, x, size, N); };
+Values maximum(Call& g, T x, const Dims& size) {
+  return adaptive_max(g, x, size, N);
+}
 
 constexpr Lowering table[] = {
-    op("aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor", average<1>),
-    op(names("aten::adaptive_avg_pool2d", "aten::_adaptive_avg_pool2d"),
-       "(Tensor self, SymInt[2] output_size) -> Tensor", average<2>),
-    op(names("aten::adaptive_avg_pool3d", "aten::_adaptive_avg_pool3d"),
-       "(Tensor self, SymInt[3] output_size) -> Tensor", average<3>),
-    op("aten::adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)",
-       maximum<1>),
-    op("aten::adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)",
-       maximum<2>),
-    op("aten::adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)",
-       maximum<3>),
+    op<average<1>>("aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor"),
+    op<average<2>>(names("aten::adaptive_avg_pool2d", "aten::_adaptive_avg_pool2d"),
+                   "(Tensor self, SymInt[2] output_size) -> Tensor"),
+    op<average<3>>(names("aten::adaptive_avg_pool3d", "aten::_adaptive_avg_pool3d"),
+                   "(Tensor self, SymInt[3] output_size) -> Tensor"),
+    op<maximum<1>>(
+        "aten::adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)"),
+    op<maximum<2>>(
+        "aten::adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)"),
+    op<maximum<3>>(
+        "aten::adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)"),
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Losses against class numbers or class probabilities. reduction: 0 none, 1 mean, 2 sum.
+// Losses against class numbers or class probabilities.
 #include "lib/lower/aten/reduce.h"
 #include "lib/lower/lowering.h"
 
@@ -80,25 +80,19 @@ T cross_entropy(Call& g, T x, T target, MaybeValue weight, Reduction kind, int64
   return reduced(loss, kind);
 }
 
-constexpr auto nll_value = [](Call& g, T x, T target, MaybeValue weight, Reduction kind,
-                              int64_t ignore) {
+T nll_value(Call& g, T x, T target, MaybeValue weight, Reduction kind, int64_t ignore) {
   return nll(g, x, target, weight, kind, ignore)[0];
-};
-constexpr auto nll_both = [](Call& g, T x, T target, MaybeValue weight, Reduction kind,
-                             int64_t ignore) { return nll(g, x, target, weight, kind, ignore); };
+}
 
 constexpr Lowering table[] = {
-    op(names("aten::nll_loss", "aten::nll_loss2d", "aten::nll_loss_nd"),
-       "(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor",
-       nll_value),
-    op(names("aten::nll_loss_forward", "aten::nll_loss2d_forward"),
-       "(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)",
-       nll_both),
-    op("aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor",
-       [](Call& g, T x, T target, MaybeValue weight, Reduction kind, int64_t ignore,
-          double smoothing) {
-         return cross_entropy(g, x, target, weight, kind, ignore, smoothing);
-       }),
+    op<nll_value>(
+        names("aten::nll_loss", "aten::nll_loss2d", "aten::nll_loss_nd"),
+        "(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor"),
+    op<nll>(
+        names("aten::nll_loss_forward", "aten::nll_loss2d_forward"),
+        "(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)"),
+    op<cross_entropy>(
+        "aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor"),
 };
 
 }  // namespace

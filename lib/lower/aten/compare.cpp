@@ -10,86 +10,57 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
 // Operands in their common type; equality knows bools, order does not.
-T compare(Call& g, std::string_view op, T a, T b) {
-  const bool ordered = op != "Equal" && op != "NotEqual";
-  auto [x, y] = comparison(g, a, b, ordered);
-  if (op == "NotEqual") return ~equal(x, y);
-  return node(op, {x, y});
+template <FixedString Op>
+T compare(Call& g, T a, T b) {
+  constexpr bool negated = Op.view() == "NotEqual";
+  const auto [x, y] = comparison(g, a, b, Op.view() != "Equal" && !negated);
+  return negated ? ~equal(x, y) : node(Op.view(), {x, y});
 }
-
-template <FixedString Op>
-constexpr auto tensors = [](Call& g, T a, T b) { return compare(g, Op.view(), a, b); };
-// The number in the type that both are compared in, so that no cast of a constant is needed.
-template <FixedString Op>
-constexpr auto number = [](Call& g, T a, const Scalar& b) {
-  return compare(g, Op.view(), a, g.scalar(b, result_type(g, {0, 1})));
-};
 
 // Logic works on the truth of any type: NaN and every number but 0 are true.
 template <FixedString Op>
-constexpr auto logic = [](T a, T b) {
+T logic(T a, T b) {
   return node(Op.view(), {to_bool(a), to_bool(b)});
-};
+}
 
 // And, Or, Xor for bools; BitwiseAnd, ... for integers.
-T bits(Call& g, std::string_view op, T a, T b) {
-  auto [x, y] = arithmetic(g, a, b);
-  const bool boolean = g.result_dtype() == DType::Bool;
-  return node(boolean ? std::string(op) : "Bitwise" + std::string(op), {x, y});
+template <FixedString Op>
+T bits(T a, T b) {
+  const std::string op(Op.view());
+  return node(a.dtype() == DType::Bool ? op : "Bitwise" + op, {a, b});
 }
-template <FixedString Op>
-constexpr auto bits_tensors = [](Call& g, T a, T b) { return bits(g, Op.view(), a, b); };
-template <FixedString Op>
-constexpr auto bits_number = [](Call& g, T a, const Scalar& b) {
-  return bits(g, Op.view(), a, g.scalar(b, g.result_dtype()));
-};
-template <FixedString Op>
-constexpr auto number_bits = [](Call& g, const Scalar& a, T b) {
-  return bits(g, Op.view(), g.scalar(a, g.result_dtype()), b);
-};
 
 T bits_not(T x) { return node(x.dtype() == DType::Bool ? "Not" : "BitwiseNot", {x}); }
 
 // 2^b in the type of b, 0 <= b < 64: out of a table, since Pow goes through floats.
-T power_of_two(Call& g, T b) {
-  T power = node("Gather", {powers_of_two(g), cast(b, DType::Int64)});
+T power_of_two(T b) {
+  T power = node("Gather", {powers_of_two(b.builder()), cast(b, DType::Int64)});
   return cast(power, b.dtype());
 }
 
 int64_t bit_count(DType t) { return static_cast<int64_t>(byte_size(t)) * 8; }
 
 // a << b of integers: a * 2^b, and 0 where b is no bit position. BitShift knows no signed types.
-T left_shift(Call& g, T a, T b) {
-  auto [x, y] = arithmetic(g, a, b);
-  T zero = build::number(0, x), limit = integer(bit_count(x.dtype()), x);
+T left_shift(T x, T y) {
+  T zero = number(0, x), limit = integer(bit_count(x.dtype()), x);
   T valid = y < limit;
   if (!unsigned_type(x.dtype())) valid = valid & ~(y < zero);
-  T factor = power_of_two(g, where(valid, y, zero));
+  T factor = power_of_two(where(valid, y, zero));
   return where(valid, x * factor, zero);
 }
 
 // a >> b of integers: floor(a / 2^b); shifts beyond the width leave only the sign.
-T right_shift(Call& g, T a, T b) {
-  auto [x, y] = arithmetic(g, a, b);
+T right_shift(T x, T y) {
   const bool is_unsigned = unsigned_type(x.dtype());
   // 2^(bits - 2) is the largest power of two of a signed type; one more halving leaves the sign.
-  T zero = build::number(0, x), two = build::number(2, x);
+  T zero = number(0, x), two = number(2, x);
   T most = integer(bit_count(x.dtype()) - (is_unsigned ? 1 : 2), x);
   T over = y > most;
   if (!is_unsigned) over = over | (y < zero);
-  T factor = power_of_two(g, where(over, most, y));
+  T factor = power_of_two(where(over, most, y));
   T shifted = floor_div(x, factor);
   return where(over, floor_div(shifted, two), shifted);
 }
-
-template <T (*F)(Call&, T, T)>
-constexpr auto shift_tensors = [](Call& g, T a, T b) { return F(g, a, b); };
-template <T (*F)(Call&, T, T)>
-constexpr auto shift_number =
-    [](Call& g, T a, const Scalar& b) { return F(g, a, g.scalar(b, g.result_dtype())); };
-template <T (*F)(Call&, T, T)>
-constexpr auto number_shift =
-    [](Call& g, const Scalar& a, T b) { return F(g, g.scalar(a, g.result_dtype()), b); };
 
 // Integers and bools are never NaN and never infinite; the shape still counts.
 T all_false(T x) { return ~equal(x, x); }
@@ -97,7 +68,8 @@ T finite(T x) {
   if (!is_float(x.dtype())) return equal(x, x);
   return abs(x) < kInf;
 }
-T infinite(T x, bool negative, bool positive) {
+template <bool negative, bool positive>
+T infinite(T x) {
   if (!is_float(x.dtype())) return all_false(x);
   return node("IsInf", {x},
               {{"detect_negative", int64_t{negative}}, {"detect_positive", int64_t{positive}}});
@@ -118,15 +90,23 @@ T close(Call& g, T a, T b, double rtol, double atol, bool equal_nan) {
   return same | near;
 }
 
-T all_true(T b) {
-  T wrong = cast(~b, DType::Int64);
-  T count = node("ReduceSum", {wrong}, {{"keepdims", int64_t{0}}});
-  return equal(count, 0);
+T all_close(Call& g, T a, T b, double rtol, double atol, bool equal_nan) {
+  T wrong = ~close(g, a, b, rtol, atol, equal_nan);
+  return equal(reduce("ReduceSum", cast(wrong, DType::Int64), {}, false), 0);
 }
 
+T real(T x) { return ~(to_bool(x) & ~to_bool(x)); }
+
+T signbit(T x) {
+  if (x.dtype() == DType::Bool) return all_false(x);
+  return is_float(x.dtype()) ? (x < 0) | (reciprocal(x) < 0) : x < 0;
+}
+
+T logical_not(T x) { return ~to_bool(x); }
+
 T select(Call& g, T condition, T a, T b) {
-  auto [x, y] = arithmetic(g, a, b);
-  return where(to_bool(condition), x, y);
+  const DType t = g.result_dtype();
+  return where(to_bool(condition), cast(a, t), cast(b, t));
 }
 
 T masked_fill(T self, T mask, T value) {
@@ -134,87 +114,66 @@ T masked_fill(T self, T mask, T value) {
 }
 
 constexpr Lowering table[] = {
-    op("aten::eq.Tensor(Tensor self, Tensor other) -> Tensor", tensors<"Equal">),
-    op("aten::eq.Scalar(Tensor self, Scalar other) -> Tensor", number<"Equal">),
-    op("aten::ne.Tensor(Tensor self, Tensor other) -> Tensor", tensors<"NotEqual">),
-    op("aten::ne.Scalar(Tensor self, Scalar other) -> Tensor", number<"NotEqual">),
-    op("aten::lt.Tensor(Tensor self, Tensor other) -> Tensor", tensors<"Less">),
-    op("aten::lt.Scalar(Tensor self, Scalar other) -> Tensor", number<"Less">),
-    op("aten::le.Tensor(Tensor self, Tensor other) -> Tensor", tensors<"LessOrEqual">),
-    op("aten::le.Scalar(Tensor self, Scalar other) -> Tensor", number<"LessOrEqual">),
-    op("aten::gt.Tensor(Tensor self, Tensor other) -> Tensor", tensors<"Greater">),
-    op("aten::gt.Scalar(Tensor self, Scalar other) -> Tensor", number<"Greater">),
-    op("aten::ge.Tensor(Tensor self, Tensor other) -> Tensor", tensors<"GreaterOrEqual">),
-    op("aten::ge.Scalar(Tensor self, Scalar other) -> Tensor", number<"GreaterOrEqual">),
-    op("aten::isclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> Tensor",
-       [](Call& g, T a, T b, double rtol, double atol, bool equal_nan) {
-         return close(g, a, b, rtol, atol, equal_nan);
-       }),
-    op("aten::allclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> bool",
-       [](Call& g, T a, T b, double rtol, double atol, bool equal_nan) {
-         return all_true(close(g, a, b, rtol, atol, equal_nan));
-       }),
+    op<compare<"Equal">>("aten::eq.Tensor(Tensor self, Tensor other) -> Tensor"),
+    op<compare<"Equal">>("aten::eq.Scalar(Tensor self, Scalar other) -> Tensor"),
+    op<compare<"NotEqual">>("aten::ne.Tensor(Tensor self, Tensor other) -> Tensor"),
+    op<compare<"NotEqual">>("aten::ne.Scalar(Tensor self, Scalar other) -> Tensor"),
+    op<compare<"Less">>("aten::lt.Tensor(Tensor self, Tensor other) -> Tensor"),
+    op<compare<"Less">>("aten::lt.Scalar(Tensor self, Scalar other) -> Tensor"),
+    op<compare<"LessOrEqual">>("aten::le.Tensor(Tensor self, Tensor other) -> Tensor"),
+    op<compare<"LessOrEqual">>("aten::le.Scalar(Tensor self, Scalar other) -> Tensor"),
+    op<compare<"Greater">>("aten::gt.Tensor(Tensor self, Tensor other) -> Tensor"),
+    op<compare<"Greater">>("aten::gt.Scalar(Tensor self, Scalar other) -> Tensor"),
+    op<compare<"GreaterOrEqual">>("aten::ge.Tensor(Tensor self, Tensor other) -> Tensor"),
+    op<compare<"GreaterOrEqual">>("aten::ge.Scalar(Tensor self, Scalar other) -> Tensor"),
+    op<close>(
+        "aten::isclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> Tensor"),
+    op<all_close>(
+        "aten::allclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> bool"),
     op<nan>("aten::isnan(Tensor self) -> Tensor"),
-    op("aten::isinf(Tensor self) -> Tensor", [](T x) { return infinite(x, true, true); }),
-    op("aten::isposinf(Tensor self) -> Tensor", [](T x) { return infinite(x, false, true); }),
-    op("aten::isneginf(Tensor self) -> Tensor", [](T x) { return infinite(x, true, false); }),
+    op<infinite<true, true>>("aten::isinf(Tensor self) -> Tensor"),
+    op<infinite<false, true>>("aten::isposinf(Tensor self) -> Tensor"),
+    op<infinite<true, false>>("aten::isneginf(Tensor self) -> Tensor"),
     op<finite>("aten::isfinite(Tensor self) -> Tensor"),
-    op("aten::isreal(Tensor self) -> Tensor", [](T x) { return ~(to_bool(x) & ~to_bool(x)); }),
-    op("aten::signbit(Tensor self) -> Tensor",
-       [](T x) {
-         T zero = build::number(0, x);
-         if (!is_float(x.dtype())) return x.dtype() == DType::Bool ? all_false(x) : x < zero;
-         return (x < zero) | (reciprocal(x) < zero);
-       }),
-    op("aten::logical_and(Tensor self, Tensor other) -> Tensor", logic<"And">),
-    op("aten::logical_or(Tensor self, Tensor other) -> Tensor", logic<"Or">),
-    op("aten::logical_xor(Tensor self, Tensor other) -> Tensor", logic<"Xor">),
-    op("aten::logical_not(Tensor self) -> Tensor", [](T x) { return ~to_bool(x); }),
+    op<real>("aten::isreal(Tensor self) -> Tensor"),
+    op<signbit>("aten::signbit(Tensor self) -> Tensor"),
+    op<logic<"And">>("aten::logical_and(Tensor self, Tensor other) -> Tensor"),
+    op<logic<"Or">>("aten::logical_or(Tensor self, Tensor other) -> Tensor"),
+    op<logic<"Xor">>("aten::logical_xor(Tensor self, Tensor other) -> Tensor"),
+    op<logical_not>("aten::logical_not(Tensor self) -> Tensor"),
     op<bits_not>("aten::bitwise_not(Tensor self) -> Tensor"),
-    op(names("aten::bitwise_and.Tensor", "aten::__and__.Tensor"),
-       "(Tensor self, Tensor other) -> Tensor", bits_tensors<"And">),
-    op(names("aten::bitwise_and.Scalar", "aten::__and__.Scalar"),
-       "(Tensor self, Scalar other) -> Tensor", bits_number<"And">),
-    op("aten::bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", number_bits<"And">),
-    op(names("aten::bitwise_or.Tensor", "aten::__or__.Tensor"),
-       "(Tensor self, Tensor other) -> Tensor", bits_tensors<"Or">),
-    op(names("aten::bitwise_or.Scalar", "aten::__or__.Scalar"),
-       "(Tensor self, Scalar other) -> Tensor", bits_number<"Or">),
-    op("aten::bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", number_bits<"Or">),
-    op(names("aten::bitwise_xor.Tensor", "aten::__xor__.Tensor"),
-       "(Tensor self, Tensor other) -> Tensor", bits_tensors<"Xor">),
-    op(names("aten::bitwise_xor.Scalar", "aten::__xor__.Scalar"),
-       "(Tensor self, Scalar other) -> Tensor", bits_number<"Xor">),
-    op("aten::bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", number_bits<"Xor">),
-    op(names("aten::__lshift__.Tensor", "aten::bitwise_left_shift.Tensor"),
-       "(Tensor self, Tensor other) -> Tensor", shift_tensors<left_shift>),
-    op(names("aten::__lshift__.Scalar", "aten::bitwise_left_shift.Tensor_Scalar"),
-       "(Tensor self, Scalar other) -> Tensor", shift_number<left_shift>),
-    op(names("aten::__rshift__.Tensor", "aten::bitwise_right_shift.Tensor"),
-       "(Tensor self, Tensor other) -> Tensor", shift_tensors<right_shift>),
-    op(names("aten::__rshift__.Scalar", "aten::bitwise_right_shift.Tensor_Scalar"),
-       "(Tensor self, Scalar other) -> Tensor", shift_number<right_shift>),
-    op("aten::bitwise_left_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
-       number_shift<left_shift>),
-    op("aten::bitwise_right_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
-       number_shift<right_shift>),
+    typed<bits<"And">>(names("aten::bitwise_and.Tensor", "aten::__and__.Tensor"),
+                       "(Tensor self, Tensor other) -> Tensor"),
+    typed<bits<"And">>(names("aten::bitwise_and.Scalar", "aten::__and__.Scalar"),
+                       "(Tensor self, Scalar other) -> Tensor"),
+    typed<bits<"And">>("aten::bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor"),
+    typed<bits<"Or">>(names("aten::bitwise_or.Tensor", "aten::__or__.Tensor"),
+                      "(Tensor self, Tensor other) -> Tensor"),
+    typed<bits<"Or">>(names("aten::bitwise_or.Scalar", "aten::__or__.Scalar"),
+                      "(Tensor self, Scalar other) -> Tensor"),
+    typed<bits<"Or">>("aten::bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor"),
+    typed<bits<"Xor">>(names("aten::bitwise_xor.Tensor", "aten::__xor__.Tensor"),
+                       "(Tensor self, Tensor other) -> Tensor"),
+    typed<bits<"Xor">>(names("aten::bitwise_xor.Scalar", "aten::__xor__.Scalar"),
+                       "(Tensor self, Scalar other) -> Tensor"),
+    typed<bits<"Xor">>("aten::bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor"),
+    typed<left_shift>(names("aten::bitwise_left_shift.Tensor", "aten::__lshift__.Tensor"),
+                      "(Tensor self, Tensor other) -> Tensor"),
+    typed<left_shift>(names("aten::bitwise_left_shift.Tensor_Scalar", "aten::__lshift__.Scalar"),
+                      "(Tensor self, Scalar other) -> Tensor"),
+    typed<left_shift>(
+        "aten::bitwise_left_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor"),
+    typed<right_shift>(names("aten::bitwise_right_shift.Tensor", "aten::__rshift__.Tensor"),
+                       "(Tensor self, Tensor other) -> Tensor"),
+    typed<right_shift>(names("aten::bitwise_right_shift.Tensor_Scalar", "aten::__rshift__.Scalar"),
+                       "(Tensor self, Scalar other) -> Tensor"),
+    typed<right_shift>(
+        "aten::bitwise_right_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor"),
     op<select>("aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor"),
-    op("aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor",
-       [](Call& g, T c, T a, const Scalar& b) {
-         return select(g, c, a, g.scalar(b, g.result_dtype()));
-       }),
-    op("aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor",
-       [](Call& g, T c, const Scalar& a, T b) {
-         return select(g, c, g.scalar(a, g.result_dtype()), b);
-       }),
-    op("aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor",
-       [](Call& g, T c, const Scalar& a, const Scalar& b) {
-         return select(g, c, g.scalar(a, g.result_dtype()), g.scalar(b, g.result_dtype()));
-       }),
-    op("aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor",
-       [](Call& g, T x, T mask, const Scalar& value) {
-         return masked_fill(x, mask, g.scalar(value, x.dtype()));
-       }),
+    op<select>("aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor"),
+    op<select>("aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor"),
+    op<select>("aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor"),
+    op<masked_fill>("aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor"),
     op<masked_fill>("aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor"),
 };
 

@@ -96,8 +96,10 @@ T conv_transpose(Call& g, T x, T w, std::optional<T> b, const Ints& stride, cons
   return b ? y + reshape(cast(*b, y.dtype()), bias) : y;
 }
 
+// What follows (benchmark, deterministic, cudnn, tf32) chooses kernels, not numbers.
 T convolution(Call& g, T x, T w, std::optional<T> b, const Ints& stride, const Ints& padding,
-              const Ints& dilation, bool transposed, const Ints& output_padding, int64_t groups) {
+              const Ints& dilation, bool transposed, const Ints& output_padding, int64_t groups,
+              Rest) {
   return transposed ? conv_transpose(g, x, w, b, stride, padding, output_padding, groups, dilation)
                     : conv(g, x, w, b, stride, padding, dilation, groups);
 }
@@ -109,64 +111,34 @@ T conv_tbc(T x, T w, T b, int64_t pad) {
   return transpose(y, {2, 0, 1});
 }
 
-constexpr auto plain = [](Call& g, T x, T w, std::optional<T> b, Ints stride, Ints padding,
-                          Ints dilation, int64_t groups) {
-  return conv(g, x, w, b, stride, padding, dilation, groups);
-};
-constexpr auto named_padding = [](Call& g, T x, T w, std::optional<T> b, Ints stride,
-                                  std::string padding, Ints dilation, int64_t groups) {
-  return conv_mode(g, x, w, b, stride, padding, dilation, groups);
-};
-constexpr auto transposed_conv = [](Call& g, T x, T w, std::optional<T> b, Ints stride,
-                                    Ints padding, Ints output_padding, int64_t groups,
-                                    Ints dilation) {
-  return conv_transpose(g, x, w, b, stride, padding, output_padding, groups, dilation);
-};
-constexpr auto general = [](Call& g, T x, T w, std::optional<T> b, Ints stride, Ints padding,
-                            Ints dilation, bool transposed, Ints output_padding, int64_t groups) {
-  return convolution(g, x, w, b, stride, padding, dilation, transposed, output_padding, groups);
-};
-// The last four (benchmark, deterministic, cudnn, tf32) choose kernels, not numbers.
-constexpr auto general_flags = [](Call& g, T x, T w, std::optional<T> b, Ints stride, Ints padding,
-                                  Ints dilation, bool transposed, Ints output_padding,
-                                  int64_t groups, Skip, Skip, Skip) {
-  return convolution(g, x, w, b, stride, padding, dilation, transposed, output_padding, groups);
-};
-constexpr auto general_flags_tf32 =
-    [](Call& g, T x, T w, std::optional<T> b, Ints stride, Ints padding, Ints dilation,
-       bool transposed, Ints output_padding, int64_t groups, Skip, Skip, Skip, Skip) {
-      return convolution(g, x, w, b, stride, padding, dilation, transposed, output_padding, groups);
-    };
-
 constexpr Lowering table[] = {
-    op("aten::conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] dilation=[1], SymInt groups=1) -> Tensor",
-       plain),
-    op("aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor",
-       plain),
-    op("aten::conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor",
-       plain),
-    op("aten::conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], str padding=\"valid\", SymInt[1] dilation=[1], SymInt groups=1) -> Tensor",
-       named_padding),
-    op("aten::conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], str padding=\"valid\", SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor",
-       named_padding),
-    op("aten::conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], str padding=\"valid\", SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor",
-       named_padding),
-    op("aten::_convolution_mode(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, str padding, SymInt[] dilation, SymInt groups) -> Tensor",
-       named_padding),
-    op("aten::conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] output_padding=[0], SymInt groups=1, SymInt[1] dilation=[1]) -> Tensor",
-       transposed_conv),
-    op("aten::conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] output_padding=[0, 0], SymInt groups=1, SymInt[2] dilation=[1, 1]) -> Tensor",
-       transposed_conv),
-    op("aten::conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] output_padding=[0, 0, 0], SymInt groups=1, SymInt[3] dilation=[1, 1, 1]) -> Tensor",
-       transposed_conv),
-    op("aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
-       general),
-    op("aten::_convolution.deprecated(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, int[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled) -> Tensor",
-       general_flags),
-    op("aten::_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor",
-       general_flags_tf32),
-    op("aten::conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor",
-       [](T x, T w, T b, int64_t pad) { return conv_tbc(x, w, b, pad); }),
+    op<conv>(
+        "aten::conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] dilation=[1], SymInt groups=1) -> Tensor"),
+    op<conv>(
+        "aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor"),
+    op<conv>(
+        "aten::conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor"),
+    op<conv_mode>(
+        "aten::conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], str padding=\"valid\", SymInt[1] dilation=[1], SymInt groups=1) -> Tensor"),
+    op<conv_mode>(
+        "aten::conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], str padding=\"valid\", SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor"),
+    op<conv_mode>(
+        "aten::conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], str padding=\"valid\", SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor"),
+    op<conv_mode>(
+        "aten::_convolution_mode(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, str padding, SymInt[] dilation, SymInt groups) -> Tensor"),
+    op<conv_transpose>(
+        "aten::conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] output_padding=[0], SymInt groups=1, SymInt[1] dilation=[1]) -> Tensor"),
+    op<conv_transpose>(
+        "aten::conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] output_padding=[0, 0], SymInt groups=1, SymInt[2] dilation=[1, 1]) -> Tensor"),
+    op<conv_transpose>(
+        "aten::conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] output_padding=[0, 0, 0], SymInt groups=1, SymInt[3] dilation=[1, 1, 1]) -> Tensor"),
+    op<convolution>(
+        "aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor"),
+    op<convolution>(
+        "aten::_convolution.deprecated(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, int[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled) -> Tensor"),
+    op<convolution>(
+        "aten::_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor"),
+    op<conv_tbc>("aten::conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor"),
 };
 
 }  // namespace

@@ -7,49 +7,39 @@
 namespace oe::lower {
 namespace {
 
-T filled(T shape, T value) { return expand(value, shape); }
-
 // A known number goes into ConstantOfShape, a computed one is expanded.
-T full(Call& g, T shape, const Scalar& s) {
+T full_of(Call& g, T shape, T number) {
   const DType t = g.result_dtype();
-  if (!s.known) return filled(shape, g.scalar(s, t));
-  const T v = g.scalar(s, t);
+  T v = cast(number, t);
+  if (!v->data) return expand(v, shape);
   const auto* bytes = static_cast<const char*>(v->data->data());
   return node("ConstantOfShape", {shape},
               {{"value", Tensor::from_bytes(t, {1}, bytes, v->data->nbytes())}});
 }
 
-Scalar integer(int64_t i) {
-  Scalar s;
-  s.i = i;
-  s.d = static_cast<double>(i);
-  return s;
-}
-
 // The dtype is the recorded one; layout, device and pinning mean nothing in ONNX.
+T full(Call& g, const Dims& size, T number, Rest) { return full_of(g, g.vector(size), number); }
+T new_full(Call& g, Skip, const Dims& size, T number, Rest) {
+  return full_of(g, g.vector(size), number);
+}
+T full_like(Call& g, T x, T number, Rest) { return full_of(g, shape(x), number); }
+// N in every place; 0 also where ATen leaves the memory unwritten.
 template <int64_t N>
-constexpr auto sized = [](Call& g, const Dims& size, Skip, Skip, Skip, Skip) {
-  return full(g, g.vector(size), integer(N));
-};
-// Memory that ATen leaves unwritten: any content is right.
-constexpr auto empty_format = [](Call& g, const Dims& size, Skip, Skip, Skip, Skip, Skip) {
-  return full(g, g.vector(size), integer(0));
-};
+T sized(Call& g, const Dims& size, Rest) {
+  return full_of(g, g.vector(size), g.i64(N));
+}
 template <int64_t N>
-constexpr auto like =
-    [](Call& g, T x, Skip, Skip, Skip, Skip, Skip) { return full(g, shape(x), integer(N)); };
+T new_sized(Call& g, Skip, const Dims& size, Rest) {
+  return full_of(g, g.vector(size), g.i64(N));
+}
 template <int64_t N>
-constexpr auto new_sized = [](Call& g, Skip, const Dims& size, Skip, Skip, Skip, Skip) {
-  return full(g, g.vector(size), integer(N));
-};
-
-bool whole(const Scalar& s) { return s.kind != Scalar::Kind::Float; }
+T like(Call& g, T x, Rest) {
+  return full_of(g, shape(x), g.i64(N));
+}
 
 // A bound as LibTorch's kernels take it: a number given for an integer tensor loses its fraction
 // before anything is computed with it.
-T bound(Call& g, const Scalar& s, DType t) {
-  return g.scalar(s, is_float(t) ? DType::Double : DType::Int64);
-}
+T bound(T number, DType t) { return cast(number, is_float(t) ? DType::Double : DType::Int64); }
 
 // start + i * step for i below n.
 T steps_from(Call& g, T start, T n, T step) {
@@ -60,24 +50,24 @@ T steps_from(Call& g, T start, T n, T step) {
 // start, start + step, ... below end: ceil((end - start) / step) elements. They are counted in
 // float64 with the bounds as they are given, but for int64 in int64; the elements are made from
 // bounds in the accumulate type of the result (ATen/native/RangeFactories.cpp).
-T arange(Call& g, const Scalar& start, const Scalar& end, const Scalar& step) {
-  const DType t = g.result_dtype();
-  if (t == DType::Int64 || (whole(start) && whole(end) && whole(step))) {
-    const DType i = DType::Int64;
-    return cast(node("Range", {g.scalar(start, i), g.scalar(end, i), g.scalar(step, i)}), t);
-  }
-  const DType d = DType::Double;
-  T length = g.scalar(end, d) - g.scalar(start, d);
-  T n = cast(ceil(length / g.scalar(step, d)), DType::Int64);
-  return steps_from(g, bound(g, start, t), n, bound(g, step, t));
+T arange_step(Call& g, T start, T end, T step, Rest = {}) {
+  const DType t = g.result_dtype(), i = DType::Int64, d = DType::Double;
+  const auto whole = [](T v) { return !is_float(v.dtype()); };
+  if (t == i || (whole(start) && whole(end) && whole(step)))
+    return cast(node("Range", {cast(start, i), cast(end, i), cast(step, i)}), t);
+  T length = cast(end, d) - cast(start, d);
+  T n = cast(ceil(length / cast(step, d)), i);
+  return steps_from(g, bound(start, t), n, bound(step, t));
 }
+T arange_start(Call& g, T start, T end, Rest) { return arange_step(g, start, end, g.i64(1)); }
+T arange_end(Call& g, T end, Rest) { return arange_step(g, g.i64(0), end, g.i64(1)); }
 
 // As arange with the end included: trunc((end - start) / step) + 1 elements, counted in the
 // accumulate type.
-T range(Call& g, const Scalar& start, const Scalar& end, const Scalar& step) {
+T range_step(Call& g, T start, T end, T step, Rest) {
   const DType t = g.result_dtype();
-  T a = bound(g, start, t), s = bound(g, step, t);
-  T steps = (bound(g, end, t) - a) / s;
+  T a = bound(start, t), s = bound(step, t);
+  T steps = (bound(end, t) - a) / s;
   return steps_from(g, a, cast(steps, DType::Int64) + 1, s);
 }
 
@@ -98,14 +88,14 @@ T evenly_spaced(Call& g, T start, T end, T n, DType c) {
   return where(first_half | only_start, low, high);
 }
 
-T linspace(Call& g, T start, T end, const Int& steps) {
+T linspace(Call& g, T start, T end, const Int& steps, Rest) {
   const DType t = g.result_dtype();
   const DType c = t == DType::Double || !is_float(t) ? DType::Double : DType::Float;
   return cast(evenly_spaced(g, start, end, g.value(steps), c), t);
 }
 
 // The exponents of a single step are the start as it is given.
-T logspace(Call& g, T start, T end, const Int& steps, double base) {
+T logspace(Call& g, T start, T end, const Int& steps, double base, Rest) {
   const DType d = DType::Double;
   T n = g.value(steps);
   T exponents = evenly_spaced(g, start, end, n, d);
@@ -113,21 +103,21 @@ T logspace(Call& g, T start, T end, const Int& steps, double base) {
   return cast(node("Pow", {g.number(base, d), exponents}), g.result_dtype());
 }
 
-T number(Call& g, const Scalar& s) { return g.scalar(s, DType::Double); }
-
 // Ones where the row is the column.
-T eye(Call& g, const Int& rows, const Int& columns) {
+T rectangle(Call& g, const Int& rows, const Int& columns, Rest = {}) {
   const auto iota = [&](const Int& n, int64_t axis) {
     return unsqueeze(node("Range", {g.i64(0), g.value(n), g.i64(1)}), {axis});
   };
   return cast(equal(iota(rows, 1), iota(columns, 0)), g.result_dtype());
 }
 
+T eye(Call& g, const Int& n, Rest) { return rectangle(g, n, n); }
+
 // Nested lists of numbers, row by row; capture folds them unless a number is computed.
-T from_list(Call& g, const Values& numbers) {
+T from_list(Call& g, const Values& numbers, Rest) {
   Values pieces;
   for (T v : numbers) pieces.push_back(unsqueeze(cast(v, g.result_dtype()), {0}));
-  if (pieces.empty()) return full(g, g.i64s({0}), integer(0));
+  if (pieces.empty()) return full_of(g, g.i64s({0}), g.i64(0));
   T flat = node("Concat", pieces, {{"axis", int64_t{0}}});
   Ints dims;
   const program::Arg* level = &g.call().args[0];
@@ -139,116 +129,86 @@ T from_list(Call& g, const Values& numbers) {
   return reshape(flat, dims);
 }
 
-constexpr auto of_number = [](Call& g, const Scalar& s, Skip, Skip, Skip) {
-  return g.scalar(s, g.result_dtype());
-};
-constexpr auto as_number = [](Call& g, const Scalar& s, Skip, Skip) {
-  return g.scalar(s, g.result_dtype());
-};
+T of_number(Call& g, T x, Rest) { return cast(x, g.result_dtype()); }
 
-constexpr Lowering table[] = {
-    op("aten::zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       sized<0>),
-    op("aten::ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       sized<1>),
-    op("aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       [](Call& g, const Dims& size, const Scalar& s, Skip, Skip, Skip, Skip) {
-         return full(g, g.vector(size), s);
-       }),
-    op("aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-       empty_format),
-    op("aten::empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       empty_format),
-    op(names("aten::zeros_like", "aten::empty_like"),
-       "(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-       like<0>),
-    op("aten::ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-       like<1>),
-    op("aten::full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-       [](Call& g, T x, const Scalar& s, Skip, Skip, Skip, Skip, Skip) {
-         return full(g, shape(x), s);
-       }),
-    op(names("aten::new_zeros", "aten::new_empty"),
-       "(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       new_sized<0>),
-    op("aten::new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       new_sized<1>),
-    op("aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       [](Call& g, Skip, const Dims& size, const Scalar& s, Skip, Skip, Skip, Skip) {
-         return full(g, g.vector(size), s);
-       }),
-    op("aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       [](Call& g, Skip, const Dims& size, Skip, Skip, Skip, Skip, Skip) {
-         return full(g, g.vector(size), integer(0));
-       }),
-    op("aten::fill.Scalar(Tensor self, Scalar value) -> Tensor",
-       [](Call& g, T x, const Scalar& s) { return full(g, shape(x), s); }),
-    op("aten::fill.Tensor(Tensor self, Tensor value) -> Tensor",
-       [](T x, T v) { return filled(shape(x), cast(v, x.dtype())); }),
-    op("aten::zero(Tensor self) -> Tensor",
-       [](Call& g, T x) { return full(g, shape(x), integer(0)); }),
-    op("aten::arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       [](Call& g, const Scalar& end, Skip, Skip, Skip, Skip) {
-         return arange(g, integer(0), end, integer(1));
-       }),
-    op("aten::arange.start(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       [](Call& g, const Scalar& start, const Scalar& end, Skip, Skip, Skip, Skip) {
-         return arange(g, start, end, integer(1));
-       }),
-    op("aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       [](Call& g, const Scalar& start, const Scalar& end, const Scalar& step, Skip, Skip, Skip,
-          Skip) { return arange(g, start, end, step); }),
-    op("aten::range.step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       [](Call& g, const Scalar& start, const Scalar& end, const Scalar& step, Skip, Skip, Skip,
-          Skip) { return range(g, start, end, step); }),
-    op("aten::_dim_arange(Tensor like, int dim) -> Tensor",
-       [](Call& g, T x, int64_t dim) {
-         return node("Range", {g.i64(0), size(x, dim), g.i64(1)});
-       }),
-    op("aten::linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       [](Call& g, const Scalar& start, const Scalar& end, const Int& steps, Skip, Skip, Skip,
-          Skip) { return linspace(g, number(g, start), number(g, end), steps); }),
-    op("aten::linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       [](Call& g, T start, T end, const Int& steps, Skip, Skip, Skip, Skip) {
-         return linspace(g, start, end, steps);
-       }),
-    op("aten::linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       [](Call& g, T start, const Scalar& end, const Int& steps, Skip, Skip, Skip, Skip) {
-         return linspace(g, start, number(g, end), steps);
-       }),
-    op("aten::linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       [](Call& g, const Scalar& start, T end, const Int& steps, Skip, Skip, Skip, Skip) {
-         return linspace(g, number(g, start), end, steps);
-       }),
-    op("aten::logspace(Scalar start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       [](Call& g, const Scalar& start, const Scalar& end, const Int& steps, double base, Skip,
-          Skip, Skip, Skip) { return logspace(g, number(g, start), number(g, end), steps, base); }),
-    op("aten::eye(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       [](Call& g, const Int& n, Skip, Skip, Skip, Skip) { return eye(g, n, n); }),
-    op("aten::eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       [](Call& g, const Int& n, const Int& m, Skip, Skip, Skip, Skip) { return eye(g, n, m); }),
-    op("aten::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       [](Call& g, const Scalar& s, Skip, Skip, Skip, Skip) {
-         return g.scalar(s, g.result_dtype());
-       }),
-    op("aten::tensor.int(int t, *, ScalarType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
-       of_number),
-    op("aten::tensor.float(float t, *, ScalarType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
-       of_number),
-    op("aten::tensor.bool(bool t, *, ScalarType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
-       of_number),
-    op("aten::tensor(t[] data, *, ScalarType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
-       [](Call& g, const Values& numbers, Skip, Skip, Skip) { return from_list(g, numbers); }),
-    op("aten::as_tensor(Tensor data, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
-       [](Call& g, T x, Skip, Skip) { return cast(x, g.result_dtype()); }),
-    op("aten::as_tensor.int(int t, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
-       as_number),
-    op("aten::as_tensor.float(float t, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
-       as_number),
-    op("aten::as_tensor.bool(bool t, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
-       as_number),
-    op("aten::as_tensor.list(t[] data, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
-       [](Call& g, const Values& numbers, Skip, Skip) { return from_list(g, numbers); }),
+constexpr Lowering
+    table[] =
+        {
+            op<sized<0>>(
+                "aten::zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+            op<sized<1>>(
+                "aten::ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+            op<full>(
+                "aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+            op<sized<0>>(
+                "aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor"),
+            op<sized<0>>(
+                "aten::empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+            op<like<0>>(
+                names("aten::zeros_like", "aten::empty_like"),
+                "(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor"),
+            op<like<1>>(
+                "aten::ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor"),
+            op<full_like>(
+                "aten::full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor"),
+            op<new_sized<0>>(
+                names("aten::new_zeros", "aten::new_empty"),
+                "(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+            op<new_sized<1>>(
+                "aten::new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+            op<new_full>(
+                "aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+            op<new_sized<0>>(
+                "aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+            op<full_like>("aten::fill.Scalar(Tensor self, Scalar value) -> Tensor"),
+            op<full_like>("aten::fill.Tensor(Tensor self, Tensor value) -> Tensor"),
+            op<like<0>>("aten::zero(Tensor self) -> Tensor"),
+            op<arange_end>(
+                "aten::arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+            op<arange_start>(
+                "aten::arange.start(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+            op<arange_step>(
+                "aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+            op<range_step>(
+                "aten::range.step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+            op("aten::_dim_arange(Tensor like, int dim) -> Tensor",
+               [](Call& g, T x, Axis axis) {
+                 return node("Range", {g.i64(0), size(x, axis), g.i64(1)});
+               }),
+            op<linspace>(
+                "aten::linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+            op<linspace>(
+                "aten::linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+            op<linspace>(
+                "aten::linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+            op<linspace>(
+                "aten::linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+            op<logspace>(
+                "aten::logspace(Scalar start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+            op<eye>(
+                "aten::eye(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+            op<rectangle>(
+                "aten::eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+            op<of_number>(
+                "aten::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+            op<of_number>(
+                "aten::tensor.int(int t, *, ScalarType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor"),
+            op<of_number>(
+                "aten::tensor.float(float t, *, ScalarType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor"),
+            op<of_number>(
+                "aten::tensor.bool(bool t, *, ScalarType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor"),
+            op<from_list>(
+                "aten::tensor(t[] data, *, ScalarType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor"),
+            op<of_number>(
+                "aten::as_tensor(Tensor data, *, ScalarType? dtype=None, Device? device=None) -> Tensor"),
+            op<of_number>(
+                "aten::as_tensor.int(int t, *, ScalarType? dtype=None, Device? device=None) -> Tensor"),
+            op<of_number>(
+                "aten::as_tensor.float(float t, *, ScalarType? dtype=None, Device? device=None) -> Tensor"),
+            op<of_number>(
+                "aten::as_tensor.bool(bool t, *, ScalarType? dtype=None, Device? device=None) -> Tensor"),
+            op<from_list>(
+                "aten::as_tensor.list(t[] data, *, ScalarType? dtype=None, Device? device=None) -> Tensor"),
 };
 
 }  // namespace

@@ -220,7 +220,7 @@ void agree(std::vector<Operand>& operands) {
   }
 }
 
-T einsum(Call& g, const std::string& equation, const Values& tensors) {
+T einsum(Call& g, const std::string& equation, const Values& tensors, Rest) {
   Equation e = parse(equation);
   const DType t = g.result_dtype();
   // MatMul has no small integers.
@@ -274,10 +274,7 @@ T einsum(Call& g, const std::string& equation, const Values& tensors) {
 
 constexpr Lowering table[] = {
     // The contraction order in `path` changes rounding only.
-    op("aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
-       [](Call& g, std::string equation, Values tensors, Skip) {
-         return einsum(g, equation, tensors);
-       }),
+    op<einsum>("aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor"),
 };
 
 }  // namespace

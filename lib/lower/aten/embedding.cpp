@@ -68,7 +68,7 @@ Values embedding_bag(Call& g, const Bag& a) {
 constexpr Lowering table[] = {
     // padding_idx, scale_grad_by_freq and sparse concern gradients only.
     op("aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
-       [](T weight, T indices, Skip, Skip, Skip) { return gather(weight, indices, 0); }),
+       [](T weight, T indices, Rest) { return gather(weight, indices, 0); }),
     op("aten::embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False) -> (Tensor, Tensor, Tensor, Tensor)",
        [](Call& g, T weight, T indices, T offsets, Skip, int64_t mode, Skip,
           std::optional<T> per_sample, bool last) {

@@ -7,26 +7,23 @@
 namespace oe::lower {
 namespace {
 
-T index_select(T x, int64_t dim, T index) {
-  const int64_t axis = x.axis(dim);
-  if (x.rank() == 0) return x;
-  return gather(x, at_least_1d(index), axis);
+T index_select(T x, Axis axis, T index) {
+  return x.rank() == 0 ? x : gather(x, at_least_1d(index), axis);
 }
 
-T gather_elements(T x, int64_t dim, T index) {
-  const int64_t axis = x.axis(dim);
+T gather_elements(T x, Axis axis, T index, Rest = {}) {
   T i = at_least_1d(cast(index, DType::Int64));
-  T y = node("GatherElements", {at_least_1d(x), i}, {{"axis", axis}});
+  T y = node("GatherElements", {at_least_1d(x), i}, {{"axis", axis.value}});
   with_dims(y, *i->type.shape);
   return index.rank() == 0 ? to_0d(y) : y;
 }
 
 T take(T x, T index) { return gather(flat(x), index, 0); }
 
-T take_along_dim(Call& g, T x, T index, const std::optional<int64_t>& dim) {
-  if (!dim) return gather_elements(flat(x), 0, flat(index));
+T take_along_dim(Call& g, T x, T index, const std::optional<Axis>& dim) {
+  if (!dim) return gather_elements(flat(x), {0}, flat(index));
   // Everything but the axis itself is broadcast.
-  const int64_t axis = x.axis(*dim), rank = x.rank();
+  const int64_t axis = *dim, rank = x.rank();
   auto fit = [&](T v, T other) {
     bool same = true;
     for (int64_t i = 0; i < rank; ++i) {
@@ -40,7 +37,7 @@ T take_along_dim(Call& g, T x, T index, const std::optional<int64_t>& dim) {
     if (axis + 1 < rank) pieces.push_back(sizes(other, axis + 1, rank));
     return expand(v, concat(pieces, 0), rank);
   };
-  return gather_elements(fit(x, index), axis, fit(index, x));
+  return gather_elements(fit(x, index), *dim, fit(index, x));
 }
 
 T masked_select(T x, T mask) {
@@ -89,26 +86,20 @@ T one_hot(Call& g, T x, const Int& classes) {
   return x.rank() > 0 ? with_rank(y, x.rank() + 1) : squeeze(with_rank(y, 2), {0});
 }
 
-constexpr auto nonzero_lambda = [](Call& g, T x) { return nonzero(g, x); };
-constexpr auto tuple_lambda = [](T x) { return nonzero_tuple(x); };
-
 constexpr Lowering table[] = {
-    op("aten::index_select(Tensor self, int dim, Tensor index) -> Tensor",
-       [](T x, int64_t dim, T i) { return index_select(x, dim, i); }),
-    op("aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
-       [](T x, int64_t dim, T i, Skip) { return gather_elements(x, dim, i); }),
-    op("aten::take(Tensor self, Tensor index) -> Tensor", [](T x, T i) { return take(x, i); }),
-    op("aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor",
-       [](Call& g, T x, T i, std::optional<int64_t> dim) { return take_along_dim(g, x, i, dim); }),
-    op("aten::masked_select(Tensor self, Tensor mask) -> Tensor",
-       [](T x, T mask) { return masked_select(x, mask); }),
-    op(names("aten::nonzero", "aten::argwhere"), "(Tensor self) -> Tensor", nonzero_lambda),
-    op("aten::nonzero_numpy(Tensor self) -> Tensor[]", tuple_lambda),
-    op("aten::where(Tensor condition) -> Tensor[]", tuple_lambda),
-    op("aten::nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor",
-       [](Call& g, T x, Int size, int64_t fill) { return nonzero_static(g, x, size, fill); }),
-    op("aten::one_hot(Tensor self, int num_classes=-1) -> Tensor",
-       [](Call& g, T x, Int classes) { return one_hot(g, x, classes); }),
+    op<index_select>("aten::index_select(Tensor self, int dim, Tensor index) -> Tensor"),
+    op<gather_elements>(
+        "aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor"),
+    op<take>("aten::take(Tensor self, Tensor index) -> Tensor"),
+    op<take_along_dim>(
+        "aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor"),
+    op<masked_select>("aten::masked_select(Tensor self, Tensor mask) -> Tensor"),
+    op<nonzero>(names("aten::nonzero", "aten::argwhere"), "(Tensor self) -> Tensor"),
+    op<nonzero_tuple>("aten::nonzero_numpy(Tensor self) -> Tensor[]"),
+    op<nonzero_tuple>("aten::where(Tensor condition) -> Tensor[]"),
+    op<nonzero_static>(
+        "aten::nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor"),
+    op<one_hot>("aten::one_hot(Tensor self, int num_classes=-1) -> Tensor"),
 };
 
 }  // namespace

@@ -126,7 +126,7 @@ std::optional<T> masked_write(T x, const Selection& s, T v, bool accumulate) {
   return with_dims(where(mask, v, x), *x->type.shape);
 }
 
-T index_put(T x, const Values& given, T values, bool accumulate) {
+T index_put(T x, const Values& given, T values, bool accumulate, Rest) {
   const DType t = x.dtype();
   const Selection s(x, given);
   values = cast(values, t);
@@ -163,27 +163,19 @@ T index_put(T x, const Values& given, T values, bool accumulate) {
   return transpose(with_dims(y, *base->type.shape), inverse(s.front()));
 }
 
-constexpr auto index_lambda = [](T x, Values indices) { return index(x, indices); };
-constexpr auto put_lambda = [](T x, Values indices, T values, bool accumulate) {
-  return index_put(x, indices, values, accumulate);
-};
-constexpr auto put_impl_lambda = [](T x, Values indices, T values, bool accumulate, Skip) {
-  return index_put(x, indices, values, accumulate);
-};
-
 constexpr Lowering table[] = {
-    op(names("aten::index.Tensor", "aten::_unsafe_index.Tensor"),
-       "(Tensor self, Tensor?[] indices) -> Tensor", index_lambda),
-    op(names("aten::index.Tensor_hacked_twin", "aten::_unsafe_index.Tensor_hacked_twin"),
-       "(Tensor self, Tensor[] indices) -> Tensor", index_lambda),
-    op(names("aten::index_put", "aten::_unsafe_index_put"),
-       "(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
-       put_lambda),
-    op(names("aten::index_put.hacked_twin", "aten::_unsafe_index_put.hacked_twin"),
-       "(Tensor self, Tensor[] indices, Tensor values, bool accumulate=False) -> Tensor",
-       put_lambda),
-    op("aten::_index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor",
-       put_impl_lambda),
+    op<index>(names("aten::index.Tensor", "aten::_unsafe_index.Tensor"),
+              "(Tensor self, Tensor?[] indices) -> Tensor"),
+    op<index>(names("aten::index.Tensor_hacked_twin", "aten::_unsafe_index.Tensor_hacked_twin"),
+              "(Tensor self, Tensor[] indices) -> Tensor"),
+    op<index_put>(
+        names("aten::index_put", "aten::_unsafe_index_put"),
+        "(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor"),
+    op<index_put>(
+        names("aten::index_put.hacked_twin", "aten::_unsafe_index_put.hacked_twin"),
+        "(Tensor self, Tensor[] indices, Tensor values, bool accumulate=False) -> Tensor"),
+    op<index_put>(
+        "aten::_index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor"),
 };
 
 }  // namespace

@@ -1,7 +1,6 @@
-// Several tensors made one: cat, stack and their kin, products and combinations of vectors.
+// Several tensors made one: cat and stack, and the combinations of a vector.
 // https://onnx.ai/onnx/operators/onnx__Concat.html
 #include <algorithm>
-#include <optional>
 
 #include "lib/lower/lowering.h"
 
@@ -14,89 +13,23 @@ Values cast_all(Call& g, Values v) {
 }
 
 // cat also takes tensors of shape [0] beside tensors of any rank, and leaves them out.
-T cat(Call& g, const Values& given, int64_t dim) {
+T cat(Call& g, const List& list, int64_t dim) {
+  if (list.sequence) return node("ConcatFromSequence", {list.sequence}, {{"axis", dim}});
   int64_t rank = 0;
-  for (T x : given) rank = std::max(rank, x.rank());
+  for (T x : list.items) rank = std::max(rank, x.rank());
   Values v;
-  for (T x : cast_all(g, given))
+  for (T x : cast_all(g, list.items))
     if (rank == 1 || x.rank() == rank) v.push_back(x);
   return concat(v, v.at(0).axis(dim));
 }
 
-T stack(Call& g, const Values& given, int64_t dim) {
-  const int64_t axis = dim < 0 ? dim + given.at(0).rank() + 1 : dim;
+T stack(Call& g, const List& list, int64_t dim) {
+  if (list.sequence)
+    return node("ConcatFromSequence", {list.sequence}, {{"axis", dim}, {"new_axis", int64_t{1}}});
+  const int64_t axis = dim < 0 ? dim + list.items.at(0).rank() + 1 : dim;
   Values v;
-  for (T x : cast_all(g, given)) v.push_back(unsqueeze(x, {axis}));
+  for (T x : cast_all(g, list.items)) v.push_back(unsqueeze(x, {axis}));
   return concat(v, axis);
-}
-
-T hstack(Call& g, const Values& given) {
-  Values v;
-  for (T x : given) v.push_back(at_least_1d(x));
-  return cat(g, v, v.at(0).rank() == 1 ? 0 : 1);
-}
-
-T as_row(T x) {
-  if (x.rank() >= 2) return x;
-  return unsqueeze(at_least_1d(x), {0});
-}
-
-T vstack(Call& g, const Values& given) {
-  Values v;
-  for (T x : given) v.push_back(as_row(x));
-  return cat(g, v, 0);
-}
-
-T dstack(Call& g, const Values& given) {
-  Values v;
-  for (T x : given) {
-    x = as_row(x);
-    v.push_back(x.rank() == 2 ? unsqueeze(x, {2}) : x);
-  }
-  return cat(g, v, 2);
-}
-
-T column_stack(Call& g, const Values& given) {
-  Values v;
-  for (T x : given) v.push_back(x.rank() < 2 ? unsqueeze(at_least_1d(x), {1}) : x);
-  return cat(g, v, 1);
-}
-
-// Every block padded with zeros to the whole width, one above the other.
-T block_diag(Call& g, const Values& given) {
-  Values blocks;
-  Int width = known(0);
-  for (T x : cast_all(g, given)) {
-    blocks.push_back(as_row(x));
-    width = width + size_of(blocks.back(), 1);
-  }
-  Int left = known(0);
-  Values rows;
-  for (T x : blocks) {
-    const Int columns = size_of(x, 1);
-    const Int right = width - left - columns;
-    T pads = g.vector({known(0), left, known(0), right});
-    T padded = node("Pad", {x, pads, g.number(0, x.dtype())});
-    rows.push_back(with_dims(padded, {(*x->type.shape)[0], Dim::unknown()}));
-    left = left + columns;
-  }
-  return concat(rows, 0);
-}
-
-// All tuples of one entry of each vector, the last one running fastest.
-T cartesian_prod(Call& g, const Values& given) {
-  const Values v = cast_all(g, given);
-  const auto n = static_cast<int64_t>(v.size());
-  if (n == 1) return v[0];
-  Dims shape;
-  for (T x : v) shape.push_back(size_of(x, 0));
-  T whole = g.vector(shape);
-  Values columns;
-  for (int64_t i = 0; i < n; ++i) {
-    T grid = expand(along(v[static_cast<size_t>(i)], i, n), whole, n);
-    columns.push_back(unsqueeze(flat(grid), {1}));
-  }
-  return concat(columns, 1);
 }
 
 // The index tuples i0 < i1 < .. (or <=) in lexicographic order: where the comparisons hold.
@@ -115,32 +48,11 @@ T combinations(Call& g, T x, int64_t r, bool with_replacement) {
   return gather(x, with_rank(tuples, 2), 0);
 }
 
-constexpr auto cat_lambda = [](Call& g, List v, int64_t dim) {
-  if (v.sequence) return node("ConcatFromSequence", {v.sequence}, {{"axis", dim}});
-  return cat(g, v.items, dim);
-};
-constexpr auto vstack_lambda = [](Call& g, Values v) { return vstack(g, v); };
-
 constexpr Lowering table[] = {
-    op("aten::cat(Tensor[] tensors, int dim=0) -> Tensor", cat_lambda),
-    op("aten::stack(Tensor[] tensors, int dim=0) -> Tensor",
-       [](Call& g, List v, int64_t dim) {
-         if (v.sequence)
-           return node("ConcatFromSequence", {v.sequence},
-                       {{"axis", dim}, {"new_axis", int64_t{1}}});
-         return stack(g, v.items, dim);
-       }),
-    op("aten::hstack(Tensor[] tensors) -> Tensor", [](Call& g, Values v) { return hstack(g, v); }),
-    op("aten::vstack(Tensor[] tensors) -> Tensor", vstack_lambda),
-    op("aten::dstack(Tensor[] tensors) -> Tensor", [](Call& g, Values v) { return dstack(g, v); }),
-    op("aten::column_stack(Tensor[] tensors) -> Tensor",
-       [](Call& g, Values v) { return column_stack(g, v); }),
-    op("aten::block_diag(Tensor[] tensors) -> Tensor",
-       [](Call& g, Values v) { return block_diag(g, v); }),
-    op("aten::cartesian_prod(Tensor[] tensors) -> Tensor",
-       [](Call& g, Values v) { return cartesian_prod(g, v); }),
-    op("aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor",
-       [](Call& g, T x, int64_t r, bool again) { return combinations(g, x, r, again); }),
+    op<cat>("aten::cat(Tensor[] tensors, int dim=0) -> Tensor"),
+    op<stack>("aten::stack(Tensor[] tensors, int dim=0) -> Tensor"),
+    op<combinations>(
+        "aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor"),
 };
 
 }  // namespace

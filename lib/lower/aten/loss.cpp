@@ -1,8 +1,8 @@
-// Losses between two tensors of one shape. reduction: 0 none, 1 mean, 2 sum.
-#include <cmath>
+// Losses between two tensors of one shape.
+#include <numbers>
 
 #include "lib/lower/aten/reduce.h"
-#include "lib/lower/lowering.h"
+#include "lib/lower/promotion.h"
 
 namespace oe::lower {
 namespace {
@@ -11,37 +11,28 @@ using MaybeValue = std::optional<T>;
 
 T relu(T x) { return unary("Relu", x); }
 
-T difference(Call& g, T a, T b) {
-  const DType t = g.result_dtype();
-  return cast(a, t) - cast(b, t);
-}
-
-T mse(Call& g, T a, T b, Reduction kind) {
-  T d = difference(g, a, b);
+T mse(T a, T b, Reduction kind) {
+  T d = a - b;
   return reduced(d * d, kind);
 }
 
-T smooth_l1(Call& g, T a, T b, Reduction kind, double beta) {
-  T d = abs(difference(g, a, b));
+T l1(T a, T b, Reduction kind) { return reduced(abs(a - b), kind); }
+
+T smooth_l1(T a, T b, Reduction kind, double beta) {
+  T d = abs(a - b);
   if (beta == 0) return reduced(d, kind);
-  T small = d * d * 0.5 / beta;
-  T large = d - 0.5 * beta;
-  return reduced(where(d < beta, small, large), kind);
+  return reduced(where(d < beta, d * d * 0.5 / beta, d - 0.5 * beta), kind);
 }
 
-T huber(Call& g, T a, T b, Reduction kind, double delta) {
-  T d = abs(difference(g, a, b));
-  T small = d * d * 0.5;
-  T large = (d - 0.5 * delta) * delta;
-  return reduced(where(number(delta, d) < d, large, small), kind);
+T huber(T a, T b, Reduction kind, double delta) {
+  T d = abs(a - b);
+  return reduced(where(d > delta, (d - 0.5 * delta) * delta, d * d * 0.5), kind);
 }
 
 // target * log(target) is 0 where the target is 0.
 T xlogx(T t) { return where(equal(t, 0), 0, t * log(t)); }
 
-T kl_div(Call& g, T input, T target, Reduction kind, bool log_target) {
-  const DType t = g.result_dtype();
-  T x = cast(input, t), y = cast(target, t);
+T kl_div(T x, T y, Reduction kind, bool log_target) {
   T loss = log_target ? exp(y) * (y - x) : xlogx(y) - y * x;
   return reduced(loss, kind);
 }
@@ -70,105 +61,68 @@ T softplus_negative(T x) {
   return relu(-x) + log(decay + 1);
 }
 
-T bce_with_logits(Call& g, T input, T target, MaybeValue weight, MaybeValue positive,
-                  Reduction kind) {
-  const DType t = g.result_dtype();
-  T x = cast(input, t), y = cast(target, t);
+T bce_with_logits(T x, T y, MaybeValue weight, MaybeValue positive, Reduction kind) {
   T penalty = softplus_negative(x), one = number(1, x);
-  if (positive) penalty = penalty * (one + (cast(*positive, t) - one) * y);
+  if (positive) penalty = penalty * (one + (*positive - one) * y);
   T loss = (one - y) * x + penalty;
-  if (weight) loss = loss * cast(*weight, t);
+  if (weight) loss = loss * *weight;
   return reduced(loss, kind);
 }
 
-T poisson_nll(Call& g, T x, T y, bool log_input, bool full, double eps, Reduction kind) {
-  const DType t = g.result_dtype();
-  x = cast(x, t);
-  y = cast(y, t);
+T poisson_nll(T x, T y, bool log_input, bool full, double eps, Reduction kind) {
   T loss = log_input ? exp(x) - y * x : x - y * log(x + eps);
   if (full) {  // Stirling's approximation of log(y!) above 1
-    const double pi = std::acos(-1.0);
-    T half_log = log(y * (2 * pi)) * 0.5;
-    T stirling = y * log(y) - y + half_log;
-    T above = number(1, y) < y;
-    loss = loss + where(above, stirling, 0);
+    T half_log = log(y * (2 * std::numbers::pi)) * 0.5;
+    loss = loss + where(y > 1, y * log(y) - y + half_log, 0);
   }
   return reduced(loss, kind);
 }
 
 T hinge_embedding(T x, T y, double margin, Reduction kind) {
-  T zero = number(0, x);
-  T margin_part = where(equal(y, 1), zero, relu(margin - x));
-  T self_part = where(equal(y, -1), zero, x);
-  return reduced(margin_part + self_part, kind);
+  T apart = where(equal(y, 1), 0, relu(margin - x)), together = where(equal(y, -1), 0, x);
+  return reduced(apart + together, kind);
 }
 
-T margin_ranking(Call& g, T a, T b, T y, double margin, Reduction kind) {
-  const DType t = g.result_dtype();
-  T d = -cast(y, t) * difference(g, a, b);
-  return reduced(relu(d + margin), kind);
+T margin_ranking(T a, T b, T y, double margin, Reduction kind) {
+  return reduced(relu(-y * (a - b) + margin), kind);
 }
 
-T soft_margin(Call& g, T x, T y, Reduction kind) {
-  const DType t = g.result_dtype();
-  T e = exp(-cast(y, t) * cast(x, t));
-  return reduced(log(e + 1), kind);
-}
+T soft_margin(T x, T y, Reduction kind) { return reduced(log(exp(-y * x) + 1), kind); }
 
 // 1 - cos for pairs that belong together, relu(cos - margin) for the others.
-T cosine_embedding(Call& g, T a, T b, T y, double margin, Reduction kind) {
-  const DType t = g.result_dtype();
+T cosine_embedding(T a, T b, T y, double margin, Reduction kind) {
   const int64_t axis = std::max(a.rank(), b.rank()) - 1;
   const double eps = 1e-12;
-  T x1 = cast(a, t), x2 = cast(b, t);
   auto dot = [&](T p, T q) { return reduce("ReduceSum", p * q, {axis}, false); };
-  T length = sqrt((dot(x1, x1) + eps) * (dot(x2, x2) + eps));
-  T cosine = dot(x1, x2) / length;
-  T zero = g.number(0, t);
-  T together = where(equal(y, 1), 1 - cosine, zero);
-  T apart = where(equal(y, -1), relu(cosine - margin), zero);
+  T cosine = dot(a, b) / sqrt((dot(a, a) + eps) * (dot(b, b) + eps));
+  T together = where(equal(y, 1), 1 - cosine, 0);
+  T apart = where(equal(y, -1), relu(cosine - margin), 0);
   return reduced(together + apart, kind);
 }
 
-template <auto F>
-constexpr auto two = [](Call& g, T a, T b, Reduction kind) { return F(g, a, b, kind); };
-
 constexpr Lowering table[] = {
-    op("aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", two<mse>),
-    op("aten::l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
-       [](Call& g, T a, T b, Reduction kind) { return reduced(abs(difference(g, a, b)), kind); }),
-    op("aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor",
-       [](Call& g, T a, T b, Reduction kind, double beta) {
-         return smooth_l1(g, a, b, kind, beta);
-       }),
-    op("aten::huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor",
-       [](Call& g, T a, T b, Reduction kind, double delta) { return huber(g, a, b, kind, delta); }),
-    op("aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor",
-       [](Call& g, T a, T b, Reduction kind, bool log_target) {
-         return kl_div(g, a, b, kind, log_target);
-       }),
-    op("aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor",
-       [](T x, T y, MaybeValue weight, Reduction kind) { return bce(x, y, weight, kind); }),
-    op("aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor",
-       [](Call& g, T x, T y, MaybeValue weight, MaybeValue positive, Reduction kind) {
-         return bce_with_logits(g, x, y, weight, positive, kind);
-       }),
-    op("aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor",
-       [](Call& g, T x, T y, bool log_input, bool full, double eps, Reduction kind) {
-         return poisson_nll(g, x, y, log_input, full, eps, kind);
-       }),
-    op("aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor",
-       [](T x, T y, double margin, Reduction kind) { return hinge_embedding(x, y, margin, kind); }),
-    op("aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor",
-       [](Call& g, T a, T b, T y, double margin, Reduction kind) {
-         return margin_ranking(g, a, b, y, margin, kind);
-       }),
-    op("aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
-       two<soft_margin>),
-    op("aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor",
-       [](Call& g, T a, T b, T y, double margin, Reduction kind) {
-         return cosine_embedding(g, a, b, y, margin, kind);
-       }),
+    typed<mse>("aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor"),
+    typed<l1>("aten::l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor"),
+    typed<smooth_l1>(
+        "aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor"),
+    typed<huber>(
+        "aten::huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor"),
+    typed<kl_div>(
+        "aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor"),
+    typed<bce>(
+        "aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor"),
+    typed<bce_with_logits>(
+        "aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor"),
+    typed<poisson_nll>(
+        "aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor"),
+    typed<hinge_embedding>(
+        "aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor"),
+    typed<margin_ranking>(
+        "aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor"),
+    typed<soft_margin>(
+        "aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor"),
+    typed<cosine_embedding>(
+        "aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor"),
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Losses by margins between classes. reduction: 0 none, 1 mean, 2 sum.
+// Losses by margins between classes.
 #include "lib/lower/aten/reduce.h"
 #include "lib/lower/lowering.h"
 

@@ -11,7 +11,9 @@ namespace {
 
 // Op for floats; integers are whole already.
 template <FixedString Op>
-constexpr auto rounding = [](T x) { return is_float(x.dtype()) ? node(Op.view(), {x}) : x; };
+T whole(T x) {
+  return is_float(x.dtype()) ? unary(Op.view(), x) : x;
+}
 
 T negate(T x) {
   if (unsigned_type(x.dtype())) return 0 - x;
@@ -24,11 +26,6 @@ T sign(T x) {
   if (!is_float(x.dtype())) return unary("Sign", x);
   T zero = number(0, x);
   return cast(x > zero, x.dtype()) - cast(x < zero, x.dtype());
-}
-
-T square(Call& g, T x) {
-  x = cast(x, g.result_dtype());
-  return x * x;
 }
 
 T rsqrt(T x) { return reciprocal(sqrt(x)); }
@@ -48,44 +45,27 @@ T sinc(T x) {
 T frac(T x) { return x - trunc(x); }
 
 // Half to even at a decimal place; negative places round to tens, hundreds, ...
-T round_decimals(Call& g, T x, int64_t decimals) {
-  if (decimals == 0) return unary("Round", x);
-  return computed(g, x, [&](T v) {
-    T power = number(std::pow(10.0, std::abs(static_cast<double>(decimals))), v);
-    return decimals > 0 ? unary("Round", v * power) / power : unary("Round", v / power) * power;
-  });
+T round_decimals(T x, int64_t decimals) {
+  const double power = std::pow(10.0, std::abs(static_cast<double>(decimals)));
+  return decimals > 0 ? unary("Round", x * power) / power : unary("Round", x / power) * power;
 }
 
 // clamp with bounds given as values; the lower bound is applied first, so the upper one wins.
-T clamp(Call& g, T x, std::optional<T> low, std::optional<T> high) {
-  const DType t = g.result_dtype();
-  x = cast(x, t);
-  if (low) x = maximum(x, cast(*low, t));
-  if (high) x = minimum(x, cast(*high, t));
+T clamp(T x, std::optional<T> low, std::optional<T> high) {
+  if (low) x = maximum(x, *low);
+  if (high) x = minimum(x, *high);
   return x;
 }
+T clamp_low(T x, T low) { return maximum(x, low); }
+T clamp_high(T x, T high) { return minimum(x, high); }
 
-// Known bounds make a Clip. A NaN bound makes everything NaN, which Clip does not.
-T clamp_numbers(Call& g, T x, const std::optional<Scalar>& low, const std::optional<Scalar>& high) {
-  const DType t = g.result_dtype();
-  const auto plain = [](const std::optional<Scalar>& s) {
-    return !s || (s->known && !std::isnan(s->d));
-  };
-  const T none;
-  T a = low ? g.scalar(*low, t) : none, b = high ? g.scalar(*high, t) : none;
-  const bool reversed = low && high && low->known && high->known && low->d > high->d;
-  // A bound that is left out is the type's largest number to Clip, which cuts infinities.
-  if (a && b && plain(low) && plain(high) && !reversed && t != DType::Bool)
-    return node("Clip", {cast(x, t), a, b});
-  return clamp(g, x, a ? std::optional(a) : std::nullopt, b ? std::optional(b) : std::nullopt);
+// Two known bounds make a Clip. A NaN bound makes everything NaN, which Clip does not; one that is
+// left out is the type's largest number to Clip, which cuts infinities.
+T clamp_numbers(T x, std::optional<T> low, std::optional<T> high) {
+  const auto from = low ? scalar(*low) : std::nullopt, to = high ? scalar(*high) : std::nullopt;
+  if (from && to && *from <= *to && x.dtype() != DType::Bool) return node("Clip", {x, *low, *high});
+  return clamp(x, low, high);
 }
-
-constexpr auto clamp_low = [](Call& g, T x, const Scalar& low) {
-  return clamp_numbers(g, x, low, std::nullopt);
-};
-constexpr auto clamp_high = [](Call& g, T x, const Scalar& high) {
-  return clamp_numbers(g, x, std::nullopt, high);
-};
 
 // ATen's order: NaN first, then the infinities; the defaults are 0 and the type's ends.
 T nan_to_num(T x, const std::optional<double>& nan, const std::optional<double>& highest,
@@ -109,17 +89,13 @@ T logit(T x, const std::optional<double>& eps) {
 }
 
 // x * log(y): 0 where x is 0, unless y is NaN.
-T xlogy(Call& g, T x, T y) {
-  const DType c = compute_type(g.result_dtype());
-  x = cast(x, c), y = cast(y, c);
+T xlogy(T x, T y) {
   T safe = ~to_bool(x) & equal(y, y);
   return where(safe, 0, x * log(y));
 }
 
 // log(base^a + base^b) without overflow; equal infinities are their own result.
-T logaddexp(Call& g, T a, T b, double scale) {
-  const DType c = compute_type(g.result_dtype());
-  a = cast(a, c), b = cast(b, c);
+T logaddexp(T a, T b, double scale) {
   T high = maximum(a, b);
   T gap = -abs(a - b);
   T tail = log1p(exp(gap * scale));
@@ -127,9 +103,8 @@ T logaddexp(Call& g, T a, T b, double scale) {
   return where(equal(a, b), a + std::log(2) / scale, sum);
 }
 
-T hypot(Call& g, T a, T b) {
-  const DType c = compute_type(g.result_dtype());
-  a = abs(cast(a, c)), b = abs(cast(b, c));
+T hypot(T a, T b) {
+  a = abs(a), b = abs(b);
   T high = maximum(a, b), low = minimum(a, b);
   T ratio = low / high;
   T length = sqrt(1 + ratio * ratio);
@@ -138,29 +113,22 @@ T hypot(Call& g, T a, T b) {
   return where(flat, high, high * length);
 }
 
-T copysign(Call& g, T x, T sign) {
-  const DType t = g.result_dtype();
-  x = abs(cast(x, t)), sign = cast(sign, t);
-  T zero = number(0, sign);
-  T negative = (sign < zero) | (reciprocal(sign) < zero);
+T copysign(T x, T sign) {
+  x = abs(x);
+  T negative = (sign < 0) | (reciprocal(sign) < 0);
   return where(negative, -x, x);
 }
 
-T heaviside(T x, T at_zero) {
-  const DType t = x.dtype();
-  T step = cast(number(0, x) < x, t);
-  return where(to_bool(x), step, cast(at_zero, t));
-}
+T heaviside(T x, T at_zero) { return where(to_bool(x), cast(x > 0, x.dtype()), at_zero); }
 
 // NaN loses against a number here, unlike in maximum.
 template <T (*F)(T, T)>
-constexpr auto ignoring_nan = [](Call& g, T a, T b) {
-  auto [x, y] = arithmetic(g, a, b);
+T ignoring_nan(T x, T y) {
   T extreme = F(x, y);
   if (!is_float(x.dtype())) return extreme;
   T right = where(is_nan(y), x, extreme);
   return where(is_nan(x), y, right);
-};
+}
 
 constexpr Lowering table[] = {
     op<negate>("aten::neg(Tensor self) -> Tensor"),
@@ -170,7 +138,7 @@ constexpr Lowering table[] = {
     op("aten::reciprocal(Tensor self) -> Tensor", same<"Reciprocal">),
     op("aten::sqrt(Tensor self) -> Tensor", same<"Sqrt">),
     wide<rsqrt>("aten::rsqrt(Tensor self) -> Tensor"),
-    op<square>("aten::square(Tensor self) -> Tensor"),
+    typed("aten::square(Tensor self) -> Tensor", [](T x) { return x * x; }),
     op("aten::exp(Tensor self) -> Tensor", same<"Exp">),
     wide<exp2>("aten::exp2(Tensor self) -> Tensor"),
     wide<expm1>("aten::expm1(Tensor self) -> Tensor"),
@@ -195,43 +163,34 @@ constexpr Lowering table[] = {
     wide<sinc>("aten::sinc(Tensor self) -> Tensor"),
     wide<radians>("aten::deg2rad(Tensor self) -> Tensor"),
     wide<degrees>("aten::rad2deg(Tensor self) -> Tensor"),
-    op("aten::floor(Tensor self) -> Tensor", rounding<"Floor">),
-    op("aten::ceil(Tensor self) -> Tensor", rounding<"Ceil">),
-    op("aten::round(Tensor self) -> Tensor", rounding<"Round">),
-    op<round_decimals>("aten::round.decimals(Tensor self, *, int decimals) -> Tensor"),
+    op<whole<"Floor">>("aten::floor(Tensor self) -> Tensor"),
+    op<whole<"Ceil">>("aten::ceil(Tensor self) -> Tensor"),
+    op<whole<"Round">>("aten::round(Tensor self) -> Tensor"),
+    wide<round_decimals>("aten::round.decimals(Tensor self, *, int decimals) -> Tensor"),
     op<trunc>("aten::trunc(Tensor self) -> Tensor"),
     op<frac>("aten::frac(Tensor self) -> Tensor"),
-    op<clamp_numbers>("aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor"),
-    op<clamp>("aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor"),
-    op("aten::clamp_min(Tensor self, Scalar min) -> Tensor", clamp_low),
-    op("aten::clamp_max(Tensor self, Scalar max) -> Tensor", clamp_high),
-    op("aten::clamp_min.Tensor(Tensor self, Tensor min) -> Tensor",
-       [](Call& g, T x, T low) { return clamp(g, x, low, std::nullopt); }),
-    op("aten::clamp_max.Tensor(Tensor self, Tensor max) -> Tensor",
-       [](Call& g, T x, T high) { return clamp(g, x, std::nullopt, high); }),
-    op("aten::fmax(Tensor self, Tensor other) -> Tensor", ignoring_nan<maximum>),
-    op("aten::fmin(Tensor self, Tensor other) -> Tensor", ignoring_nan<minimum>),
+    typed<clamp_numbers>("aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor"),
+    typed<clamp>("aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor"),
+    typed<clamp_low>("aten::clamp_min(Tensor self, Scalar min) -> Tensor"),
+    typed<clamp_low>("aten::clamp_min.Tensor(Tensor self, Tensor min) -> Tensor"),
+    typed<clamp_high>("aten::clamp_max(Tensor self, Scalar max) -> Tensor"),
+    typed<clamp_high>("aten::clamp_max.Tensor(Tensor self, Tensor max) -> Tensor"),
+    typed<ignoring_nan<maximum>>("aten::fmax(Tensor self, Tensor other) -> Tensor"),
+    typed<ignoring_nan<minimum>>("aten::fmin(Tensor self, Tensor other) -> Tensor"),
     op<nan_to_num>(
         "aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor"),
     wide<logit>("aten::logit(Tensor self, float? eps=None) -> Tensor"),
-    op<xlogy>("aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor"),
-    op("aten::xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor",
-       [](Call& g, T x, const Scalar& y) {
-         return xlogy(g, x, g.scalar(y, compute_type(g.result_dtype())));
-       }),
-    op("aten::xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor",
-       [](Call& g, const Scalar& x, T y) {
-         return xlogy(g, g.scalar(x, compute_type(g.result_dtype())), y);
-       }),
-    op("aten::logaddexp(Tensor self, Tensor other) -> Tensor",
-       [](Call& g, T a, T b) { return logaddexp(g, a, b, 1); }),
-    op("aten::logaddexp2(Tensor self, Tensor other) -> Tensor",
-       [](Call& g, T a, T b) { return logaddexp(g, a, b, std::log(2)); }),
-    op<hypot>("aten::hypot(Tensor self, Tensor other) -> Tensor"),
-    op<copysign>("aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor"),
-    op("aten::copysign.Scalar(Tensor self, Scalar other) -> Tensor",
-       [](Call& g, T x, const Scalar& s) { return copysign(g, x, g.scalar(s, g.result_dtype())); }),
-    op<heaviside>("aten::heaviside(Tensor self, Tensor values) -> Tensor"),
+    wide<xlogy>("aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor"),
+    wide<xlogy>("aten::xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor"),
+    wide<xlogy>("aten::xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor"),
+    wide("aten::logaddexp(Tensor self, Tensor other) -> Tensor",
+         [](T a, T b) { return logaddexp(a, b, 1); }),
+    wide("aten::logaddexp2(Tensor self, Tensor other) -> Tensor",
+         [](T a, T b) { return logaddexp(a, b, std::log(2)); }),
+    wide<hypot>("aten::hypot(Tensor self, Tensor other) -> Tensor"),
+    typed<copysign>("aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor"),
+    typed<copysign>("aten::copysign.Scalar(Tensor self, Scalar other) -> Tensor"),
+    typed<heaviside>("aten::heaviside(Tensor self, Tensor values) -> Tensor"),
 };
 
 }  // namespace

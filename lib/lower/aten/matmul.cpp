@@ -1,5 +1,5 @@
 // Matrix products: https://onnx.ai/onnx/operators/onnx__MatMul.html, onnx__Gemm.html.
-#include "lib/lower/lowering.h"
+#include "lib/lower/promotion.h"
 
 namespace oe::lower {
 namespace {
@@ -20,7 +20,6 @@ T product(T a, T b, DType t) {
   T y = matmul(cast(a, p), right);
   return cast(column ? squeeze(y, {-1}) : y, t);
 }
-T product(Call& g, T a, T b) { return product(a, b, g.result_dtype()); }
 
 bool is_one(const Scalar& s) { return s.known && s.d == 1; }
 bool is_zero(const Scalar& s) { return s.known && s.d == 0; }
@@ -31,7 +30,8 @@ bool fits_attribute(const Scalar& s, DType t) {
 }
 
 // beta * self + alpha * r. With beta = 0 `self` is not read at all, not even its NaNs.
-T accumulate(Call& g, T self, T r, const Scalar& beta, const Scalar& alpha, DType t) {
+T accumulate(Call& g, T self, T r, const Scalar& beta, const Scalar& alpha) {
+  const DType t = r.dtype();
   if (!is_one(alpha)) r = r * g.scalar(alpha, t);
   if (is_zero(beta)) return r;
   self = cast(self, t);
@@ -42,36 +42,29 @@ T accumulate(Call& g, T self, T r, const Scalar& beta, const Scalar& alpha, DTyp
 T addmm(Call& g, T self, T a, T b, const Scalar& beta, const Scalar& alpha) {
   const DType t = g.result_dtype();
   if (!is_float(t) || is_zero(beta) || !fits_attribute(alpha, t) || !fits_attribute(beta, t))
-    return accumulate(g, self, product(a, b, t), beta, alpha, t);
+    return accumulate(g, self, product(a, b, t), beta, alpha);
   ir::Attributes attributes;
   if (!is_one(alpha)) attributes.set("alpha", static_cast<float>(alpha.d));
   if (!is_one(beta)) attributes.set("beta", static_cast<float>(beta.d));
   return node("Gemm", {cast(a, t), cast(b, t), cast(self, t)}, std::move(attributes));
 }
 
-T linear(Call& g, T x, T w, std::optional<T> b) {
-  const DType t = g.result_dtype();
-  x = cast(x, t);
-  w = cast(w, t);
-  if (b && x.rank() == 2 && w.rank() == 2 && is_float(t) && b->rank() <= 1)
-    return node("Gemm", {x, w, cast(*b, t)}, {{"transB", int64_t{1}}});
-  T y = product(x, w.rank() == 2 ? transpose(w, {1, 0}) : w, t);
-  return b ? y + cast(*b, t) : y;
+T linear(T x, T w, std::optional<T> b) {
+  if (b && x.rank() == 2 && w.rank() == 2 && is_float(x.dtype()) && b->rank() <= 1)
+    return node("Gemm", {x, w, *b}, {{"transB", int64_t{1}}});
+  T y = product(x, w.rank() == 2 ? transpose(w, {1, 0}) : w, x.dtype());
+  return b ? y + *b : y;
 }
 
-T outer(Call& g, T a, T b) {
-  const DType t = g.result_dtype();
-  return unsqueeze(cast(a, t), {1}) * unsqueeze(cast(b, t), {0});
-}
+T outer(T a, T b) { return unsqueeze(a, {1}) * unsqueeze(b, {0}); }
 
 // Sums over the pairs of axes (dims_a[i], dims_b[i]): one matrix product of the flattened rest.
-T tensordot(Call& g, T a, T b, Ints dims_a, Ints dims_b) {
-  const DType t = g.result_dtype();
+T tensordot(T a, T b, const Ints& dims_a, const Ints& dims_b) {
   const int64_t ra = a.rank(), rb = b.rank();
   std::vector<bool> summed_a(static_cast<size_t>(ra)), summed_b(static_cast<size_t>(rb));
   Ints last, first;
   Int inner = known(1);
-  T va = cast(a, t), vb = cast(b, t);
+  T va = a, vb = b;
   for (size_t i = 0; i < dims_a.size(); ++i) {
     const int64_t da = a.axis(dims_a[i]), db = b.axis(dims_b[i]);
     summed_a[da] = summed_b[db] = true;
@@ -109,22 +102,20 @@ T tensordot(Call& g, T a, T b, Ints dims_a, Ints dims_b) {
   vb = reshape(transpose(vb, perm_b), Dims{inner, product(columns)});
   result = rows;
   result.insert(result.end(), columns.begin(), columns.end());
-  return reshape(product(va, vb, t), result);
+  return reshape(product(va, vb, a.dtype()), result);
 }
 
-T inner(Call& g, T a, T b) {
-  const int64_t ra = a.rank(), rb = b.rank();
-  const DType t = g.result_dtype();
-  if (ra == 0 || rb == 0) return cast(a, t) * cast(b, t);
-  if (rb == 1) return product(a, b, t);
-  if (rb == 2) return product(a, transpose(b, {1, 0}), t);
-  return tensordot(g, a, b, {-1}, {-1});
+T inner(T a, T b) {
+  const int64_t rank = b.rank();
+  if (a.rank() == 0 || rank == 0) return a * b;
+  if (rank > 2) return tensordot(a, b, {-1}, {-1});
+  return product(a, rank == 1 ? b : transpose(b, {1, 0}), a.dtype());
 }
 
 T chain(Call& g, const Values& v) {
-  T r = v.at(0);
-  for (size_t i = 1; i < v.size(); ++i) r = product(g, r, v[i]);
-  return r;
+  T y = v.at(0);
+  for (size_t i = 1; i < v.size(); ++i) y = product(y, v[i], g.result_dtype());
+  return y;
 }
 
 // y[..., o] = sum_ij a[..., i] w[o, i, j] b[..., j] + bias[o]
@@ -142,48 +133,45 @@ T bilinear(T a, T b, T w, std::optional<T> bias) {
   return bias ? y + *bias : y;
 }
 
-constexpr auto two = [](Call& g, T a, T b) { return product(g, a, b); };
-constexpr auto fused = [](Call& g, T self, T a, T b, Scalar beta, Scalar alpha) {
-  return addmm(g, self, a, b, beta, alpha);
-};
-constexpr auto batched = [](Call& g, T self, T a, T b, Scalar beta, Scalar alpha) {
-  return accumulate(g, self, product(g, a, b), beta, alpha, g.result_dtype());
-};
-constexpr auto outer_product = [](Call& g, T a, T b) { return outer(g, a, b); };
-constexpr auto many = [](Call& g, Values v) { return chain(g, v); };
+T matrix_product(Call& g, T a, T b) { return product(a, b, g.result_dtype()); }
+
+T matrix_product_added(Call& g, T self, T a, T b, const Scalar& beta, const Scalar& alpha) {
+  return accumulate(g, self, matrix_product(g, a, b), beta, alpha);
+}
+T addbmm(Call& g, T self, T a, T b, const Scalar& beta, const Scalar& alpha) {
+  T sum = reduce("ReduceSum", matrix_product(g, a, b), {0}, false);
+  return accumulate(g, self, sum, beta, alpha);
+}
+T addr(Call& g, T self, T a, T b, const Scalar& beta, const Scalar& alpha) {
+  const DType t = g.result_dtype();
+  return accumulate(g, self, outer(cast(a, t), cast(b, t)), beta, alpha);
+}
 
 constexpr Lowering table[] = {
-    op("aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
-       [](Call& g, T x, T w, std::optional<T> b) { return linear(g, x, w, b); }),
-    op(names("aten::matmul", "aten::vdot"), "(Tensor self, Tensor other) -> Tensor", two),
-    op(names("aten::mm", "aten::bmm"), "(Tensor self, Tensor mat2) -> Tensor", two),
-    op("aten::mv(Tensor self, Tensor vec) -> Tensor", two),
-    op("aten::dot(Tensor self, Tensor tensor) -> Tensor", two),
-    op("aten::inner(Tensor self, Tensor other) -> Tensor",
-       [](Call& g, T a, T b) { return inner(g, a, b); }),
-    op("aten::outer(Tensor self, Tensor vec2) -> Tensor", outer_product),
-    op("aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-       [](Call& g, T self, T a, T b, Scalar beta, Scalar alpha) {
-         return accumulate(g, self, outer(g, a, b), beta, alpha, g.result_dtype());
-       }),
-    op("aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-       fused),
-    op("aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-       batched),
-    op("aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-       batched),
-    op("aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-       [](Call& g, T self, T a, T b, Scalar beta, Scalar alpha) {
-         const DType t = g.result_dtype();
-         T sum = reduce("ReduceSum", product(a, b, t), {0}, false);
-         return accumulate(g, self, sum, beta, alpha, t);
-       }),
-    op("aten::chain_matmul(Tensor[] matrices) -> Tensor", many),
-    op("aten::linalg_multi_dot(Tensor[] tensors) -> Tensor", many),
-    op("aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor",
-       [](Call& g, T a, T b, Ints da, Ints db) { return tensordot(g, a, b, da, db); }),
-    op("aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
-       [](T a, T b, T w, std::optional<T> bias) { return bilinear(a, b, w, bias); }),
+    typed<linear>("aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor"),
+    op<matrix_product>(names("aten::matmul", "aten::vdot"),
+                       "(Tensor self, Tensor other) -> Tensor"),
+    op<matrix_product>(names("aten::mm", "aten::bmm"), "(Tensor self, Tensor mat2) -> Tensor"),
+    op<matrix_product>("aten::mv(Tensor self, Tensor vec) -> Tensor"),
+    op<matrix_product>("aten::dot(Tensor self, Tensor tensor) -> Tensor"),
+    typed<inner>("aten::inner(Tensor self, Tensor other) -> Tensor"),
+    typed<outer>("aten::outer(Tensor self, Tensor vec2) -> Tensor"),
+    op<addr>(
+        "aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor"),
+    op<addmm>(
+        "aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor"),
+    op<matrix_product_added>(
+        "aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor"),
+    op<matrix_product_added>(
+        "aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor"),
+    op<addbmm>(
+        "aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor"),
+    op<chain>("aten::chain_matmul(Tensor[] matrices) -> Tensor"),
+    op<chain>("aten::linalg_multi_dot(Tensor[] tensors) -> Tensor"),
+    typed<tensordot>(
+        "aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor"),
+    op<bilinear>(
+        "aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor"),
 };
 
 }  // namespace

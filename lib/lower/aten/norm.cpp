@@ -92,14 +92,14 @@ Values batch_norm_computed(T x, MaybeValue w, MaybeValue b, double eps) {
 }
 
 T batch_norm(Call& g, T x, MaybeValue w, MaybeValue b, MaybeValue mean, MaybeValue var,
-             bool training, double eps) {
+             bool training, Skip, double eps, Rest) {
   if (training || !mean || !var) return batch_norm_computed(x, w, b, eps)[0];
   return batch_norm_fixed(g, x, w, b, *mean, *var, eps);
 }
 
 // Unlike batch_norm this one reads as many parameters as there are channels and checks nothing.
 Values native_batch_norm(Call& g, T x, MaybeValue w, MaybeValue b, MaybeValue mean, MaybeValue var,
-                         bool training, double eps) {
+                         bool training, Skip, double eps) {
   for (MaybeValue* p : {&w, &b, &mean, &var})
     if (*p && !same_dim(**p, 0, x, 1)) *p = slice(**p, 0, known(0), size_of(x, 1));
   if (training || !mean || !var) return batch_norm_computed(x, w, b, eps);
@@ -135,7 +135,7 @@ Values layer_norm(Call& g, T x, const Dims& shape, MaybeValue w, MaybeValue b, d
 }
 
 // Instances of `x` as [N, groups, rest]: what InstanceNormalization wants.
-T group_norm(Call& g, T x, int64_t groups, MaybeValue w, MaybeValue b, double eps) {
+T group_norm(Call& g, T x, int64_t groups, MaybeValue w, MaybeValue b, double eps, Rest) {
   const DType t = common_type(x, {w, b});
   const int64_t rank = x.rank();
   const Dims shape = sizes_of(x, rank);
@@ -159,7 +159,8 @@ T group_norm(Call& g, T x, int64_t groups, MaybeValue w, MaybeValue b, double ep
   return cast(affine(y, w, b, rank), x.dtype());
 }
 
-Values native_group_norm(Call& g, T x, MaybeValue w, MaybeValue b, int64_t groups, double eps) {
+Values native_group_norm(Call& g, T x, MaybeValue w, MaybeValue b, Skip, Skip, Skip, int64_t groups,
+                         double eps) {
   const DType t = compute_type(x.dtype());
   T grouped = reshape(cast(x, t), Ints{0, groups, -1});
   Moments m = moments(grouped, {2});
@@ -171,7 +172,7 @@ Values native_group_norm(Call& g, T x, MaybeValue w, MaybeValue b, int64_t group
 }
 
 T instance_norm(Call& g, T x, MaybeValue w, MaybeValue b, MaybeValue mean, MaybeValue var,
-                bool use_input_stats, double eps) {
+                bool use_input_stats, Skip, double eps, Rest) {
   if (!use_input_stats && mean && var) return batch_norm_fixed(g, x, w, b, *mean, *var, eps);
   const DType t = common_type(x, {w, b});
   const int64_t rank = x.rank();
@@ -190,13 +191,13 @@ T instance_norm(Call& g, T x, MaybeValue w, MaybeValue b, MaybeValue mean, Maybe
 }
 
 // Without eps PyTorch takes the epsilon of the type it computes in: float32's for half types.
-T rms_norm(Call& g, T x, size_t axes, MaybeValue w, std::optional<double> eps) {
+T rms_norm(Call& g, T x, const Dims& shape, MaybeValue w, std::optional<double> eps) {
   const DType t = compute_type(x.dtype());
   const int64_t rank = x.rank();
   const double small = eps.value_or(t == DType::Double ? std::numeric_limits<double>::epsilon()
                                                        : std::numeric_limits<float>::epsilon());
   T in = cast(x, t);
-  T square = reduce("ReduceMean", in * in, range(rank - static_cast<int64_t>(axes), rank));
+  T square = reduce("ReduceMean", in * in, range(rank - static_cast<int64_t>(shape.size()), rank));
   T y = in * rsqrt(square, small);
   if (w) y = y * cast(*w, t);
   return cast(y, g.result_dtype());
@@ -214,15 +215,13 @@ Values weight_norm(T v, T scale, int64_t dim) {
 }
 
 constexpr Lowering table[] = {
-    op("aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
-       [](Call& g, T x, MaybeValue w, MaybeValue b, MaybeValue mean, MaybeValue var, bool training,
-          Skip, double eps, Skip) { return batch_norm(g, x, w, b, mean, var, training, eps); }),
-    op("aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
-       [](Call& g, T x, MaybeValue w, MaybeValue b, MaybeValue mean, MaybeValue var, bool training,
-          Skip, double eps) { return native_batch_norm(g, x, w, b, mean, var, training, eps); }),
+    op<batch_norm>(
+        "aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor"),
+    op<native_batch_norm>(
+        "aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)"),
     op("aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
        [](Call& g, T x, MaybeValue w, MaybeValue b, T mean, T var, Skip, double eps) {
-         return native_batch_norm(g, x, w, b, mean, var, false, eps);
+         return native_batch_norm(g, x, w, b, mean, var, false, {}, eps);
        }),
     op("aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
        [](T x, MaybeValue w, MaybeValue b, Skip, Skip, double eps) {
@@ -237,26 +236,18 @@ constexpr Lowering table[] = {
          Values y = layer_norm(g, x, shape, w, b, eps, true);
          return Values{y[0], cast(y[1], g.result_dtype(1)), cast(y[2], g.result_dtype(2))};
        }),
-    op("aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor",
-       [](Call& g, T x, int64_t groups, MaybeValue w, MaybeValue b, double eps, Skip) {
-         return group_norm(g, x, groups, w, b, eps);
-       }),
-    op("aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
-       [](Call& g, T x, MaybeValue w, MaybeValue b, Skip, Skip, Skip, int64_t groups, double eps) {
-         return native_group_norm(g, x, w, b, groups, eps);
-       }),
-    op("aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
-       [](Call& g, T x, MaybeValue w, MaybeValue b, MaybeValue mean, MaybeValue var,
-          bool use_input_stats, Skip, double eps,
-          Skip) { return instance_norm(g, x, w, b, mean, var, use_input_stats, eps); }),
-    op("aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
-       [](Call& g, T x, Dims shape, MaybeValue w, std::optional<double> eps) {
-         return rms_norm(g, x, shape.size(), w, eps);
-       }),
+    op<group_norm>(
+        "aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor"),
+    op<native_group_norm>(
+        "aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)"),
+    op<instance_norm>(
+        "aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor"),
+    op<rms_norm>(
+        "aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor"),
     op("aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor",
        [](T v, T scale, int64_t dim) { return weight_norm(v, scale, dim)[0]; }),
-    op("aten::_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)",
-       [](T v, T scale, int64_t dim) { return weight_norm(v, scale, dim); }),
+    op<weight_norm>(
+        "aten::_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)"),
 };
 
 }  // namespace

@@ -11,11 +11,15 @@ namespace {
 T as_double(T x) { return cast(x, DType::Double); }
 
 template <FixedString Op>
-constexpr auto wide = [](T x) { return node(Op.view(), {as_double(x)}); };
+T of_double(T x) {
+  return unary(Op.view(), as_double(x));
+}
 
 // Whole numbers are rounded already; the result is an int or a float as recorded.
 template <FixedString Op>
-constexpr auto rounding = [](T x) { return is_float(x.dtype()) ? node(Op.view(), {x}) : x; };
+T rounded_number(T x) {
+  return is_float(x.dtype()) ? unary(Op.view(), x) : x;
+}
 
 T log10(T x) { return log_base(as_double(x), 10); }
 T log1p(T x) { return lower::log1p(as_double(x)); }
@@ -48,22 +52,22 @@ T range_length(T lo, T hi, T step) {
 T derive_index(T index, T start, T step) { return start + index * step; }
 
 constexpr Lowering table[] = {
-    op("aten::sqrt.Scalar(Scalar a) -> Scalar", wide<"Sqrt">),
-    op("aten::exp.Scalar(Scalar a) -> Scalar", wide<"Exp">),
-    op("aten::log.Scalar(Scalar a) -> Scalar", wide<"Log">),
-    op("aten::sin.Scalar(Scalar a) -> Scalar", wide<"Sin">),
-    op("aten::cos.Scalar(Scalar a) -> Scalar", wide<"Cos">),
-    op("aten::tan.Scalar(Scalar a) -> Scalar", wide<"Tan">),
-    op("aten::asin.Scalar(Scalar a) -> Scalar", wide<"Asin">),
-    op("aten::acos.Scalar(Scalar a) -> Scalar", wide<"Acos">),
-    op("aten::atan.Scalar(Scalar a) -> Scalar", wide<"Atan">),
-    op("aten::sinh.Scalar(Scalar a) -> Scalar", wide<"Sinh">),
-    op("aten::cosh.Scalar(Scalar a) -> Scalar", wide<"Cosh">),
-    op("aten::tanh.Scalar(Scalar a) -> Scalar", wide<"Tanh">),
-    op("aten::asinh.Scalar(Scalar a) -> Scalar", wide<"Asinh">),
-    op("aten::acosh.Scalar(Scalar a) -> Scalar", wide<"Acosh">),
-    op("aten::atanh.Scalar(Scalar a) -> Scalar", wide<"Atanh">),
-    op("aten::erf.Scalar(Scalar a) -> Scalar", wide<"Erf">),
+    op<of_double<"Sqrt">>("aten::sqrt.Scalar(Scalar a) -> Scalar"),
+    op<of_double<"Exp">>("aten::exp.Scalar(Scalar a) -> Scalar"),
+    op<of_double<"Log">>("aten::log.Scalar(Scalar a) -> Scalar"),
+    op<of_double<"Sin">>("aten::sin.Scalar(Scalar a) -> Scalar"),
+    op<of_double<"Cos">>("aten::cos.Scalar(Scalar a) -> Scalar"),
+    op<of_double<"Tan">>("aten::tan.Scalar(Scalar a) -> Scalar"),
+    op<of_double<"Asin">>("aten::asin.Scalar(Scalar a) -> Scalar"),
+    op<of_double<"Acos">>("aten::acos.Scalar(Scalar a) -> Scalar"),
+    op<of_double<"Atan">>("aten::atan.Scalar(Scalar a) -> Scalar"),
+    op<of_double<"Sinh">>("aten::sinh.Scalar(Scalar a) -> Scalar"),
+    op<of_double<"Cosh">>("aten::cosh.Scalar(Scalar a) -> Scalar"),
+    op<of_double<"Tanh">>("aten::tanh.Scalar(Scalar a) -> Scalar"),
+    op<of_double<"Asinh">>("aten::asinh.Scalar(Scalar a) -> Scalar"),
+    op<of_double<"Acosh">>("aten::acosh.Scalar(Scalar a) -> Scalar"),
+    op<of_double<"Atanh">>("aten::atanh.Scalar(Scalar a) -> Scalar"),
+    op<of_double<"Erf">>("aten::erf.Scalar(Scalar a) -> Scalar"),
     op<log10>("aten::log10.Scalar(Scalar a) -> Scalar"),
     op<log1p>("aten::log1p.Scalar(Scalar a) -> Scalar"),
     op<expm1>("aten::expm1.Scalar(Scalar a) -> Scalar"),
@@ -73,9 +77,9 @@ constexpr Lowering table[] = {
     op<fabs>("aten::fabs.Scalar(Scalar a) -> Scalar"),
     op<log_of_base>("aten::log.Scalar_Scalar(Scalar a, Scalar b) -> float"),
     op<atan2>("aten::atan2.Scalar_Scalar(Scalar a, Scalar b) -> float"),
-    op("aten::ceil.Scalar(Scalar a) -> Scalar", rounding<"Ceil">),
-    op("aten::floor.Scalar(Scalar a) -> Scalar", rounding<"Floor">),
-    op("aten::round.Scalar(Scalar a) -> Scalar", rounding<"Round">),
+    op<rounded_number<"Ceil">>("aten::ceil.Scalar(Scalar a) -> Scalar"),
+    op<rounded_number<"Floor">>("aten::floor.Scalar(Scalar a) -> Scalar"),
+    op<rounded_number<"Round">>("aten::round.Scalar(Scalar a) -> Scalar"),
     op<is_nan>("aten::isnan.float(float a) -> bool"),
     op<is_infinite>("aten::isinf.float(float a) -> bool"),
     op<is_finite>("aten::isfinite.float(float a) -> bool"),

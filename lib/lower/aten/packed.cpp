@@ -49,10 +49,10 @@ Values pack_padded_sequence(Call& g, T input, T lengths, bool batch_first) {
   return {pack(g, used, mask, rank - 2), batch_sizes};
 }
 
-Values pad_packed_sequence(Call& g, T data, T batch_sizes, bool batch_first, const Scalar& padding,
+Values pad_packed_sequence(Call& g, T data, T batch_sizes, bool batch_first, T padding,
                            const Int& total_length) {
   const int64_t rank = data.rank();
-  T fill = g.scalar(padding, data.dtype());
+  T fill = cast(padding, data.dtype());
   T y = pad_packed(g, data, batch_sizes, fill, rank - 1);
   if (total_length.known.value_or(1) > 0) {  // a computed one is never below the longest length
     T missing = g.value(total_length) - size(batch_sizes, 0);
@@ -65,15 +65,10 @@ Values pad_packed_sequence(Call& g, T data, T batch_sizes, bool batch_first, con
 }
 
 constexpr Lowering table[] = {
-    op("aten::_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, Tensor)",
-       [](Call& g, T input, T lengths, bool batch_first) {
-         return pack_padded_sequence(g, input, lengths, batch_first);
-       }),
-    op("aten::_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, Scalar padding_value, int total_length) -> (Tensor, Tensor)",
-       [](Call& g, T data, T batch_sizes, bool batch_first, Scalar padding,
-          const Int& total_length) {
-         return pad_packed_sequence(g, data, batch_sizes, batch_first, padding, total_length);
-       }),
+    op<pack_padded_sequence>(
+        "aten::_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, Tensor)"),
+    op<pad_packed_sequence>(
+        "aten::_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, Scalar padding_value, int total_length) -> (Tensor, Tensor)"),
 };
 
 }  // namespace

@@ -55,7 +55,8 @@ T constant_pad(Call& g, T x, const Dims& pad, const Scalar& value) {
 }
 
 // What is mirrored or repeated is the whole axis; only then are negative amounts cut off.
-T edge_pad(Call& g, T x, const Dims& pad, std::string_view mode) {
+template <FixedString Mode>
+T edge_pad(Call& g, T x, const Dims& pad) {
   Amounts a(x, pad);
   Amounts cuts = a;
   for (auto [grow, less] : {std::pair{&a.begin, &cuts.begin}, std::pair{&a.end, &cuts.end}})
@@ -64,7 +65,7 @@ T edge_pad(Call& g, T x, const Dims& pad, std::string_view mode) {
       (*less)[i] = max(known(0) - amount, known(0));
       amount = max(amount, known(0));
     }
-  T y = a.nothing() ? x : pad_node(g, x, a, mode, nullptr);
+  T y = a.nothing() ? x : pad_node(g, x, a, Mode.view(), nullptr);
   for (int64_t axis = 0; axis < x.rank(); ++axis) {
     const auto i = static_cast<size_t>(axis);
     if (cuts.begin[i].known == 0 && cuts.end[i].known == 0) continue;
@@ -96,37 +97,32 @@ T circular_pad(T x, const Dims& pad) {
   return y;
 }
 
-T pad(Call& g, T x, const Dims& pad, std::string_view mode, const std::optional<Scalar>& value) {
-  if (mode == "reflect") return edge_pad(g, x, pad, "reflect");
-  if (mode == "replicate") return edge_pad(g, x, pad, "edge");
-  if (mode == "circular") return circular_pad(x, pad);
-  if (mode != "constant") throw Unsupported("padding mode '" + std::string(mode) + "'");
-  return constant_pad(g, x, pad, value.value_or(Scalar{}));
+T pad(Call& g, T x, const Dims& amounts, const std::string& mode,
+      const std::optional<Scalar>& value) {
+  if (mode == "reflect") return edge_pad<"reflect">(g, x, amounts);
+  if (mode == "replicate") return edge_pad<"edge">(g, x, amounts);
+  if (mode == "circular") return circular_pad(x, amounts);
+  if (mode != "constant") throw Unsupported("padding mode '" + mode + "'");
+  return constant_pad(g, x, amounts, value.value_or(Scalar{}));
+}
+T pad_enum(Call& g, T x, const Dims& amounts, int64_t mode, const std::optional<Scalar>& value) {
+  constexpr const char* modes[] = {"reflect", "replicate", "circular", "constant"};
+  return pad(g, x, amounts, modes[mode], value);
 }
 
-constexpr auto reflect = [](Call& g, T x, Dims p) { return edge_pad(g, x, p, "reflect"); };
-constexpr auto replicate = [](Call& g, T x, Dims p) { return edge_pad(g, x, p, "edge"); };
-
 constexpr Lowering table[] = {
-    op("aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor",
-       [](Call& g, T x, Dims p, std::string mode, std::optional<Scalar> v) {
-         return pad(g, x, p, mode, v);
-       }),
-    op("aten::_pad_enum(Tensor self, SymInt[] pad, int mode, float? value=None) -> Tensor",
-       [](Call& g, T x, Dims p, int64_t mode, std::optional<Scalar> v) {
-         constexpr std::string_view modes[] = {"reflect", "replicate", "circular", "constant"};
-         return pad(g, x, p, modes[mode], v);
-       }),
-    op("aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
-       [](Call& g, T x, Dims p, Scalar v) { return constant_pad(g, x, p, v); }),
-    op("aten::reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor", reflect),
-    op("aten::reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor", reflect),
-    op("aten::reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor", reflect),
-    op("aten::replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor", replicate),
-    op("aten::replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor", replicate),
-    op("aten::replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor", replicate),
-    op("aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor",
-       [](T x, Dims p) { return circular_pad(x, p); }),
+    op<pad>(
+        "aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor"),
+    op<pad_enum>(
+        "aten::_pad_enum(Tensor self, SymInt[] pad, int mode, float? value=None) -> Tensor"),
+    op<constant_pad>("aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor"),
+    op<edge_pad<"reflect">>("aten::reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor"),
+    op<edge_pad<"reflect">>("aten::reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor"),
+    op<edge_pad<"reflect">>("aten::reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor"),
+    op<edge_pad<"edge">>("aten::replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor"),
+    op<edge_pad<"edge">>("aten::replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor"),
+    op<edge_pad<"edge">>("aten::replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor"),
+    op<circular_pad>("aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor"),
 };
 
 }  // namespace

@@ -31,30 +31,19 @@ bool not_negative(const ir::Value* v, int depth = 6) {
 // a ** e for e >= 0 of any size, by squaring as often as the largest exponent has digits. A loop:
 // the digits are known only when the model runs.
 T power_by_digits(T a, T e) {
-  const DType t = a.dtype();
-  T one = number(1, a), zero = number(0, a), two = number(2, a);
-  const auto digits_left = [&](T v) {
-    T more = cast(v > zero, DType::Int64);
-    T count = node("ReduceSum", {more}, {{"keepdims", int64_t{0}}});
-    return count > 0;
-  };
-  // What the loop carries keeps its shape from step to step.
+  // What the loop carries has the result's shape from the first step on.
   T base = where(equal(e, e), a, a), exponent = where(equal(a, a), e, e);
-  T start = where(equal(base, base), one, one);
-  const ir::Type step = ir::Type::tensor(t, base->type.shape);
-  const ir::Type flag = ir::Type::tensor(DType::Bool, std::vector<Dim>{});
-  const ir::Type counter = ir::Type::tensor(DType::Int64, std::vector<Dim>{});
-  const auto body =
-      a.builder().graph("digits", {counter, flag, step, step, step}, [&](const Values& in) {
-        T odd = to_bool(node("Mod", {in[4], two}));
-        T product = where(odd, in[2] * in[3], in[2]);
-        T rest = in[4] / two;
-        return Values{digits_left(rest), product, squared(in[3]), rest};
-      });
-  Values out =
-      nodes("Loop", {nullptr, digits_left(exponent), start, base, exponent}, {{"body", body}}, 3);
-  for (T v : out) v->type = step;  // the schema's variadic outputs have no common type
-  return out[0];
+  T start = where(equal(base, base), number(1, a), number(1, a));
+  const auto step = [](T, const Values& state) {
+    T odd = to_bool(node("Mod", {state[2], number(2, state[2])}));
+    T product = where(odd, state[0] * state[1], state[0]);
+    return Values{product, squared(state[1]), state[2] / 2};
+  };
+  const auto digits_left = [](const Values& state) {
+    return reduce("ReduceSum", cast(state[2] > 0, DType::Int64), {}, false) > 0;
+  };
+  T out = a.builder().loop(nullptr, {start, base, exponent}, step, digits_left)[0];
+  return base.ranked() ? with_dims(out, *base->type.shape) : out;
 }
 
 }  // namespace

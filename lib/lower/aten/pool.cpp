@@ -168,27 +168,27 @@ T avg_pool(Call& g, T x, Window w, bool count_include_pad, std::optional<int64_t
 }
 
 template <size_t N>
-constexpr auto max_values =
-    [](Call& g, T x, Ints kernel, Ints stride, Ints padding, Ints dilation, bool ceil) {
-      return max_pool(g, x, window(kernel, stride, padding, dilation, ceil, N), N, false);
-    };
+Values max_indices(Call& g, T x, const Ints& kernel, const Ints& stride, const Ints& padding,
+                   const Ints& dilation, bool ceil) {
+  return max_pool(g, x, window(kernel, stride, padding, dilation, ceil, N), N, true);
+}
 template <size_t N>
-constexpr auto max_indices =
-    [](Call& g, T x, Ints kernel, Ints stride, Ints padding, Ints dilation, bool ceil) {
-      return max_pool(g, x, window(kernel, stride, padding, dilation, ceil, N), N, true);
-    };
+Values max_values(Call& g, T x, const Ints& kernel, const Ints& stride, const Ints& padding,
+                  const Ints& dilation, bool ceil) {
+  return max_pool(g, x, window(kernel, stride, padding, dilation, ceil, N), N, false);
+}
 template <size_t N>
-constexpr auto average = [](Call& g, T x, Ints kernel, Ints stride, Ints padding, bool ceil,
-                            bool include, std::optional<int64_t> divisor) {
+T average(Call& g, T x, const Ints& kernel, const Ints& stride, const Ints& padding, bool ceil,
+          bool include, std::optional<int64_t> divisor) {
   return avg_pool(g, x, window(kernel, stride, padding, {}, ceil, N), include, divisor, N);
-};
-constexpr auto average1d = [](Call& g, T x, Ints kernel, Ints stride, Ints padding, bool ceil,
-                              bool include) {
-  return avg_pool(g, x, window(kernel, stride, padding, {}, ceil, 1), include, std::nullopt, 1);
-};
+}
+T average1d(Call& g, T x, const Ints& kernel, const Ints& stride, const Ints& padding, bool ceil,
+            bool include) {
+  return average<1>(g, x, kernel, stride, padding, ceil, include, std::nullopt);
+}
 
 // Puts each value back at the position that pooling took it from; everything else is 0.
-T max_unpool(T x, T indices, const Dims& output_size) {
+T max_unpool(T x, T indices, const Dims& output_size, Rest) {
   const int64_t n = static_cast<int64_t>(output_size.size());
   const int64_t rank = x.rank();
   const int64_t lead = rank - n;
@@ -207,28 +207,28 @@ T max_unpool(T x, T indices, const Dims& output_size) {
 }
 
 constexpr Lowering table[] = {
-    op("aten::max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> Tensor",
-       max_values<1>),
-    op("aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor",
-       max_values<2>),
-    op("aten::max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> Tensor",
-       max_values<3>),
-    op("aten::max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> (Tensor, Tensor)",
-       max_indices<1>),
-    op("aten::max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",
-       max_indices<2>),
-    op("aten::max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",
-       max_indices<3>),
-    op("aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool ceil_mode=False, bool count_include_pad=True) -> Tensor",
-       average1d),
-    op("aten::avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor",
-       average<2>),
-    op("aten::avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor",
-       average<3>),
-    op("aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor",
-       [](T x, T indices, Dims size) { return max_unpool(x, indices, size); }),
-    op("aten::max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor",
-       [](T x, T indices, Dims size, Skip, Skip) { return max_unpool(x, indices, size); }),
+    op<max_values<1>>(
+        "aten::max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> Tensor"),
+    op<max_values<2>>(
+        "aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor"),
+    op<max_values<3>>(
+        "aten::max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> Tensor"),
+    op<max_indices<1>>(
+        "aten::max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> (Tensor, Tensor)"),
+    op<max_indices<2>>(
+        "aten::max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)"),
+    op<max_indices<3>>(
+        "aten::max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)"),
+    op<average1d>(
+        "aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool ceil_mode=False, bool count_include_pad=True) -> Tensor"),
+    op<average<2>>(
+        "aten::avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor"),
+    op<average<3>>(
+        "aten::avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor"),
+    op<max_unpool>(
+        "aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor"),
+    op<max_unpool>(
+        "aten::max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor"),
 };
 
 }  // namespace

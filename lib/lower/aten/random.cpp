@@ -48,7 +48,7 @@ T exponential(T shape, DType t, double rate) {
 }
 
 // Whole numbers in [low, high): floor(u * (high - low)) + low, kept below high where u rounds to 1.
-T integers(Call& g, T shape, const Int& low, const Int& high) {
+T whole_in(Call& g, T shape, const Int& low, const Int& high) {
   T a = g.value(low), b = g.value(high);
   T span = b - a;
   T u = uniform(shape, DType::Double, 0, 1);
@@ -57,7 +57,7 @@ T integers(Call& g, T shape, const Int& low, const Int& high) {
   return cast(a + steps, g.result_dtype());
 }
 
-T bernoulli(Call& g, T like, T p) {
+T bernoulli(Call& g, T like, T p, Rest = {}) {
   T u = uniform(shape(like), DType::Float, 0, 1);
   return cast(u < cast(p, DType::Float), g.result_dtype());
 }
@@ -68,7 +68,7 @@ T normal_of(Call& g, T mean, T deviation, T like) {
   return cast(mean, t) + cast(deviation, t) * noise;
 }
 
-T multinomial(T weights, const Int& samples, bool replacement) {
+T multinomial(T weights, const Int& samples, bool replacement, Rest) {
   if (!replacement && samples.known != 1)
     throw Unsupported("drawing without replacement has no counterpart in ONNX");
   if (!samples.known) throw NotKnown("num_samples", "the graph");
@@ -80,73 +80,74 @@ T multinomial(T weights, const Int& samples, bool replacement) {
   return vector ? squeeze(out, {0}) : out;
 }
 
-template <T (*F)(T, DType, double, double), int A, int B>
-constexpr auto sized = [](Call& g, const Dims& size, Skip, Skip, Skip, Skip) {
-  return F(g.vector(size), g.result_dtype(), A, B);
-};
-template <T (*F)(T, DType, double, double), int A, int B>
-constexpr auto like =
-    [](Call& g, T x, Skip, Skip, Skip, Skip, Skip) { return F(shape(x), g.result_dtype(), A, B); };
+using Draw = T (*)(T, DType, double, double);
+template <Draw F>
+T sized(Call& g, const Dims& size, Rest) {
+  return F(g.vector(size), g.result_dtype(), 0, 1);
+}
+template <Draw F>
+T like(Call& g, T x, Rest) {
+  return F(shape(x), g.result_dtype(), 0, 1);
+}
+template <Draw F>
+T parameters(Call& g, T x, double a, double b, Rest) {
+  return F(shape(x), g.result_dtype(), a, b);
+}
+T normal_sized(Call& g, double mean, double deviation, const Dims& size, Rest) {
+  return normal(g.vector(size), g.result_dtype(), mean, deviation);
+}
 
 constexpr Lowering table[] = {
-    op("aten::rand(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       sized<uniform, 0, 1>),
-    op("aten::randn(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       sized<normal, 0, 1>),
-    op("aten::rand_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-       like<uniform, 0, 1>),
-    op("aten::randn_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-       like<normal, 0, 1>),
+    op<sized<uniform>>(
+        "aten::rand(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+    op<sized<normal>>(
+        "aten::randn(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+    op<like<uniform>>(
+        "aten::rand_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor"),
+    op<like<normal>>(
+        "aten::randn_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor"),
     op("aten::randint(SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       [](Call& g, const Int& high, const Dims& size, Skip, Skip, Skip, Skip) {
-         return integers(g, g.vector(size), known(0), high);
+       [](Call& g, const Int& high, const Dims& size, Rest) {
+         return whole_in(g, g.vector(size), known(0), high);
        }),
     op("aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       [](Call& g, const Int& low, const Int& high, const Dims& size, Skip, Skip, Skip, Skip) {
-         return integers(g, g.vector(size), low, high);
+       [](Call& g, const Int& low, const Int& high, const Dims& size, Rest) {
+         return whole_in(g, g.vector(size), low, high);
        }),
     op("aten::randint_like(Tensor self, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-       [](Call& g, T x, const Int& high, Skip, Skip, Skip, Skip, Skip) {
-         return integers(g, shape(x), known(0), high);
-       }),
+       [](Call& g, T x, const Int& high, Rest) { return whole_in(g, shape(x), known(0), high); }),
     op("aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-       [](Call& g, T x, const Int& low, const Int& high, Skip, Skip, Skip, Skip, Skip) {
-         return integers(g, shape(x), low, high);
+       [](Call& g, T x, const Int& low, const Int& high, Rest) {
+         return whole_in(g, shape(x), low, high);
        }),
-    op("aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor",
-       [](Call& g, T x, double from, double to, Skip) {
-         return uniform(shape(x), g.result_dtype(), from, to);
-       }),
-    op("aten::normal_functional(Tensor self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor",
-       [](Call& g, T x, double mean, double deviation, Skip) {
-         return normal(shape(x), g.result_dtype(), mean, deviation);
-       }),
+    op<parameters<uniform>>(
+        "aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor"),
+    op<parameters<normal>>(
+        "aten::normal_functional(Tensor self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor"),
     op("aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor",
-       [](Call& g, T p, Skip) { return bernoulli(g, p, p); }),
-    op("aten::bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor",
-       [](Call& g, T x, double p, Skip) { return bernoulli(g, x, g.number(p, DType::Float)); }),
-    op("aten::bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor",
-       [](Call& g, T x, T p, Skip) { return bernoulli(g, x, p); }),
+       [](Call& g, T p, Rest) { return bernoulli(g, p, p); }),
+    op<bernoulli>(
+        "aten::bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor"),
+    op<bernoulli>(
+        "aten::bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor"),
     op("aten::normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None) -> Tensor",
-       [](Call& g, T mean, double deviation, Skip) {
+       [](Call& g, T mean, double deviation, Rest) {
          return normal_of(g, mean, g.number(deviation, DType::Double), mean);
        }),
     op("aten::normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor",
-       [](Call& g, double mean, T deviation, Skip) {
+       [](Call& g, double mean, T deviation, Rest) {
          return normal_of(g, g.number(mean, DType::Double), deviation, deviation);
        }),
     op("aten::normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor",
-       [](Call& g, T mean, T deviation, Skip) {
+       [](Call& g, T mean, T deviation, Rest) {
          return normal_of(g, mean, deviation, mean + deviation);
        }),
-    op("aten::normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       [](Call& g, double mean, double deviation, const Dims& size, Skip, Skip, Skip, Skip, Skip) {
-         return normal(g.vector(size), g.result_dtype(), mean, deviation);
-       }),
-    op("aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor",
-       [](T x, const Int& n, bool replacement, Skip) { return multinomial(x, n, replacement); }),
+    op<normal_sized>(
+        "aten::normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+    op<multinomial>(
+        "aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor"),
     op("aten::exponential(Tensor self, float lambd=1., *, Generator? generator=None) -> Tensor",
-       [](Call& g, T x, double rate, Skip) {
+       [](Call& g, T x, double rate, Rest) {
          return exponential(shape(x), g.result_dtype(), rate);
        }),
 };

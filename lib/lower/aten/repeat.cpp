@@ -33,26 +33,26 @@ T roll_axis(T x, int64_t axis, const Int& shift) {
   return concat({slice(x, axis, at, known(kEnd)), slice(x, axis, known(0), at)}, axis);
 }
 
-T roll(T x, const Dims& shifts, const Ints& dims) {
-  if (dims.empty()) return restore(roll_axis(flat(x), 0, shifts.at(0)), x);
+T roll(T x, const Dims& shifts, const Axes& axes) {
+  if (axes.empty()) return restore(roll_axis(flat(x), 0, shifts.at(0)), x);
   if (x.rank() == 0) return x;
   T y = x;
-  for (size_t i = 0; i < dims.size(); ++i) y = roll_axis(y, x.axis(dims[i]), shifts[i]);
+  for (size_t i = 0; i < axes.size(); ++i) y = roll_axis(y, axes[i], shifts[i]);
   return y;
 }
 
-T flip(T x, const Ints& dims) {
+T flip(T x, const Axes& axes) {
   if (x.rank() == 0) return x;
   T y = x;
-  for (int64_t d : dims) y = reverse(y, x.axis(d));
+  for (int64_t a : axes) y = reverse(y, a);
   return y;
 }
 
-T rot90(T x, int64_t k, const Ints& dims) {
+T rot90(T x, int64_t k, const Axes& axes) {
   const int64_t turns = ((k % 4) + 4) % 4;
   if (turns == 0) return x;
-  if (turns == 2) return flip(x, dims);
-  const int64_t a = x.axis(dims.at(0)), b = x.axis(dims.at(1));
+  if (turns == 2) return flip(x, axes);
+  const int64_t a = axes.at(0), b = axes.at(1);
   Ints perm = range(0, x.rank());
   std::swap(perm[static_cast<size_t>(a)], perm[static_cast<size_t>(b)]);
   return transpose(reverse(x, turns == 1 ? b : a), perm);
@@ -81,9 +81,9 @@ Values meshgrid(Call& g, const Values& v, bool xy) {
 
 // --- repeat_interleave: every entry several times in a row
 
-T repeat_each(Call& g, T given, const Int& repeats, std::optional<int64_t> dim) {
+T repeat_each(Call& g, T given, const Int& repeats, const std::optional<Axis>& dim, Rest = {}) {
   T x = dim ? at_least_1d(given) : flat(given);
-  const int64_t axis = x.axis(dim.value_or(0)), rank = x.rank();
+  const int64_t axis = dim ? *dim : 0, rank = x.rank();
   Dims target(static_cast<size_t>(rank + 1), known(1)), rest;
   target[static_cast<size_t>(axis) + 1] = repeats;
   T y = expand(unsqueeze(x, {axis + 1}), g.vector(target));
@@ -95,7 +95,7 @@ T repeat_each(Call& g, T given, const Int& repeats, std::optional<int64_t> dim) 
 }
 
 // Which entry each place of the result holds: the number of entries that end before it.
-T repeated_places(Call& g, T repeats) {
+T repeated_places(Call& g, T repeats, Rest = {}) {
   T ends = node("CumSum", {cast(repeats, DType::Int64), g.i64(0)});
   ends = with_dims(ends, *repeats->type.shape);
   T total = node("ReduceSum", {cast(repeats, DType::Int64)}, {{"keepdims", int64_t{0}}});
@@ -106,9 +106,9 @@ T repeated_places(Call& g, T repeats) {
   return with_rank(count, 1);
 }
 
-T repeat_by(Call& g, T given, T repeats, std::optional<int64_t> dim) {
+T repeat_by(Call& g, T given, T repeats, const std::optional<Axis>& dim, Rest) {
   T x = dim ? at_least_1d(given) : flat(given);
-  const int64_t axis = x.axis(dim.value_or(0));
+  const Axis axis = dim.value_or(Axis{0});
   // One number stands for all entries.
   if (repeats.rank() == 0 || repeats.dim(0) == 1) {
     T one = to_0d(cast(repeats, DType::Int64));
@@ -119,27 +119,20 @@ T repeat_by(Call& g, T given, T repeats, std::optional<int64_t> dim) {
   return gather(x, repeated_places(g, repeats), axis);
 }
 
-constexpr auto tile_lambda = [](Call& g, T x, Dims repeats) { return tile(g, x, repeats); };
-
 constexpr Lowering table[] = {
-    op("aten::repeat(Tensor self, SymInt[] repeats) -> Tensor", tile_lambda),
-    op("aten::tile(Tensor self, SymInt[] dims) -> Tensor", tile_lambda),
-    op("aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor",
-       [](T x, Dims shifts, Ints dims) { return roll(x, shifts, dims); }),
-    op("aten::flip(Tensor self, int[] dims) -> Tensor",
-       [](T x, Ints dims) { return flip(x, dims); }),
+    op<tile>("aten::repeat(Tensor self, SymInt[] repeats) -> Tensor"),
+    op<tile>("aten::tile(Tensor self, SymInt[] dims) -> Tensor"),
+    op<roll>("aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor"),
+    op<flip>("aten::flip(Tensor self, int[] dims) -> Tensor"),
     op("aten::fliplr(Tensor self) -> Tensor", [](T x) { return flip(x, {1}); }),
     op("aten::flipud(Tensor self) -> Tensor", [](T x) { return flip(x, {0}); }),
-    op("aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor",
-       [](T x, int64_t k, Ints dims) { return rot90(x, k, dims); }),
-    op("aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
-       [](Call& g, T x, Int n, std::optional<int64_t> dim, Skip) {
-         return repeat_each(g, x, n, dim);
-       }),
-    op("aten::repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
-       [](Call& g, T x, T n, std::optional<int64_t> dim, Skip) { return repeat_by(g, x, n, dim); }),
-    op("aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor",
-       [](Call& g, T n, Skip) { return repeated_places(g, n); }),
+    op<rot90>("aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor"),
+    op<repeat_each>(
+        "aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor"),
+    op<repeat_by>(
+        "aten::repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor"),
+    op<repeated_places>(
+        "aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor"),
     op("aten::meshgrid(Tensor[] tensors) -> Tensor[]",
        [](Call& g, Values v) { return meshgrid(g, v, false); }),
     op("aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]",

@@ -222,10 +222,11 @@ T weighted(Call& g, T x, const Planes& p, Interpolation kind, bool align_corners
 // True here (torch/csrc/jit/runtime/register_prim_ops_fulljit.cpp), unlike in Python.
 
 T interpolate(Call& g, T x, const MaybeDims& size, const MaybeFloats& scales,
-              const std::string& mode, bool align_corners, bool use_scales, bool antialias) {
+              const std::string& mode, std::optional<bool> corners, std::optional<bool> recompute,
+              bool antialias) {
   const size_t n = static_cast<size_t>(x.rank() - 2);
   Planes p = planes(x, n, size, scales);
-  if (!use_scales)
+  if (recompute != false)
     for (Plane& plane : p) plane.scale.reset();
   if (mode == "nearest" || mode == "nearest-exact")
     return nearest(g, x, p, mode == "nearest-exact");
@@ -237,63 +238,43 @@ T interpolate(Call& g, T x, const MaybeDims& size, const MaybeFloats& scales,
   const bool cubic = mode == "bicubic";
   Interpolation kind = cubic ? Interpolation::Cubic : Interpolation::Linear;
   if (antialias) kind = cubic ? Interpolation::CubicAntialias : Interpolation::LinearAntialias;
-  return weighted(g, x, p, kind, align_corners);
+  return weighted(g, x, p, kind, corners.value_or(false));
 }
 
 template <bool Exact>
-constexpr auto nearest1 = [](Call& g, T x, Dims size, std::optional<double> s) {
+T nearest1(Call& g, T x, const Dims& size, std::optional<double> s) {
   return nearest(g, x, with_scales(planes(x, 1, size, {}), {s}), Exact);
-};
+}
 template <bool Exact>
-constexpr auto nearest2 =
-    [](Call& g, T x, Dims size, std::optional<double> h, std::optional<double> w) {
-      return nearest(g, x, with_scales(planes(x, 2, size, {}), {h, w}), Exact);
-    };
+T nearest2(Call& g, T x, const Dims& size, std::optional<double> h, std::optional<double> w) {
+  return nearest(g, x, with_scales(planes(x, 2, size, {}), {h, w}), Exact);
+}
 template <bool Exact>
-constexpr auto nearest3 = [](Call& g, T x, Dims size, std::optional<double> d,
-                             std::optional<double> h, std::optional<double> w) {
+T nearest3(Call& g, T x, const Dims& size, std::optional<double> d, std::optional<double> h,
+           std::optional<double> w) {
   return nearest(g, x, with_scales(planes(x, 3, size, {}), {d, h, w}), Exact);
-};
+}
 template <size_t N, bool Exact>
-constexpr auto nearest_vec = [](Call& g, T x, MaybeDims size, MaybeFloats scales) {
+T nearest_vec(Call& g, T x, const MaybeDims& size, const MaybeFloats& scales) {
   return nearest(g, x, planes(x, N, size, scales), Exact);
-};
-constexpr auto linear1 = [](Call& g, T x, Dims size, bool corners, std::optional<double> s) {
+}
+T linear1(Call& g, T x, const Dims& size, bool corners, std::optional<double> s) {
   return weighted(g, x, with_scales(planes(x, 1, size, {}), {s}), Interpolation::Linear, corners);
-};
+}
 template <Interpolation K>
-constexpr auto weighted2 =
-    [](Call& g, T x, Dims size, bool corners, std::optional<double> h, std::optional<double> w) {
-      return weighted(g, x, with_scales(planes(x, 2, size, {}), {h, w}), K, corners);
-    };
-constexpr auto linear3 = [](Call& g, T x, Dims size, bool corners, std::optional<double> d,
-                            std::optional<double> h, std::optional<double> w) {
+T weighted2(Call& g, T x, const Dims& size, bool corners, std::optional<double> h,
+            std::optional<double> w) {
+  return weighted(g, x, with_scales(planes(x, 2, size, {}), {h, w}), K, corners);
+}
+T linear3(Call& g, T x, const Dims& size, bool corners, std::optional<double> d,
+          std::optional<double> h, std::optional<double> w) {
   return weighted(g, x, with_scales(planes(x, 3, size, {}), {d, h, w}), Interpolation::Linear,
                   corners);
-};
+}
 template <size_t N, Interpolation K>
-constexpr auto weighted_vec = [](Call& g, T x, MaybeDims size, bool corners, MaybeFloats scales) {
+T weighted_vec(Call& g, T x, const MaybeDims& size, bool corners, const MaybeFloats& scales) {
   return weighted(g, x, planes(x, N, size, scales), K, corners);
-};
-template <class Size, class Scale>
-constexpr auto functional = [](Call& g, T x, std::optional<Size> size, std::optional<Scale> scale,
-                               std::string mode, std::optional<bool> corners,
-                               std::optional<bool> recompute, bool antialias) {
-  MaybeDims d;
-  MaybeFloats f;
-  if constexpr (std::is_same_v<Size, Int>) {
-    if (size) d = Dims{*size};
-  } else {
-    d = size;
-  }
-  if constexpr (std::is_same_v<Scale, double>) {
-    if (scale) f = Floats{*scale};
-  } else {
-    f = scale;
-  }
-  return interpolate(g, x, d, f, mode, corners.value_or(false), recompute == false, antialias);
-};
-
+}
 constexpr auto kLinear = Interpolation::Linear;
 constexpr auto kCubic = Interpolation::Cubic;
 constexpr auto kLinearAa = Interpolation::LinearAntialias;
@@ -301,66 +282,66 @@ constexpr auto kCubicAa = Interpolation::CubicAntialias;
 constexpr auto kLanczosAa = Interpolation::LanczosAntialias;
 
 constexpr Lowering table[] = {
-    op("aten::upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor",
-       nearest1<false>),
-    op("aten::upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor",
-       nearest2<false>),
-    op("aten::upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor",
-       nearest3<false>),
-    op("aten::upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
-       nearest_vec<1, false>),
-    op("aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
-       nearest_vec<2, false>),
-    op("aten::upsample_nearest3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
-       nearest_vec<3, false>),
-    op("aten::_upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor",
-       nearest1<true>),
-    op("aten::_upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor",
-       nearest2<true>),
-    op("aten::_upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor",
-       nearest3<true>),
-    op("aten::_upsample_nearest_exact1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
-       nearest_vec<1, true>),
-    op("aten::_upsample_nearest_exact2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
-       nearest_vec<2, true>),
-    op("aten::_upsample_nearest_exact3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
-       nearest_vec<3, true>),
-    op("aten::upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor",
-       linear1),
-    op("aten::upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
-       weighted2<kLinear>),
-    op("aten::upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor",
-       linear3),
-    op("aten::upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
-       weighted2<kCubic>),
-    op("aten::_upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
-       weighted2<kLinearAa>),
-    op("aten::_upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
-       weighted2<kCubicAa>),
-    op("aten::_upsample_lanczos2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
-       weighted2<kLanczosAa>),
-    op("aten::upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
-       weighted_vec<1, kLinear>),
-    op("aten::upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
-       weighted_vec<2, kLinear>),
-    op("aten::upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
-       weighted_vec<3, kLinear>),
-    op("aten::upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
-       weighted_vec<2, kCubic>),
-    op("aten::_upsample_bilinear2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
-       weighted_vec<2, kLinearAa>),
-    op("aten::_upsample_bicubic2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
-       weighted_vec<2, kCubicAa>),
-    op("aten::_upsample_lanczos2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
-       weighted_vec<2, kLanczosAa>),
-    op("aten::__interpolate(Tensor input, int? size=None, float? scale_factor=None, str mode=\"nearest\", bool? align_corners=None, bool? recompute_scale_factor=None, bool antialias=False) -> Tensor",
-       functional<Int, double>),
-    op("aten::__interpolate.scale_list(Tensor input, int? size=None, float[]? scale_factor=None, str mode=\"nearest\", bool? align_corners=None, bool? recompute_scale_factor=None, bool antialias=False) -> Tensor",
-       functional<Int, Floats>),
-    op("aten::__interpolate.size_list(Tensor input, int[]? size=None, float? scale_factor=None, str mode=\"nearest\", bool? align_corners=None, bool? recompute_scale_factor=None, bool antialias=False) -> Tensor",
-       functional<Dims, double>),
-    op("aten::__interpolate.size_list_scale_list(Tensor input, int[]? size=None, float[]? scale_factor=None, str mode=\"nearest\", bool? align_corners=None, bool? recompute_scale_factor=None, bool antialias=False) -> Tensor",
-       functional<Dims, Floats>),
+    op<nearest1<false>>(
+        "aten::upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor"),
+    op<nearest2<false>>(
+        "aten::upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor"),
+    op<nearest3<false>>(
+        "aten::upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor"),
+    op<nearest_vec<1, false>>(
+        "aten::upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor"),
+    op<nearest_vec<2, false>>(
+        "aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor"),
+    op<nearest_vec<3, false>>(
+        "aten::upsample_nearest3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor"),
+    op<nearest1<true>>(
+        "aten::_upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor"),
+    op<nearest2<true>>(
+        "aten::_upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor"),
+    op<nearest3<true>>(
+        "aten::_upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor"),
+    op<nearest_vec<1, true>>(
+        "aten::_upsample_nearest_exact1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor"),
+    op<nearest_vec<2, true>>(
+        "aten::_upsample_nearest_exact2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor"),
+    op<nearest_vec<3, true>>(
+        "aten::_upsample_nearest_exact3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor"),
+    op<linear1>(
+        "aten::upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor"),
+    op<weighted2<kLinear>>(
+        "aten::upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor"),
+    op<linear3>(
+        "aten::upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor"),
+    op<weighted2<kCubic>>(
+        "aten::upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor"),
+    op<weighted2<kLinearAa>>(
+        "aten::_upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor"),
+    op<weighted2<kCubicAa>>(
+        "aten::_upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor"),
+    op<weighted2<kLanczosAa>>(
+        "aten::_upsample_lanczos2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor"),
+    op<weighted_vec<1, kLinear>>(
+        "aten::upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor"),
+    op<weighted_vec<2, kLinear>>(
+        "aten::upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor"),
+    op<weighted_vec<3, kLinear>>(
+        "aten::upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor"),
+    op<weighted_vec<2, kCubic>>(
+        "aten::upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor"),
+    op<weighted_vec<2, kLinearAa>>(
+        "aten::_upsample_bilinear2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor"),
+    op<weighted_vec<2, kCubicAa>>(
+        "aten::_upsample_bicubic2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor"),
+    op<weighted_vec<2, kLanczosAa>>(
+        "aten::_upsample_lanczos2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor"),
+    op<interpolate>(
+        "aten::__interpolate(Tensor input, int? size=None, float? scale_factor=None, str mode=\"nearest\", bool? align_corners=None, bool? recompute_scale_factor=None, bool antialias=False) -> Tensor"),
+    op<interpolate>(
+        "aten::__interpolate.scale_list(Tensor input, int? size=None, float[]? scale_factor=None, str mode=\"nearest\", bool? align_corners=None, bool? recompute_scale_factor=None, bool antialias=False) -> Tensor"),
+    op<interpolate>(
+        "aten::__interpolate.size_list(Tensor input, int[]? size=None, float? scale_factor=None, str mode=\"nearest\", bool? align_corners=None, bool? recompute_scale_factor=None, bool antialias=False) -> Tensor"),
+    op<interpolate>(
+        "aten::__interpolate.size_list_scale_list(Tensor input, int[]? size=None, float[]? scale_factor=None, str mode=\"nearest\", bool? align_corners=None, bool? recompute_scale_factor=None, bool antialias=False) -> Tensor"),
 };
 
 }  // namespace

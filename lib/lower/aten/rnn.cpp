@@ -169,53 +169,53 @@ Values packed(Call& g, T data, T batch_sizes, T h0, T c0, const Layers& l, const
   return y;
 }
 
-constexpr auto lstm_input = [](Call& g, T x, Values hx, Values params, bool biases, int64_t layers,
-                               double dropout, bool train, bool bidirectional, bool batch_first) {
+Values lstm_input(Call& g, T x, const Values& hx, const Values& params, bool biases, int64_t layers,
+                  double dropout, bool train, bool bidirectional, bool batch_first) {
   refuse_dropout(dropout, train, layers);
   return padded(g, x, hx.at(0), hx.at(1), {params, biases, layers, bidirectional}, lstm_kind(),
                 batch_first);
-};
-constexpr auto lstm_data = [](Call& g, T data, T sizes, Values hx, Values params, bool biases,
-                              int64_t layers, double dropout, bool train, bool bidirectional) {
+}
+Values lstm_data(Call& g, T data, T sizes, const Values& hx, const Values& params, bool biases,
+                 int64_t layers, double dropout, bool train, bool bidirectional) {
   refuse_dropout(dropout, train, layers);
   return packed(g, data, sizes, hx.at(0), hx.at(1), {params, biases, layers, bidirectional},
                 lstm_kind());
-};
+}
 
 enum class Cell { Gru, Tanh, Relu };
 Kind kind(Cell c) {
   return c == Cell::Gru ? gru_kind() : rnn_kind(c == Cell::Tanh ? "Tanh" : "Relu");
 }
 template <Cell C>
-constexpr auto cell_input = [](Call& g, T x, T hx, Values params, bool biases, int64_t layers,
-                               double dropout, bool train, bool bidirectional, bool batch_first) {
+Values cell_input(Call& g, T x, T hx, const Values& params, bool biases, int64_t layers,
+                  double dropout, bool train, bool bidirectional, bool batch_first) {
   refuse_dropout(dropout, train, layers);
   return padded(g, x, hx, nullptr, {params, biases, layers, bidirectional}, kind(C), batch_first);
-};
+}
 template <Cell C>
-constexpr auto cell_data = [](Call& g, T data, T sizes, T hx, Values params, bool biases,
-                              int64_t layers, double dropout, bool train, bool bidirectional) {
+Values cell_data(Call& g, T data, T sizes, T hx, const Values& params, bool biases, int64_t layers,
+                 double dropout, bool train, bool bidirectional) {
   refuse_dropout(dropout, train, layers);
   return packed(g, data, sizes, hx, nullptr, {params, biases, layers, bidirectional}, kind(C));
-};
+}
 
 constexpr Lowering table[] = {
-    op("aten::lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)",
-       lstm_input),
-    op("aten::lstm.data(Tensor data, Tensor batch_sizes, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor, Tensor)",
-       lstm_data),
-    op("aten::gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
-       cell_input<Cell::Gru>),
-    op("aten::gru.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)",
-       cell_data<Cell::Gru>),
-    op("aten::rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
-       cell_input<Cell::Tanh>),
-    op("aten::rnn_tanh.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)",
-       cell_data<Cell::Tanh>),
-    op("aten::rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
-       cell_input<Cell::Relu>),
-    op("aten::rnn_relu.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)",
-       cell_data<Cell::Relu>),
+    op<lstm_input>(
+        "aten::lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)"),
+    op<lstm_data>(
+        "aten::lstm.data(Tensor data, Tensor batch_sizes, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor, Tensor)"),
+    op<cell_input<Cell::Gru>>(
+        "aten::gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)"),
+    op<cell_data<Cell::Gru>>(
+        "aten::gru.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)"),
+    op<cell_input<Cell::Tanh>>(
+        "aten::rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)"),
+    op<cell_data<Cell::Tanh>>(
+        "aten::rnn_tanh.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)"),
+    op<cell_input<Cell::Relu>>(
+        "aten::rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)"),
+    op<cell_data<Cell::Relu>>(
+        "aten::rnn_relu.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)"),
 };
 
 }  // namespace

@@ -19,12 +19,12 @@ Values chunks(T v, T w, int64_t n, int64_t axis) {
   return split(v, axis, Ints(static_cast<size_t>(n), *rows / n));
 }
 
-Values lstm_cell(T x, T h, T c, T wi, T wh, MaybeValue bi, MaybeValue bh) {
+Values lstm_cell(T x, const Values& hx, T wi, T wh, MaybeValue bi, MaybeValue bh) {
   const int64_t axis = x.rank() - 1;
-  Values gate = chunks(project(x, wi, bi) + project(h, wh, bh), wi, 4, axis);
+  Values gate = chunks(project(x, wi, bi) + project(hx.at(0), wh, bh), wi, 4, axis);
   T input = sigmoid(gate[0]), forget = sigmoid(gate[1]);
   T candidate = tanh(gate[2]), output = sigmoid(gate[3]);
-  T next = forget * c + input * candidate;
+  T next = forget * hx.at(1) + input * candidate;
   return {output * tanh(next), next};
 }
 
@@ -39,23 +39,19 @@ T gru_cell(T x, T h, T wi, T wh, MaybeValue bi, MaybeValue bh) {
 }
 
 template <FixedString Op>
-constexpr auto plain_cell = [](T x, T h, T wi, T wh, MaybeValue bi, MaybeValue bh) {
-  return node(Op.view(), {project(x, wi, bi) + project(h, wh, bh)});
-};
+T plain_cell(T x, T h, T wi, T wh, MaybeValue bi, MaybeValue bh) {
+  return unary(Op.view(), project(x, wi, bi) + project(h, wh, bh));
+}
 
 constexpr Lowering table[] = {
-    op("aten::lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> (Tensor, Tensor)",
-       [](T x, Values hx, T wi, T wh, MaybeValue bi, MaybeValue bh) {
-         return lstm_cell(x, hx.at(0), hx.at(1), wi, wh, bi, bh);
-       }),
-    op("aten::gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor",
-       [](T x, T h, T wi, T wh, MaybeValue bi, MaybeValue bh) {
-         return gru_cell(x, h, wi, wh, bi, bh);
-       }),
-    op("aten::rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor",
-       plain_cell<"Tanh">),
-    op("aten::rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor",
-       plain_cell<"Relu">),
+    op<lstm_cell>(
+        "aten::lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> (Tensor, Tensor)"),
+    op<gru_cell>(
+        "aten::gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor"),
+    op<plain_cell<"Tanh">>(
+        "aten::rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor"),
+    op<plain_cell<"Relu">>(
+        "aten::rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor"),
 };
 
 }  // namespace

@@ -8,10 +8,9 @@
 namespace oe::lower {
 namespace {
 
-T cumsum(Call& g, T x, int64_t dim, Skip) {
+T cumsum(Call& g, T x, Axis axis, Skip) {
   x = cast(x, g.result_dtype());
-  if (x.rank() == 0) return x;
-  return node("CumSum", {x, g.i64(x.axis(dim))});
+  return x.rank() == 0 ? x : node("CumSum", {x, g.i64(axis)});
 }
 
 // One more place on every axis that may be empty: ONNX Runtime scans no empty axis, and dies of
@@ -43,11 +42,10 @@ T without_room(Call& g, T y, T x) {
 
 // A Scan along `dim`: every step gets the slice and the state and returns the new state, which is
 // also the result for that place. `start` are 0-d values that fill the first state.
-Values scan(Call& g, T whole, int64_t dim, const Values& start,
+Values scan(Call& g, T whole, Axis axis, const Values& start,
             const std::function<Values(const Values& state, T slice)>& step) {
   bool room = false;
   for (int64_t a = 0; a < whole.rank(); ++a) room |= whole.dim(a).value_or(0) == 0;
-  const int64_t axis = whole.axis(dim);
   T x = room ? with_room(g, whole) : whole;
   T slice_shape = nullptr;
   {
@@ -87,16 +85,16 @@ Values scan(Call& g, T whole, int64_t dim, const Values& start,
   return outputs;
 }
 
-T cumprod(Call& g, T x, int64_t dim, Skip) {
+T cumprod(Call& g, T x, Axis axis, Skip) {
   const DType t = g.result_dtype();
   x = cast(x, compute_type(t));
   if (x.rank() == 0) return x;
-  return scan(g, x, dim, {number(1, x)},
+  return scan(g, x, axis, {number(1, x)},
               [&](const Values& state, T slice) { return Values{state[0] * slice}; })[0];
 }
 
 // Running log(exp(a) + exp(b)), from -inf.
-T logcumsumexp(Call& g, T x, int64_t dim) {
+T logcumsumexp(Call& g, T x, Axis axis) {
   const DType t = g.result_dtype();
   x = cast(x, compute_type(t));
   if (x.rank() == 0) return x;
@@ -108,11 +106,11 @@ T logcumsumexp(Call& g, T x, int64_t dim) {
     T infinite = unary("IsInf", high);
     return Values{where(infinite, high, sum)};
   };
-  return scan(g, x, dim, {number(-std::numeric_limits<double>::infinity(), x)}, step)[0];
+  return scan(g, x, axis, {number(-std::numeric_limits<double>::infinity(), x)}, step)[0];
 }
 
 // The latest place wins among equals; NaN stays once it came.
-Values running_extreme(Call& g, T x, int64_t dim, std::string_view order, double start) {
+Values running_extreme(Call& g, T x, Axis axis, std::string_view order, double start) {
   if (x.rank() == 0) return {x, g.i64(0)};
   const DType t = x.dtype();
   if (t == DType::Bool) x = cast(x, DType::Int32);
@@ -126,14 +124,14 @@ Values running_extreme(Call& g, T x, int64_t dim, std::string_view order, double
     if (!whole) better = better | is_nan(slice);
     return Values{where(better, slice, state[0]), where(better, state[2], state[1]), state[2] + 1};
   };
-  Values out = scan(g, x, dim, {first, g.i64(0), g.i64(0)}, step);
+  Values out = scan(g, x, axis, {first, g.i64(0), g.i64(0)}, step);
   return {cast(out[0], t), out[1]};
 }
-Values cummax(Call& g, T x, int64_t dim) {
-  return running_extreme(g, x, dim, "GreaterOrEqual", -std::numeric_limits<double>::infinity());
+Values cummax(Call& g, T x, Axis axis) {
+  return running_extreme(g, x, axis, "GreaterOrEqual", -std::numeric_limits<double>::infinity());
 }
-Values cummin(Call& g, T x, int64_t dim) {
-  return running_extreme(g, x, dim, "LessOrEqual", std::numeric_limits<double>::infinity());
+Values cummin(Call& g, T x, Axis axis) {
+  return running_extreme(g, x, axis, "LessOrEqual", std::numeric_limits<double>::infinity());
 }
 
 constexpr Lowering table[] = {

@@ -85,29 +85,31 @@ T scatter_slices(Call& g, T x, int64_t axis, T index, T src, std::string_view re
 namespace {
 
 // 0-d operands work as tensors of one element.
-T scatter(Call& g, T x, int64_t dim, T index, T src, std::string_view reduce,
-          bool include_self = true) {
-  const int64_t axis = x.axis(dim);
+T scatter_reduce(Call& g, T x, Axis axis, T index, T src, std::string_view reduce,
+                 bool include_self = true) {
   T y = scatter_elements(g, at_least_1d(x), axis, at_least_1d(index), at_least_1d(src), reduce,
                          include_self);
   return x.rank() == 0 ? to_0d(y) : y;
-}
-
-T scatter_value(Call& g, T x, int64_t dim, T index, const Scalar& v, std::string_view reduce) {
-  T i = at_least_1d(index);
-  T src = expand(g.scalar(v, x.dtype()), shape(i), i.rank());
-  src->type.shape = i->type.shape;
-  return scatter(g, x, dim, i, src, reduce);
 }
 
 // scatter's own names for what scatter_reduce calls sum and prod.
 std::string_view reduction(const std::string& name) {
   return name == "add" ? "sum" : name == "multiply" ? "prod" : std::string_view(name);
 }
+T scatter_named(Call& g, T x, Axis axis, T index, T src, const std::string& reduce) {
+  return scatter_reduce(g, x, axis, index, src, reduction(reduce));
+}
 
-T index_write(Call& g, T x, int64_t dim, T index, T src, std::string_view reduce,
-              bool include_self = true) {
-  const int64_t axis = x.axis(dim);
+// A number in every place.
+T scatter_value(Call& g, T x, Axis axis, T index, T value, const std::string& reduce) {
+  T i = at_least_1d(index);
+  T src = expand(cast(value, x.dtype()), shape(i), i.rank());
+  src->type.shape = i->type.shape;
+  return scatter_named(g, x, axis, i, src, reduce);
+}
+
+T index_reduce(Call& g, T x, Axis axis, T index, T src, const std::string& reduce,
+               bool include_self = true) {
   T base = at_least_1d(x), s = at_least_1d(cast(src, x.dtype()));
   // One row without its axis.
   if (s.rank() < base.rank()) s = unsqueeze(s, {axis});
@@ -115,18 +117,17 @@ T index_write(Call& g, T x, int64_t dim, T index, T src, std::string_view reduce
   return x.rank() == 0 ? to_0d(y) : y;
 }
 
-T index_add(Call& g, T x, int64_t dim, T index, T src, const Scalar& alpha) {
+T index_add(Call& g, T x, Axis axis, T index, T src, const Scalar& alpha) {
   T s = cast(src, x.dtype());
   if (!alpha.known || alpha.d != 1) {
     T scaled = s * g.scalar(alpha, x.dtype());
     s = with_dims(scaled, *s->type.shape);
   }
-  return index_write(g, x, dim, index, s, "sum");
+  return index_reduce(g, x, axis, index, s, "sum");
 }
 
 // Marks the entries of the axis, so that nothing of the size of x is scattered.
-T index_fill(Call& g, T x, int64_t dim, T index, T value) {
-  const int64_t axis = x.axis(dim);
+T index_fill(Call& g, T x, Axis axis, T index, T value) {
   T base = at_least_1d(x);
   T i = at_least_1d(cast(index, DType::Int64));
   T none = expand(g.integer(0, DType::Int32), g.vector({size_of(base, axis)}), 1);
@@ -156,43 +157,35 @@ T put(Call& g, T x, T index, T source, bool accumulate) {
 
 constexpr Lowering table[] = {
     op("aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
-       [](Call& g, T x, int64_t dim, T i, T src) { return scatter(g, x, dim, i, src, ""); }),
+       [](Call& g, T x, Axis axis, T i, T src) { return scatter_reduce(g, x, axis, i, src, ""); }),
     op("aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
-       [](Call& g, T x, int64_t dim, T i, Scalar v) { return scatter_value(g, x, dim, i, v, ""); }),
-    op("aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
-       [](Call& g, T x, int64_t dim, T i, T src, std::string r) {
-         return scatter(g, x, dim, i, src, reduction(r));
+       [](Call& g, T x, Axis axis, T i, T value) {
+         return scatter_value(g, x, axis, i, value, "");
        }),
-    op("aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
-       [](Call& g, T x, int64_t dim, T i, Scalar v, std::string r) {
-         return scatter_value(g, x, dim, i, v, reduction(r));
-       }),
+    op<scatter_named>(
+        "aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor"),
+    op<scatter_value>(
+        "aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor"),
     op("aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
-       [](Call& g, T x, int64_t dim, T i, T src) { return scatter(g, x, dim, i, src, "sum"); }),
+       [](Call& g, T x, Axis axis, T i, T src) {
+         return scatter_reduce(g, x, axis, i, src, "sum");
+       }),
     op("aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor",
-       [](Call& g, T x, int64_t dim, T i, T src, std::string r, bool self) {
-         return scatter(g, x, dim, i, src, r, self);
+       [](Call& g, T x, Axis axis, T i, T src, const std::string& reduce, bool include_self) {
+         return scatter_reduce(g, x, axis, i, src, reduce, include_self);
        }),
-    op("aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
-       [](Call& g, T x, int64_t dim, T i, T src, Scalar alpha) {
-         return index_add(g, x, dim, i, src, alpha);
-       }),
+    op<index_add>(
+        "aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor"),
     op("aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
-       [](Call& g, T x, int64_t dim, T i, T src) { return index_write(g, x, dim, i, src, ""); }),
-    op("aten::index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor",
-       [](Call& g, T x, int64_t dim, T i, T src, std::string r, bool self) {
-         return index_write(g, x, dim, i, src, r, self);
-       }),
-    op("aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
-       [](Call& g, T x, int64_t dim, T i, Scalar v) {
-         return index_fill(g, x, dim, i, g.scalar(v, x.dtype()));
-       }),
-    op("aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
-       [](Call& g, T x, int64_t dim, T i, T v) { return index_fill(g, x, dim, i, v); }),
-    op("aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor",
-       [](T x, T mask, T src) { return masked_scatter(x, mask, src); }),
-    op("aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor",
-       [](Call& g, T x, T i, T src, bool accumulate) { return put(g, x, i, src, accumulate); }),
+       [](Call& g, T x, Axis axis, T i, T src) { return index_reduce(g, x, axis, i, src, ""); }),
+    op<index_reduce>(
+        "aten::index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor"),
+    op<index_fill>(
+        "aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor"),
+    op<index_fill>(
+        "aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor"),
+    op<masked_scatter>("aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor"),
+    op<put>("aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor"),
 };
 
 }  // namespace

@@ -17,64 +17,49 @@ T clamped(Call& g, T list, const Int& index) {
   return g.value(min(max(at, known(0)), n));
 }
 
-// The sequence of element(i) for i = 0 .. count - 1.
-T collected(Call& g, T count, const ir::Type& type, const std::function<T(T i)>& element) {
-  const ir::Type scalar = ir::Type::tensor(DType::Int64, std::vector<Dim>{});
-  const ir::Type condition = ir::Type::tensor(DType::Bool, std::vector<Dim>{});
-  auto body = g.graph("collect", {scalar, condition, type}, [&](const Values& in) {
-    T e = element(in[0]);
-    T out = node("SequenceInsert", {in[2], e});
-    out->type = type;
-    return Values{in[1], out};
-  });
-  body->outputs[1]->type = type;
-  T empty = g.op("SequenceEmpty", {}, {{"dtype", static_cast<int64_t>(type.element->dtype)}});
-  T out = node("Loop", {count, nullptr, empty}, {{"body", body}});
-  out->type = type;
-  return out;
+// `first` and then element(i) for i = 0 .. count - 1.
+T collected(T first, T count, const std::function<T(T i)>& element) {
+  const auto append = [&](T i, const Values& list) {
+    T out = node("SequenceInsert", {list[0], element(i)});
+    out->type = first->type;
+    return Values{out};
+  };
+  return count.builder().loop(count, {first}, append)[0];
 }
 
-T element_at(T list, T i) {
-  T e = node("SequenceAt", {list, i});
-  e->type = *list->type.element;
-  return e;
+T empty_like(T list) {
+  const auto dtype = static_cast<int64_t>(list->type.element->dtype);
+  return list.builder().op("SequenceEmpty", {}, {{"dtype", dtype}}, list->type);
 }
 
-T backwards(Call& g, T list) {
+T element_at(T list, T i) { return node("SequenceAt", {list, i}, {}, *list->type.element); }
+
+T backwards(T list) {
   T last = length(list) - 1;
-  return collected(g, length(list), list->type, [&](T i) { return element_at(list, last - i); });
+  return collected(empty_like(list), length(list), [&](T i) { return element_at(list, last - i); });
 }
 
-T sliced(Call& g, T list, std::optional<Int> start, std::optional<Int> end, int64_t step) {
+T sliced(Call& g, T list, const std::optional<Int>& start, const std::optional<Int>& end,
+         int64_t step) {
   if (step < 0) {
     if (step != -1 || start || end)
       throw Unsupported("a list of unknown length is cut with a negative step");
-    return backwards(g, list);
+    return backwards(list);
   }
   T from = start ? clamped(g, list, *start) : g.i64(0);
   T to = end ? clamped(g, list, *end) : length(list);
   const Int count = max(known(0), ceil_div(computed(to - from), known(step)));
-  return collected(g, g.value(count), list->type,
+  return collected(empty_like(list), g.value(count),
                    [&](T i) { return element_at(list, from + i * step); });
 }
 
 // The elements of both.
-T both(Call& g, T a, T b) {
-  const ir::Type scalar = ir::Type::tensor(DType::Int64, std::vector<Dim>{});
-  const ir::Type condition = ir::Type::tensor(DType::Bool, std::vector<Dim>{});
-  auto body = g.graph("append", {scalar, condition, a->type}, [&](const Values& in) {
-    T out = node("SequenceInsert", {in[2], element_at(b, in[0])});
-    out->type = a->type;
-    return Values{in[1], out};
-  });
-  body->outputs[1]->type = a->type;
-  T out = node("Loop", {length(b), nullptr, a}, {{"body", body}});
-  out->type = a->type;
-  return out;
+T both(T a, T b) {
+  return collected(a, length(b), [&](T i) { return element_at(b, i); });
 }
 
 constexpr Lowering table[] = {
-    op("aten::len.t(t[] a) -> int", [](T list) { return length(list); }),
+    op<length>("aten::len.t(t[] a) -> int"),
     op("aten::__getitem__.t(t[] list, int idx) -> t",
        [](Call& g, T list, Int at) { return element_at(list, g.value(at)); }),
     op("aten::append.t(t[] self, t el) -> t[]",
@@ -89,12 +74,9 @@ constexpr Lowering table[] = {
        [](Call& g, T list, Int at) {
          return node("SequenceErase", {list, g.value(at)});
        }),
-    op("aten::reverse.t(t[] self) -> ()", [](Call& g, T list) { return backwards(g, list); }),
-    op("aten::slice.t(t[] l, int? start=None, int? end=None, int step=1) -> t[]",
-       [](Call& g, T list, std::optional<Int> start, std::optional<Int> end, int64_t step) {
-         return sliced(g, list, start, end, step);
-       }),
-    op("aten::add.t(t[] a, t[] b) -> t[]", [](Call& g, T a, T b) { return both(g, a, b); }),
+    op<backwards>("aten::reverse.t(t[] self) -> ()"),
+    op<sliced>("aten::slice.t(t[] l, int? start=None, int? end=None, int step=1) -> t[]"),
+    op<both>("aten::add.t(t[] a, t[] b) -> t[]"),
 };
 
 }  // namespace

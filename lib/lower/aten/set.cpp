@@ -15,19 +15,19 @@ struct Distinct {
 };
 
 // Sorted; over the flat elements without an axis.
-Distinct distinct(T x, std::optional<int64_t> axis) {
+Distinct distinct(T x, const std::optional<Axis>& axis) {
   const DType t = x.dtype();
   const bool direct = t == DType::Float || t == DType::Double || t == DType::Int64;
   ir::Attributes a{{"sorted", int64_t{1}}};
-  if (axis) a.set("axis", *axis);
+  if (axis) a.set("axis", axis->value);
   T in = direct ? x : cast(x, is_float(t) ? DType::Float : DType::Int64);
   const Values y = nodes("Unique", {in}, std::move(a), 4);
   return {with_rank(cast(y[0], t), axis ? x.rank() : 1), with_rank(y[2], 1), with_rank(y[3], 1)};
 }
 
 // Only equal neighbours are made one.
-Distinct runs(Call& g, T x, std::optional<int64_t> axis) {
-  const int64_t along = axis.value_or(0);
+Distinct runs(Call& g, T x, const std::optional<Axis>& axis) {
+  const int64_t along = axis ? *axis : 0;
   T line = x;
   if (!axis) {
     x = line = flat(x);
@@ -64,23 +64,19 @@ Values results(Call& g, const Distinct& d, T inverse, bool want_inverse, bool wa
 
 T inverse_like(T inverse, T x) { return x.rank() == 0 ? to_0d(inverse) : restore(inverse, x); }
 
-Values unique(Call& g, T x, bool inverse, bool counts) {
+Values unique(Call& g, T x, Skip, bool inverse, bool counts) {
   const Distinct d = distinct(x, std::nullopt);
   return results(g, d, inverse_like(d.inverse, x), inverse, counts);
 }
 
-Values unique_dim(Call& g, T x, int64_t dim, bool inverse, bool counts) {
-  const Distinct d = distinct(x, x.axis(dim));
+Values unique_dim(Call& g, T x, Axis axis, Skip, bool inverse, bool counts) {
+  const Distinct d = distinct(x, axis);
   return results(g, d, d.inverse, inverse, counts);
 }
 
-Values unique_runs(Call& g, T x, std::optional<int64_t> dim, bool inverse, bool counts) {
-  if (dim) {
-    const Distinct d = runs(g, x, x.axis(*dim));
-    return results(g, d, d.inverse, inverse, counts);
-  }
-  const Distinct d = runs(g, x, std::nullopt);
-  return results(g, d, inverse_like(d.inverse, x), inverse, counts);
+Values unique_runs(Call& g, T x, bool inverse, bool counts, const std::optional<Axis>& axis) {
+  const Distinct d = runs(g, x, axis);
+  return results(g, d, axis ? d.inverse : inverse_like(d.inverse, x), inverse, counts);
 }
 
 // --- searching
@@ -102,7 +98,7 @@ T count_below(Call& g, T sorted, T v, bool right) {
   return with_rank(y, rank);
 }
 
-T searchsorted(Call& g, T sorted, T v, bool right, const std::optional<std::string>& side,
+T searchsorted(Call& g, T sorted, T v, Skip, bool right, const std::optional<std::string>& side,
                const std::optional<T>& sorter) {
   if (sorter) {
     T y = node("GatherElements", {sorted, *sorter}, {{"axis", sorted.rank() - 1}});
@@ -112,14 +108,14 @@ T searchsorted(Call& g, T sorted, T v, bool right, const std::optional<std::stri
 }
 
 // A number takes the tensor's type, but a float beside integers makes both float.
-T number_beside(Call& g, const Scalar& s, T tensor) {
+T number_beside(T number, T tensor) {
   const DType t = tensor.dtype();
-  return g.scalar(s, s.kind == Scalar::Kind::Float && !is_float(t) ? DType::Float : t);
+  return cast(number, is_float(number.dtype()) && !is_float(t) ? DType::Float : t);
 }
 
 // --- membership and counting
 
-T isin(Call& g, T x, T test, bool invert) {
+T isin(Call& g, T x, T test, Skip, bool invert) {
   const DType t = common(x, test);
   const int64_t rank = x.rank();
   T same = equal(unsqueeze(cast(x, t), {rank}), flat(cast(test, t)));
@@ -169,56 +165,45 @@ T histc(Call& g, T x, int64_t bins, const Scalar& low, const Scalar& high) {
 constexpr Lowering table[] = {
     op("aten::_unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)",
        [](Call& g, T x, Skip, bool inverse) {
-         Values all = unique(g, x, inverse, false);
+         Values all = unique(g, x, {}, inverse, false);
          all.pop_back();
          return all;
        }),
-    op("aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
-       [](Call& g, T x, Skip, bool inverse, bool counts) { return unique(g, x, inverse, counts); }),
-    op("aten::unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
-       [](Call& g, T x, int64_t dim, Skip, bool inverse, bool counts) {
-         return unique_dim(g, x, dim, inverse, counts);
-       }),
-    op("aten::unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)",
-       [](Call& g, T x, bool inverse, bool counts, std::optional<int64_t> dim) {
-         return unique_runs(g, x, dim, inverse, counts);
-       }),
+    op<unique>(
+        "aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)"),
+    op<unique_dim>(
+        "aten::unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)"),
+    op<unique_runs>(
+        "aten::unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)"),
     op("aten::unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
-       [](Call& g, T x, int64_t dim, bool inverse, bool counts) {
-         return unique_runs(g, x, dim, inverse, counts);
+       [](Call& g, T x, Axis axis, bool inverse, bool counts) {
+         return unique_runs(g, x, inverse, counts, axis);
        }),
-    op("aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
-       [](Call& g, T sorted, T v, Skip, bool right, std::optional<std::string> side,
-          std::optional<T> sorter) { return searchsorted(g, sorted, v, right, side, sorter); }),
+    op<searchsorted>(
+        "aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor"),
     op("aten::searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
-       [](Call& g, T sorted, Scalar v, Skip, bool right, std::optional<std::string> side,
-          std::optional<T> sorter) {
-         return searchsorted(g, sorted, number_beside(g, v, sorted), right, side, sorter);
+       [](Call& g, T sorted, T v, Skip, bool right, const std::optional<std::string>& side,
+          const std::optional<T>& sorter) {
+         return searchsorted(g, sorted, number_beside(v, sorted), {}, right, side, sorter);
        }),
     op("aten::bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
        [](Call& g, T v, T sorted, Skip, bool right) { return count_below(g, sorted, v, right); }),
     op("aten::bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
-       [](Call& g, Scalar v, T sorted, Skip, bool right) {
-         return count_below(g, sorted, number_beside(g, v, sorted), right);
+       [](Call& g, T v, T sorted, Skip, bool right) {
+         return count_below(g, sorted, number_beside(v, sorted), right);
        }),
-    op("aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
-       [](Call& g, T x, T test, Skip, bool invert) { return isin(g, x, test, invert); }),
+    op<isin>(
+        "aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor"),
     op("aten::isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor",
-       [](Call& g, T x, Scalar test, Skip, bool invert) {
-         return isin(g, x, number_beside(g, test, x), invert);
+       [](Call& g, T x, T test, Skip, bool invert) {
+         return isin(g, x, number_beside(test, x), {}, invert);
        }),
     op("aten::isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
-       [](Call& g, Scalar x, T test, Skip, bool invert) {
-         return isin(g, number_beside(g, x, test), test, invert);
+       [](Call& g, T x, T test, Skip, bool invert) {
+         return isin(g, number_beside(x, test), test, {}, invert);
        }),
-    op("aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor",
-       [](Call& g, T x, std::optional<T> weights, Int minlength) {
-         return bincount(g, x, weights, minlength);
-       }),
-    op("aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
-       [](Call& g, T x, int64_t bins, Scalar low, Scalar high) {
-         return histc(g, x, bins, low, high);
-       }),
+    op<bincount>("aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor"),
+    op<histc>("aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor"),
 };
 
 }  // namespace

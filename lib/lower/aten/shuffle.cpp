@@ -118,15 +118,11 @@ T col2im(Call& g, T x, const Ints& size, const Blocks& b) {
   return reshape(y, shape);
 }
 
-constexpr auto shuffle_channels = [](T x, int64_t groups) { return channel_shuffle(x, groups); };
-
 constexpr Lowering table[] = {
-    op("aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor",
-       [](T x, int64_t r) { return pixel_shuffle(x, r); }),
-    op("aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor",
-       [](T x, int64_t r) { return pixel_unshuffle(x, r); }),
-    op(names("aten::channel_shuffle", "aten::native_channel_shuffle"),
-       "(Tensor self, SymInt groups) -> Tensor", shuffle_channels),
+    op<pixel_shuffle>("aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor"),
+    op<pixel_unshuffle>("aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor"),
+    op<channel_shuffle>(names("aten::channel_shuffle", "aten::native_channel_shuffle"),
+                        "(Tensor self, SymInt groups) -> Tensor"),
     op("aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
        [](Call& g, T x, Ints kernel, Ints dilation, Ints padding, Ints stride) {
          return im2col(g, x, blocks(kernel, dilation, padding, stride));

@@ -3,23 +3,21 @@
 #include <algorithm>
 
 #include "lib/lower/aten/strided.h"
-#include "lib/lower/lowering.h"
+#include "lib/lower/promotion.h"
 
 namespace oe::lower {
 namespace {
 
-T slice_row(T x, int64_t dim, const std::optional<Int>& start, const std::optional<Int>& end,
+T slice_row(T x, Axis axis, const std::optional<Int>& start, const std::optional<Int>& end,
             int64_t step) {
   // INT64_MAX as an end counts as the end on every axis in both worlds.
-  return slice(x, x.axis(dim), start.value_or(known(0)), end.value_or(known(kEnd)), step);
+  return slice(x, axis, start.value_or(known(0)), end.value_or(known(kEnd)), step);
 }
 
-T select_row(T x, int64_t dim, const Int& index) { return entry(x, x.axis(dim), index); }
+T select(T x, Axis axis, const Int& index) { return entry(x, axis, index); }
 
-T narrow_row(T x, int64_t dim, Int start, const Int& length) {
-  const int64_t axis = x.axis(dim);
-  const bool negative = !start.known || *start.known < 0;
-  if (negative) start = wrap(start, size_of(x, axis));
+T narrow(T x, Axis axis, Int start, const Int& length) {
+  if (start.known.value_or(-1) < 0) start = wrap(start, size_of(x, axis));
   T y = slice(x, axis, start, start + length);
   if (length.known && y->type.shape)
     (*y->type.shape)[static_cast<size_t>(axis)] = Dim::of(*length.known);
@@ -27,8 +25,8 @@ T narrow_row(T x, int64_t dim, Int start, const Int& length) {
 }
 
 // The entries i with i + start on the diagonal, over both axes as one; see Diagonal.
-T diagonal(Call& g, T x, int64_t offset, int64_t dim1, int64_t dim2) {
-  const Diagonal d(x, offset, dim1, dim2);
+T diagonal(Call& g, T x, int64_t offset, Axis axis1, Axis axis2) {
+  const Diagonal d(x, offset, axis1, axis2);
   return gather(d.flattened(x), d.places(g), d.rank - 2);
 }
 
@@ -37,26 +35,22 @@ T as_strided(Call& g, T x, const Dims& size, const Dims& stride, const std::opti
 }
 
 // Neighbours' differences, n times over; of bools whether they differ.
-T diff(Call& g, T x, int64_t times, int64_t dim, std::optional<T> before, std::optional<T> after) {
-  const DType t = g.result_dtype();
-  const int64_t axis = x.axis(dim);
-  Values parts;
-  if (before) parts.push_back(cast(*before, t));
-  parts.push_back(cast(x, t));
-  if (after) parts.push_back(cast(*after, t));
-  if (parts.size() > 1) x = with_rank(node("Concat", parts, {{"axis", axis}}), x.rank());
+T diff(T x, int64_t times, Axis axis, std::optional<T> before, std::optional<T> after) {
+  Values parts{x};
+  if (before) parts.insert(parts.begin(), *before);
+  if (after) parts.push_back(*after);
+  if (parts.size() > 1) x = with_rank(node("Concat", parts, {{"axis", axis.value}}), x.rank());
   for (int64_t i = 0; i < times; ++i) {
-    T later = slice(x, axis, known(1), known(kEnd), 1);
-    T earlier = slice(x, axis, known(0), known(-1), 1);
-    x = node(t == DType::Bool ? "Xor" : "Sub", {later, earlier});
+    T later = slice(x, axis, known(1), known(kEnd)), earlier = slice(x, axis, known(0), known(-1));
+    x = x.dtype() == DType::Bool ? later ^ earlier : later - earlier;
   }
   return x;
 }
 
 // [.., n, ..] -> [.., windows, .., size]
-T unfold(Call& g, T x, int64_t dim, int64_t size, int64_t step) {
+T unfold(Call& g, T x, Axis axis, int64_t size, int64_t step) {
   if (x.rank() == 0) return slice(at_least_1d(x), 0, known(0), known(size));
-  const int64_t axis = x.axis(dim), rank = x.rank();
+  const int64_t rank = x.rank();
   const Int windows = floor_div(size_of(x, axis) - known(size), step) + known(1);
   T places;
   if (windows.known) {
@@ -76,46 +70,26 @@ T unfold(Call& g, T x, int64_t dim, int64_t size, int64_t step) {
   return transpose(y, perm);
 }
 
-constexpr auto slice_lambda = [](T x, int64_t dim, std::optional<Int> start, std::optional<Int> end,
-                                 int64_t step) { return slice_row(x, dim, start, end, step); };
-constexpr auto select_lambda = [](T x, int64_t dim, Int index) {
-  return select_row(x, dim, index);
-};
-constexpr auto narrow_lambda = [](T x, int64_t dim, Int start, Int length) {
-  return narrow_row(x, dim, start, length);
-};
-constexpr auto diagonal_lambda = [](Call& g, T x, int64_t offset, int64_t dim1, int64_t dim2) {
-  return diagonal(g, x, offset, dim1, dim2);
-};
-constexpr auto strided_lambda = [](Call& g, T x, Dims size, Dims stride,
-                                   std::optional<Int> offset) {
-  return as_strided(g, x, size, stride, offset);
-};
-constexpr auto unfold_lambda = [](Call& g, T x, int64_t dim, int64_t size, int64_t step) {
-  return unfold(g, x, dim, size, step);
-};
-
 constexpr Lowering table[] = {
-    op<diff>(
+    typed<diff>(
         "aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor"),
-    op(names("aten::slice.Tensor", "aten::slice_copy.Tensor"),
-       "(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor",
-       slice_lambda),
-    op(names("aten::select.int", "aten::select_copy.int"),
-       "(Tensor self, int dim, SymInt index) -> Tensor", select_lambda),
-    op(names("aten::narrow", "aten::narrow_copy"),
-       "(Tensor self, int dim, SymInt start, SymInt length) -> Tensor", narrow_lambda),
-    op("aten::narrow.Tensor(Tensor self, int dim, Tensor start, SymInt length) -> Tensor",
-       narrow_lambda),
-    op(names("aten::diagonal", "aten::diagonal_copy"),
-       "(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor", diagonal_lambda),
-    op("aten::linalg_diagonal(Tensor A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
-       diagonal_lambda),
-    op(names("aten::as_strided", "aten::as_strided_copy"),
-       "(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor",
-       strided_lambda),
-    op(names("aten::unfold", "aten::unfold_copy"),
-       "(Tensor self, int dimension, int size, int step) -> Tensor", unfold_lambda),
+    op<slice_row>(
+        names("aten::slice.Tensor", "aten::slice_copy.Tensor"),
+        "(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor"),
+    op<select>(names("aten::select.int", "aten::select_copy.int"),
+               "(Tensor self, int dim, SymInt index) -> Tensor"),
+    op<narrow>(names("aten::narrow", "aten::narrow_copy"),
+               "(Tensor self, int dim, SymInt start, SymInt length) -> Tensor"),
+    op<narrow>("aten::narrow.Tensor(Tensor self, int dim, Tensor start, SymInt length) -> Tensor"),
+    op<diagonal>(names("aten::diagonal", "aten::diagonal_copy"),
+                 "(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor"),
+    op<diagonal>(
+        "aten::linalg_diagonal(Tensor A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor"),
+    op<as_strided>(
+        names("aten::as_strided", "aten::as_strided_copy"),
+        "(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor"),
+    op<unfold>(names("aten::unfold", "aten::unfold_copy"),
+               "(Tensor self, int dimension, int size, int step) -> Tensor"),
 };
 
 }  // namespace

@@ -31,9 +31,8 @@ T replace_range(T x, T src, int64_t axis, const Int& start, const Int& end) {
   return concat(parts, axis);
 }
 
-T slice_scatter(Call& g, T x, T src, int64_t dim, const std::optional<Int>& start,
+T slice_scatter(Call& g, T x, T src, Axis axis, const std::optional<Int>& start,
                 const std::optional<Int>& end, const Int& step) {
-  const int64_t axis = x.axis(dim);
   src = cast(src, x.dtype());
   const Int from = start.value_or(known(0)), to = end.value_or(known(kEnd));
   if (step.known == 1) {
@@ -50,8 +49,7 @@ T slice_scatter(Call& g, T x, T src, int64_t dim, const std::optional<Int>& star
   return scatter_slices(g, x, axis, places, src);
 }
 
-T select_scatter(T x, T src, int64_t dim, const Int& index) {
-  const int64_t axis = x.axis(dim);
+T select_scatter(T x, T src, Axis axis, const Int& index) {
   src = unsqueeze(cast(src, x.dtype()), {axis});
   if (index.known && *index.known < 0 && !x.dim(axis)) {
     const int64_t next = *index.known == -1 ? kEnd : *index.known + 1;
@@ -61,8 +59,8 @@ T select_scatter(T x, T src, int64_t dim, const Int& index) {
   return replace_range(x, src, axis, at, at + known(1));
 }
 
-T diagonal_scatter(Call& g, T x, T src, int64_t offset, int64_t dim1, int64_t dim2) {
-  const Diagonal d(x, offset, dim1, dim2);
+T diagonal_scatter(Call& g, T x, T src, int64_t offset, Axis axis1, Axis axis2) {
+  const Diagonal d(x, offset, axis1, axis2);
   T y = scatter_slices(g, d.flattened(x), d.rank - 2, d.places(g), src);
   return d.restored(y);
 }
@@ -75,19 +73,14 @@ T as_strided_scatter(Call& g, T x, T src, const Dims& size, const Dims& stride,
 }
 
 constexpr Lowering table[] = {
-    op("aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor",
-       [](Call& g, T x, T src, int64_t dim, std::optional<Int> start, std::optional<Int> end,
-          Int step) { return slice_scatter(g, x, src, dim, start, end, step); }),
-    op("aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor",
-       [](T x, T src, int64_t dim, Int index) { return select_scatter(x, src, dim, index); }),
-    op("aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
-       [](Call& g, T x, T src, int64_t offset, int64_t a, int64_t b) {
-         return diagonal_scatter(g, x, src, offset, a, b);
-       }),
-    op("aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor",
-       [](Call& g, T x, T src, Dims size, Dims stride, std::optional<Int> offset) {
-         return as_strided_scatter(g, x, src, size, stride, offset);
-       }),
+    op<slice_scatter>(
+        "aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor"),
+    op<select_scatter>(
+        "aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor"),
+    op<diagonal_scatter>(
+        "aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor"),
+    op<as_strided_scatter>(
+        "aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor"),
 };
 
 }  // namespace

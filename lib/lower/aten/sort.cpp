@@ -28,14 +28,20 @@ Values as_given(T x, const Ranked& r) {
   return {to_0d(r.values), to_0d(r.indices)};
 }
 
-Values sort(Call& g, T x, int64_t dim, bool descending) {
-  const int64_t axis = x.axis(dim);
+Values sort(Call& g, T x, Axis axis, bool descending) {
   T v = at_least_1d(x);
   return as_given(x, top(g, v, size_of(v, axis), axis, descending));
 }
+Values stable_sort(Call& g, T x, Skip, Axis axis, bool descending) {
+  return sort(g, x, axis, descending);
+}
+T argsort(Call& g, T x, Axis axis, bool descending) { return sort(g, x, axis, descending)[1]; }
+T stable_argsort(Call& g, T x, Skip, Axis axis, bool descending) {
+  return sort(g, x, axis, descending)[1];
+}
 
-Values topk(Call& g, T x, const Int& k, int64_t dim, bool largest) {
-  return as_given(x, top(g, at_least_1d(x), k, x.axis(dim), largest));
+Values topk(Call& g, T x, const Int& k, Axis axis, bool largest, Rest) {
+  return as_given(x, top(g, at_least_1d(x), k, axis, largest));
 }
 
 // The last of the k smallest.
@@ -49,8 +55,7 @@ Values kept(T x, Ranked r, int64_t axis, bool keepdim) {
   return {r.values, r.indices};
 }
 
-Values kthvalue(Call& g, T x, const Int& k, int64_t dim, bool keepdim) {
-  const int64_t axis = x.axis(dim);
+Values kthvalue(Call& g, T x, const Int& k, Axis axis, bool keepdim) {
   return kept(x, kth(g, at_least_1d(x), k, axis), axis, keepdim);
 }
 
@@ -97,9 +102,12 @@ Ranked nan_median(Call& g, T x, int64_t axis) {
 using Middle = Ranked (*)(Call&, T, int64_t);
 
 template <Middle F>
-Values along_dim(Call& g, T x, int64_t dim, bool keepdim) {
-  const int64_t axis = x.axis(dim);
+Values along_axis(Call& g, T x, Axis axis, bool keepdim) {
   return kept(x, F(g, at_least_1d(x), axis), axis, keepdim);
+}
+template <Middle F>
+T of_all(Call& g, T x) {
+  return F(g, flat(x), 0).values;
 }
 
 // Entries at the ranks q * (n - 1) of each sorted row [.., n] -> [.., Q], between two of them
@@ -138,33 +146,24 @@ T quantiles_of_rows(Call& g, T x, T q, const std::string& between, bool skip_nan
 }
 
 // One q gives the reduced shape, several ones a first axis.
-T quantile(Call& g, T x, T q, const std::optional<int64_t>& dim, bool keepdim,
-           const std::string& between, bool skip_nan) {
+template <bool SkipNan>
+T quantile(Call& g, T x, T q, const std::optional<Axis>& dim, bool keepdim,
+           const std::string& between) {
   const int64_t rank = x.rank(), many = q.rank() > 0 ? 1 : 0;
   T v = dim ? at_least_1d(x) : flat(x);
-  const int64_t axis = dim ? x.axis(*dim) : 0, last = v.rank() - 1;
+  const int64_t axis = dim ? *dim : 0, last = v.rank() - 1;
+  q = cast(q, x.dtype());
   Ints order = range(0, last + 1);
   order.erase(order.begin() + axis);
   order.push_back(axis);
   if (!many) q = unsqueeze(q, {0});
-  T y = quantiles_of_rows(g, transpose(v, order), q, between, skip_nan);
+  T y = quantiles_of_rows(g, transpose(v, order), q, between, SkipNan);
   Ints front = range(0, last);
   front.insert(front.begin(), last);
   y = many ? transpose(y, front) : squeeze(y, {last});
   if (!keepdim || rank == 0) return y;
   return unsqueeze(y, dim ? Ints{axis + many} : range(many, many + rank));
 }
-
-template <bool SkipNan>
-constexpr auto quantile_tensor =
-    [](Call& g, T x, T q, std::optional<int64_t> dim, bool keepdim, const std::string& between) {
-      return quantile(g, x, q, dim, keepdim, between, SkipNan);
-    };
-template <bool SkipNan>
-constexpr auto quantile_number = [](Call& g, T x, double q, std::optional<int64_t> dim,
-                                    bool keepdim, const std::string& between) {
-  return quantile(g, x, g.number(q, x.dtype()), dim, keepdim, between, SkipNan);
-};
 
 // The most frequent value, the smallest one of several; the index is that of its last occurrence.
 Ranked mode(Call& g, T x, int64_t axis) {
@@ -189,55 +188,36 @@ Ranked mode(Call& g, T x, int64_t axis) {
           reduced(g, "ReduceMax", with_rank(hits, rank), rank - 1)};
 }
 
-constexpr auto sort_lambda = [](Call& g, T x, int64_t dim, bool descending) {
-  return sort(g, x, dim, descending);
-};
-constexpr auto stable_lambda = [](Call& g, T x, Skip, int64_t dim, bool descending) {
-  return sort(g, x, dim, descending);
-};
-
 constexpr Lowering table[] = {
-    op("aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
-       sort_lambda),
-    op("aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
-       stable_lambda),
-    op("aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor",
-       [](Call& g, T x, int64_t dim, bool descending) { return sort(g, x, dim, descending)[1]; }),
-    op("aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor",
-       [](Call& g, T x, Skip, int64_t dim, bool descending) {
-         return sort(g, x, dim, descending)[1];
-       }),
-    op("aten::msort(Tensor self) -> Tensor", [](Call& g, T x) { return sort(g, x, 0, false)[0]; }),
-    op("aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
-       [](Call& g, T x, Int k, int64_t dim, bool largest, Skip) {
-         return topk(g, x, k, dim, largest);
-       }),
-    op("aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
-       [](Call& g, T x, Int k, int64_t dim, bool keepdim) {
-         return kthvalue(g, x, k, dim, keepdim);
-       }),
-    op("aten::median(Tensor self) -> Tensor",
-       [](Call& g, T x) { return median(g, flat(x), 0).values; }),
-    op("aten::median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-       [](Call& g, T x, int64_t dim, bool keepdim) {
-         return along_dim<median>(g, x, dim, keepdim);
-       }),
-    op("aten::nanmedian(Tensor self) -> Tensor",
-       [](Call& g, T x) { return nan_median(g, flat(x), 0).values; }),
-    op("aten::nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-       [](Call& g, T x, int64_t dim, bool keepdim) {
-         return along_dim<nan_median>(g, x, dim, keepdim);
-       }),
-    op("aten::quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor",
-       quantile_tensor<false>),
-    op("aten::quantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor",
-       quantile_number<false>),
-    op("aten::nanquantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor",
-       quantile_tensor<true>),
-    op("aten::nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor",
-       quantile_number<true>),
-    op("aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
-       [](Call& g, T x, int64_t dim, bool keepdim) { return along_dim<mode>(g, x, dim, keepdim); }),
+    op<sort>(
+        "aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)"),
+    op<stable_sort>(
+        "aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)"),
+    op<argsort>("aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor"),
+    op<stable_argsort>(
+        "aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor"),
+    op("aten::msort(Tensor self) -> Tensor",
+       [](Call& g, T x) { return sort(g, x, {0}, false)[0]; }),
+    op<topk>(
+        "aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)"),
+    op<kthvalue>(
+        "aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)"),
+    op<of_all<median>>("aten::median(Tensor self) -> Tensor"),
+    op<along_axis<median>>(
+        "aten::median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)"),
+    op<of_all<nan_median>>("aten::nanmedian(Tensor self) -> Tensor"),
+    op<along_axis<nan_median>>(
+        "aten::nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)"),
+    op<quantile<false>>(
+        "aten::quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor"),
+    op<quantile<false>>(
+        "aten::quantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor"),
+    op<quantile<true>>(
+        "aten::nanquantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor"),
+    op<quantile<true>>(
+        "aten::nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor"),
+    op<along_axis<mode>>(
+        "aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)"),
 };
 
 }  // namespace

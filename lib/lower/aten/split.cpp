@@ -38,11 +38,10 @@ Values between(T x, int64_t axis, const Dims& ends) {
   return out;
 }
 
-Values split_by(Call& g, T x, int64_t dim, const Int& size) {
+Values split_by(Call& g, T x, const Int& size, Axis axis) {
   x = at_least_1d(x);
-  const int64_t axis = x.axis(dim);
   const Int total = size_of(x, axis);
-  if (is_sequence(g)) return {node("SplitToSequence", {x, g.value(size)}, {{"axis", axis}})};
+  if (is_sequence(g)) return {node("SplitToSequence", {x, g.value(size)}, {{"axis", axis.value}})};
   const int64_t n = pieces(g);
   if (n == 1) return {x};
   if (total.known && size.known) {
@@ -56,9 +55,9 @@ Values split_by(Call& g, T x, int64_t dim, const Int& size) {
   return between(x, axis, ends);
 }
 
-Values split_sizes(Call& g, T x, const Dims& sizes, int64_t dim) {
-  const int64_t axis = x.axis(dim);
-  if (is_sequence(g)) return {node("SplitToSequence", {x, g.vector(sizes)}, {{"axis", axis}})};
+Values split_sizes(Call& g, T x, const Dims& sizes, Axis axis) {
+  if (is_sequence(g))
+    return {node("SplitToSequence", {x, g.vector(sizes)}, {{"axis", axis.value}})};
   if (all_known(sizes)) return static_split(x, axis, g.known(sizes, "split_sizes"));
   Dims ends;
   Int at = known(0);
@@ -66,16 +65,14 @@ Values split_sizes(Call& g, T x, const Dims& sizes, int64_t dim) {
   return between(x, axis, ends);
 }
 
-Values chunk(Call& g, T x, int64_t chunks, int64_t dim) {
-  const int64_t axis = x.axis(dim);
+Values chunk(Call& g, T x, int64_t chunks, Axis axis) {
   const Int total = size_of(x, axis);
   // An empty axis gives all chunks, each empty.
   if (total.known == 0) return static_split(x, axis, Ints(static_cast<size_t>(chunks), 0));
-  return split_by(g, x, axis, ceil_div(total, known(chunks)));
+  return split_by(g, x, ceil_div(total, known(chunks)), axis);
 }
 
-Values tensor_split(T x, int64_t sections, int64_t dim) {
-  const int64_t axis = x.axis(dim);
+Values tensor_split(T x, int64_t sections, Axis axis) {
   const Int total = size_of(x, axis);
   if (total.known) {
     Ints sizes;
@@ -92,70 +89,58 @@ Values tensor_split(T x, int64_t sections, int64_t dim) {
   return between(x, axis, ends);
 }
 
-Values split_at(T x, Dims indices, int64_t dim) {
+Values split_at(T x, Dims indices, Axis axis) {
   indices.push_back(known(kEnd));
-  return between(x, x.axis(dim), indices);
+  return between(x, axis, indices);
 }
 
-Values split_by_tensor(Call& g, T x, T at, int64_t dim) {
+Values split_by_tensor(Call& g, T x, T at, Axis axis) {
   const int64_t n = pieces(g);
-  if (at.rank() == 0) return tensor_split(x, n, dim);
+  if (at.rank() == 0) return tensor_split(x, n, axis);
   Dims indices;
   for (int64_t i = 0; i + 1 < n; ++i)
     indices.push_back(computed(entry(cast(at, DType::Int64), 0, known(i))));
-  return split_at(x, indices, dim);
+  return split_at(x, indices, axis);
 }
 
-Values unbind(Call& g, T x, int64_t dim) {
-  const int64_t axis = x.axis(dim);
+Values unbind(Call& g, T x, Axis axis) {
   if (is_sequence(g))
-    return {node("SplitToSequence", {x}, {{"axis", axis}, {"keepdims", int64_t{0}}})};
+    return {node("SplitToSequence", {x}, {{"axis", axis.value}, {"keepdims", int64_t{0}}})};
   Values out;
   for (int64_t i = 0; i < pieces(g); ++i) out.push_back(entry(x, axis, known(i)));
   return out;
 }
 
 // hsplit works on the second axis where there is one.
-int64_t horizontal(T x) { return x.rank() == 1 ? 0 : 1; }
-
-constexpr auto split_lambda = [](Call& g, T x, Int size, int64_t dim) {
-  return split_by(g, x, dim, size);
-};
-constexpr auto sizes_lambda = [](Call& g, T x, Dims sizes, int64_t dim) {
-  return split_sizes(g, x, sizes, dim);
-};
-constexpr auto chunk_lambda = [](Call& g, T x, int64_t chunks, int64_t dim) {
-  return chunk(g, x, chunks, dim);
-};
+Axis horizontal(T x) { return {x.rank() == 1 ? 0 : 1}; }
 
 constexpr Lowering table[] = {
-    op(names("aten::split.Tensor", "aten::unsafe_split.Tensor"),
-       "(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", split_lambda),
-    op("aten::split.sizes(Tensor self, SymInt[] split_size, int dim=0) -> Tensor[]", sizes_lambda),
-    op(names("aten::split_with_sizes", "aten::unsafe_split_with_sizes"),
-       "(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", sizes_lambda),
-    op(names("aten::chunk", "aten::unsafe_chunk"),
-       "(Tensor self, int chunks, int dim=0) -> Tensor[]", chunk_lambda),
-    op("aten::tensor_split.sections(Tensor self, SymInt sections, int dim=0) -> Tensor[]",
-       [](T x, int64_t n, int64_t dim) { return tensor_split(x, n, dim); }),
-    op("aten::tensor_split.indices(Tensor self, SymInt[] indices, int dim=0) -> Tensor[]",
-       [](T x, Dims at, int64_t dim) { return split_at(x, at, dim); }),
-    op("aten::tensor_split.tensor_indices_or_sections(Tensor self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor[]",
-       [](Call& g, T x, T at, int64_t dim) { return split_by_tensor(g, x, at, dim); }),
+    op<split_by>(names("aten::split.Tensor", "aten::unsafe_split.Tensor"),
+                 "(Tensor self, SymInt split_size, int dim=0) -> Tensor[]"),
+    op<split_sizes>("aten::split.sizes(Tensor self, SymInt[] split_size, int dim=0) -> Tensor[]"),
+    op<split_sizes>(names("aten::split_with_sizes", "aten::unsafe_split_with_sizes"),
+                    "(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]"),
+    op<chunk>(names("aten::chunk", "aten::unsafe_chunk"),
+              "(Tensor self, int chunks, int dim=0) -> Tensor[]"),
+    op<tensor_split>(
+        "aten::tensor_split.sections(Tensor self, SymInt sections, int dim=0) -> Tensor[]"),
+    op<split_at>(
+        "aten::tensor_split.indices(Tensor self, SymInt[] indices, int dim=0) -> Tensor[]"),
+    op<split_by_tensor>(
+        "aten::tensor_split.tensor_indices_or_sections(Tensor self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor[]"),
     op("aten::hsplit.int(Tensor self, int sections) -> Tensor[]",
        [](T x, int64_t n) { return tensor_split(x, n, horizontal(x)); }),
     op("aten::hsplit.array(Tensor self, int[] indices) -> Tensor[]",
-       [](T x, Dims at) { return split_at(x, at, horizontal(x)); }),
+       [](T x, const Dims& at) { return split_at(x, at, horizontal(x)); }),
     op("aten::vsplit.int(Tensor self, int sections) -> Tensor[]",
-       [](T x, int64_t n) { return tensor_split(x, n, 0); }),
+       [](T x, int64_t n) { return tensor_split(x, n, {0}); }),
     op("aten::vsplit.array(Tensor self, int[] indices) -> Tensor[]",
-       [](T x, Dims at) { return split_at(x, at, 0); }),
+       [](T x, const Dims& at) { return split_at(x, at, {0}); }),
     op("aten::dsplit.int(Tensor self, int sections) -> Tensor[]",
-       [](T x, int64_t n) { return tensor_split(x, n, 2); }),
+       [](T x, int64_t n) { return tensor_split(x, n, {2}); }),
     op("aten::dsplit.array(Tensor self, int[] indices) -> Tensor[]",
-       [](T x, Dims at) { return split_at(x, at, 2); }),
-    op("aten::unbind.int(Tensor self, int dim=0) -> Tensor[]",
-       [](Call& g, T x, int64_t dim) { return unbind(g, x, dim); }),
+       [](T x, const Dims& at) { return split_at(x, at, {2}); }),
+    op<unbind>("aten::unbind.int(Tensor self, int dim=0) -> Tensor[]"),
 };
 
 }  // namespace

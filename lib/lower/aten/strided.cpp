@@ -3,9 +3,8 @@
 
 namespace oe::lower {
 
-Diagonal::Diagonal(T x, int64_t offset, int64_t dim1, int64_t dim2) {
+Diagonal::Diagonal(T x, int64_t offset, int64_t a, int64_t b) {
   rank = x.rank();
-  const int64_t a = x.axis(dim1), b = x.axis(dim2);
   for (int64_t i = 0; i < rank; ++i)
     if (i != a && i != b) perm.push_back(i);
   perm.push_back(a);

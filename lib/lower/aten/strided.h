@@ -5,9 +5,9 @@
 
 namespace oe::lower {
 
-// The diagonal `offset` of the axes dim1 and dim2 of a tensor.
+// The diagonal `offset` of two axes of a tensor.
 struct Diagonal {
-  Diagonal(T x, int64_t offset, int64_t dim1, int64_t dim2);
+  Diagonal(T x, int64_t offset, int64_t axis1, int64_t axis2);
   // [.., rows * columns]: both axes moved last and made one. Its rank is rank - 1.
   T flattened(T x) const;
   // flattened -> the axes as they were in x.
@@ -16,7 +16,7 @@ struct Diagonal {
   T places(Builder& g) const;
 
   int64_t rank;
-  Ints perm;  // of x, with dim1 and dim2 last
+  Ints perm;  // of x, with the two axes last
   Int rows, columns, length, start;
 };
 

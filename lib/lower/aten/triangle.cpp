@@ -1,19 +1,21 @@
 // Triangles of matrices and diagonals made into matrices.
 // https://onnx.ai/onnx/operators/onnx__Trilu.html
-#include "lib/lower/aten/strided.h"
+#include "lib/lower/lowering.h"
 
 namespace oe::lower {
 namespace {
 
-T triangle(Call& g, T x, const Int& k, bool upper) {
-  T y = node("Trilu", {x, g.value(k)}, {{"upper", int64_t{upper}}});
+template <bool Upper>
+T triangle(Call& g, T x, const Int& k) {
+  T y = node("Trilu", {x, g.value(k)}, {{"upper", int64_t{Upper}}});
   return with_dims(y, *x->type.shape);
 }
 
 // [2, n]: rows and columns of the triangle's entries, row by row.
-T triangle_indices(Call& g, const Int& rows, const Int& columns, const Int& k, bool upper) {
+template <bool Upper>
+T triangle_indices(Call& g, const Int& rows, const Int& columns, const Int& k, Rest) {
   T ones = expand(g.i64(1), g.vector({rows, columns}), 2);
-  T inside = node("Trilu", {ones, g.value(k)}, {{"upper", int64_t{upper}}});
+  T inside = node("Trilu", {ones, g.value(k)}, {{"upper", int64_t{Upper}}});
   return cast(with_rank(unary("NonZero", inside), 2), g.result_dtype());
 }
 
@@ -44,37 +46,15 @@ T diag_embed(Call& g, T x, int64_t offset, int64_t dim1, int64_t dim2) {
   return transpose(square, perm);
 }
 
-T diag(Call& g, T x, int64_t offset) {
-  if (x.rank() == 1) return diag_embed(g, x, offset, -2, -1);
-  const Diagonal d(x, offset, 0, 1);
-  return gather(d.flattened(x), d.places(g), 0);
-}
-
-T trace(Call& g, T x) {
-  T d = cast(diag(g, x, 0), g.result_dtype());
-  return node("ReduceSum", {d}, {{"keepdims", int64_t{0}}});
-}
-
 constexpr Lowering table[] = {
-    op("aten::tril(Tensor self, SymInt diagonal=0) -> Tensor",
-       [](Call& g, T x, Int k) { return triangle(g, x, k, false); }),
-    op("aten::triu(Tensor self, SymInt diagonal=0) -> Tensor",
-       [](Call& g, T x, Int k) { return triangle(g, x, k, true); }),
-    op("aten::tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       [](Call& g, Int rows, Int columns, Int k, Skip, Skip, Skip, Skip) {
-         return triangle_indices(g, rows, columns, k, false);
-       }),
-    op("aten::triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       [](Call& g, Int rows, Int columns, Int k, Skip, Skip, Skip, Skip) {
-         return triangle_indices(g, rows, columns, k, true);
-       }),
-    op("aten::diag(Tensor self, int diagonal=0) -> Tensor",
-       [](Call& g, T x, int64_t k) { return diag(g, x, k); }),
-    op("aten::diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
-       [](Call& g, T x, int64_t k, int64_t a, int64_t b) { return diag_embed(g, x, k, a, b); }),
-    op("aten::diagflat(Tensor self, int offset=0) -> Tensor",
-       [](Call& g, T x, int64_t k) { return diag_embed(g, flat(x), k, -2, -1); }),
-    op("aten::trace(Tensor self) -> Tensor", [](Call& g, T x) { return trace(g, x); }),
+    op<triangle<false>>("aten::tril(Tensor self, SymInt diagonal=0) -> Tensor"),
+    op<triangle<true>>("aten::triu(Tensor self, SymInt diagonal=0) -> Tensor"),
+    op<triangle_indices<false>>(
+        "aten::tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+    op<triangle_indices<true>>(
+        "aten::triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+    op<diag_embed>(
+        "aten::diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor"),
 };
 
 }  // namespace

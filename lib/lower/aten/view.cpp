@@ -10,9 +10,9 @@ namespace {
 
 // --- reshaping
 
-T unflatten(Call& g, T x, int64_t dim, const Dims& given) {
+T unflatten(Call& g, T x, Axis axis, const Dims& given) {
   x = at_least_1d(x);
-  const int64_t axis = x.axis(dim), rank = x.rank();
+  const int64_t rank = x.rank();
   Dims rest = given;
   // The -1 is worked out from this axis alone, so that other axes may be empty.
   for (Int& i : rest) {
@@ -30,9 +30,8 @@ T unflatten(Call& g, T x, int64_t dim, const Dims& given) {
   return reshape_to(x, rest, axis);
 }
 
-T flatten(T x, int64_t start_dim, int64_t end_dim) {
+T flatten(T x, Axis start, Axis end) {
   const int64_t rank = x.rank();
-  const int64_t start = x.axis(start_dim), end = x.axis(end_dim);
   if (rank == 0) return at_least_1d(x);
   if (start == end) return x;
   if (start == 0 && end == rank - 1) return flat(x);
@@ -73,11 +72,10 @@ T squeeze_all(T x) {
   return squeeze(x, ones);
 }
 
-T squeeze_axes(Call& g, T x, const Ints& given) {
+T squeeze_axes(Call& g, T x, const Axes& axes) {
   if (x.rank() == 0) return x;
   Ints ones, open;
-  for (int64_t d : given) {
-    const int64_t axis = x.axis(d);
+  for (int64_t axis : axes) {
     const auto n = x.dim(axis);
     if (!n) open.push_back(axis);
     if (n == 1) ones.push_back(axis);
@@ -114,26 +112,23 @@ T unsqueeze_at(T x, int64_t dim) { return unsqueeze(x, {dim < 0 ? dim + x.rank()
 
 // --- order of the axes
 
-T swap_axes(T x, int64_t a, int64_t b) {
-  if (x.rank() == 0) return x;
+T swap_axes(T x, Axis a, Axis b) {
+  if (x.rank() < 2) return x;
   Ints perm = range(0, x.rank());
-  std::swap(perm[static_cast<size_t>(x.axis(a))], perm[static_cast<size_t>(x.axis(b))]);
+  std::swap(perm[static_cast<size_t>(a)], perm[static_cast<size_t>(b)]);
   return transpose(x, perm);
 }
 
-T permute(T x, Ints order) {
-  for (int64_t& d : order) d = x.axis(d);
-  return transpose(x, order);
-}
+T permute(T x, const Axes& order) { return transpose(x, order); }
 
-T move_axes(T x, const Ints& from, const Ints& to) {
+T move_axes(T x, const Axes& from, const Axes& to) {
   const int64_t rank = x.rank();
   if (rank == 0) return x;
   Ints perm(static_cast<size_t>(rank), -1);
   std::vector<bool> used(static_cast<size_t>(rank));
   for (size_t i = 0; i < from.size(); ++i) {
-    perm[static_cast<size_t>(x.axis(to[i]))] = x.axis(from[i]);
-    used[static_cast<size_t>(x.axis(from[i]))] = true;
+    perm[static_cast<size_t>(to[i])] = from[i];
+    used[static_cast<size_t>(from[i])] = true;
   }
   int64_t next = 0;
   for (int64_t& p : perm) {
@@ -152,7 +147,7 @@ T reverse_axes(T x) {
 
 // --- expanding
 
-T expand_to(Call& g, T x, Dims size) {
+T expand_to(Call& g, T x, Dims size, Rest) {
   const int64_t rank = x.rank(), extra = static_cast<int64_t>(size.size()) - rank;
   bool changes = extra > 0;
   std::vector<Dim> out;
@@ -176,99 +171,79 @@ T expand_like(T x, T other) {
   return expand(x, shape(other), other.rank());
 }
 
-T at_least(T x, int64_t wanted) {
+template <int64_t N>
+T at_least(T x) {
   const int64_t rank = x.rank();
-  if (rank >= wanted) return x;
-  if (rank == 0) {
-    const Ints ones(static_cast<size_t>(wanted), 1);
-    return reshape_to(x, to_dims(ones));
-  }
-  if (wanted == 2) return unsqueeze(x, {0});
+  if (rank >= N) return x;
+  if (rank == 0) return reshape_to(x, to_dims(Ints(N, 1)));
+  if (N == 2) return unsqueeze(x, {0});
   return rank == 1 ? unsqueeze(x, {0, 2}) : unsqueeze(x, {2});
 }
 
 template <int64_t N>
 Values all_at_least(const Values& v) {
   Values out;
-  for (T x : v) out.push_back(at_least(x, N));
+  for (T x : v) out.push_back(at_least<N>(x));
   return out;
 }
 
 // --- rows
 
-constexpr auto itself = [](Call&, T x) { return x; };
-constexpr auto itself_1 = [](Call&, T x, Skip) { return x; };
-constexpr auto to_size = [](T x, Dims size) { return reshape_to(x, size); };
-constexpr auto unsqueeze_row = [](T x, int64_t dim) { return unsqueeze_at(x, dim); };
-constexpr auto squeeze_row = [](T x) { return squeeze_all(x); };
-constexpr auto squeeze_dims = [](Call& g, T x, Ints dims) { return squeeze_axes(g, x, dims); };
-constexpr auto swap_row = [](T x, int64_t a, int64_t b) { return swap_axes(x, a, b); };
-constexpr auto permute_row = [](T x, Ints order) { return permute(x, order); };
-constexpr auto move_row = [](T x, Ints from, Ints to) { return move_axes(x, from, to); };
-constexpr auto matrix_t = [](T x) { return x.rank() < 2 ? x : swap_axes(x, 0, 1); };
-constexpr auto last_two = [](T x) { return x.rank() < 2 ? x : swap_axes(x, -2, -1); };
-constexpr auto reverse_row = [](T x) { return reverse_axes(x); };
-constexpr auto expand_row = [](Call& g, T x, Dims size, Skip) { return expand_to(g, x, size); };
-constexpr auto same_type_only = [](T x, DType t) {
+T itself(T x, Rest) { return x; }
+T to_size(T x, const Dims& size, Rest) { return reshape_to(x, size); }
+T matrix_t(T x) { return swap_axes(x, {0}, {1}); }
+T last_two(T x) { return x.rank() < 2 ? x : swap_axes(x, {x.axis(-2)}, {x.axis(-1)}); }
+T same_type_only(T x, DType t) {
   if (t != x.dtype())
     throw Unsupported("reads the bytes of " + std::string(name(x.dtype())) + " as " +
                       std::string(name(t)));
   return x;
-};
+}
 
 constexpr Lowering table[] = {
-    op(names("aten::view", "aten::_unsafe_view", "aten::view_copy", "aten::_reshape_copy"),
-       "(Tensor self, SymInt[] size) -> Tensor", to_size),
-    op("aten::reshape(Tensor self, SymInt[] shape) -> Tensor", to_size),
-    op("aten::_reshape_alias(Tensor self, SymInt[] size, SymInt[] stride) -> Tensor",
-       [](T x, Dims size, Skip) { return reshape_to(x, size); }),
-    op("aten::view_copy.dtype(Tensor self, ScalarType dtype) -> Tensor", same_type_only),
-    op(names("aten::view_as", "aten::reshape_as"), "(Tensor self, Tensor other) -> Tensor",
-       [](T x, T other) { return like_other(x, other); }),
-    op("aten::flatten.using_ints(Tensor self, int start_dim=0, int end_dim=-1) -> Tensor",
-       [](T x, int64_t start, int64_t end) { return flatten(x, start, end); }),
-    op("aten::ravel(Tensor self) -> Tensor", [](T x) { return flat(x); }),
-    op("aten::unflatten.int(Tensor self, int dim, SymInt[] sizes) -> Tensor",
-       [](Call& g, T x, int64_t dim, Dims sizes) { return unflatten(g, x, dim, sizes); }),
-    op(names("aten::squeeze", "aten::squeeze_copy"), "(Tensor self) -> Tensor", squeeze_row),
-    op(names("aten::squeeze.dim", "aten::squeeze_copy.dim"), "(Tensor self, int dim) -> Tensor",
-       squeeze_dims),
-    op(names("aten::squeeze.dims", "aten::squeeze_copy.dims"), "(Tensor self, int[] dim) -> Tensor",
-       squeeze_dims),
-    op(names("aten::unsqueeze", "aten::unsqueeze_copy"), "(Tensor self, int dim) -> Tensor",
-       unsqueeze_row),
-    op(names("aten::transpose.int", "aten::transpose_copy.int"),
-       "(Tensor self, int dim0, int dim1) -> Tensor", swap_row),
-    op(names("aten::t", "aten::t_copy"), "(Tensor self) -> Tensor", matrix_t),
-    op("aten::numpy_T(Tensor self) -> Tensor", reverse_row),
-    op(names("aten::mT", "aten::mH"), "(Tensor self) -> Tensor", last_two),
-    op(names("aten::permute", "aten::permute_copy"), "(Tensor self, int[] dims) -> Tensor",
-       permute_row),
-    op("aten::movedim.intlist(Tensor self, int[] source, int[] destination) -> Tensor", move_row),
-    op("aten::movedim.int(Tensor self, int source, int destination) -> Tensor", move_row),
-    op(names("aten::expand", "aten::expand_copy"),
-       "(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor", expand_row),
-    op("aten::broadcast_to(Tensor self, SymInt[] size) -> Tensor",
-       [](Call& g, T x, Dims size) { return expand_to(g, x, size); }),
-    op("aten::expand_as(Tensor self, Tensor other) -> Tensor",
-       [](T x, T other) { return expand_like(x, other); }),
-    op("aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]",
-       [](Values v) { return broadcast(v); }),
-    op("aten::atleast_1d(Tensor self) -> Tensor", [](T x) { return at_least(x, 1); }),
-    op("aten::atleast_2d(Tensor self) -> Tensor", [](T x) { return at_least(x, 2); }),
-    op("aten::atleast_3d(Tensor self) -> Tensor", [](T x) { return at_least(x, 3); }),
-    op("aten::atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]",
-       [](Values v) { return all_at_least<1>(v); }),
-    op("aten::atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]",
-       [](Values v) { return all_at_least<2>(v); }),
-    op("aten::atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]",
-       [](Values v) { return all_at_least<3>(v); }),
-    op("aten::contiguous(Tensor self, *, MemoryFormat memory_format=0) -> Tensor", itself_1),
-    op("aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", itself_1),
-    op(names("aten::detach", "aten::detach_copy", "aten::alias", "aten::alias_copy", "aten::lift",
-             "aten::lift_fresh", "aten::lift_fresh_copy", "aten::conj"),
-       "(Tensor self) -> Tensor", itself),
-    op(names("aten::resolve_conj", "aten::resolve_neg"), "(Tensor self) -> Tensor", itself),
+    op<to_size>(names("aten::view", "aten::_unsafe_view", "aten::view_copy", "aten::_reshape_copy"),
+                "(Tensor self, SymInt[] size) -> Tensor"),
+    op<to_size>("aten::reshape(Tensor self, SymInt[] shape) -> Tensor"),
+    op<to_size>("aten::_reshape_alias(Tensor self, SymInt[] size, SymInt[] stride) -> Tensor"),
+    op<same_type_only>("aten::view_copy.dtype(Tensor self, ScalarType dtype) -> Tensor"),
+    op<like_other>(names("aten::view_as", "aten::reshape_as"),
+                   "(Tensor self, Tensor other) -> Tensor"),
+    op<flatten>("aten::flatten.using_ints(Tensor self, int start_dim=0, int end_dim=-1) -> Tensor"),
+    op<flat>("aten::ravel(Tensor self) -> Tensor"),
+    op<unflatten>("aten::unflatten.int(Tensor self, int dim, SymInt[] sizes) -> Tensor"),
+    op<squeeze_all>(names("aten::squeeze", "aten::squeeze_copy"), "(Tensor self) -> Tensor"),
+    op<squeeze_axes>(names("aten::squeeze.dim", "aten::squeeze_copy.dim"),
+                     "(Tensor self, int dim) -> Tensor"),
+    op<squeeze_axes>(names("aten::squeeze.dims", "aten::squeeze_copy.dims"),
+                     "(Tensor self, int[] dim) -> Tensor"),
+    op<unsqueeze_at>(names("aten::unsqueeze", "aten::unsqueeze_copy"),
+                     "(Tensor self, int dim) -> Tensor"),
+    op<swap_axes>(names("aten::transpose.int", "aten::transpose_copy.int"),
+                  "(Tensor self, int dim0, int dim1) -> Tensor"),
+    op<matrix_t>(names("aten::t", "aten::t_copy"), "(Tensor self) -> Tensor"),
+    op<reverse_axes>("aten::numpy_T(Tensor self) -> Tensor"),
+    op<last_two>(names("aten::mT", "aten::mH"), "(Tensor self) -> Tensor"),
+    op<permute>(names("aten::permute", "aten::permute_copy"),
+                "(Tensor self, int[] dims) -> Tensor"),
+    op<move_axes>("aten::movedim.intlist(Tensor self, int[] source, int[] destination) -> Tensor"),
+    op<move_axes>("aten::movedim.int(Tensor self, int source, int destination) -> Tensor"),
+    op<expand_to>(names("aten::expand", "aten::expand_copy"),
+                  "(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor"),
+    op<expand_to>("aten::broadcast_to(Tensor self, SymInt[] size) -> Tensor"),
+    op<expand_like>("aten::expand_as(Tensor self, Tensor other) -> Tensor"),
+    op<broadcast>("aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]"),
+    op<at_least<1>>("aten::atleast_1d(Tensor self) -> Tensor"),
+    op<at_least<2>>("aten::atleast_2d(Tensor self) -> Tensor"),
+    op<at_least<3>>("aten::atleast_3d(Tensor self) -> Tensor"),
+    op<all_at_least<1>>("aten::atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]"),
+    op<all_at_least<2>>("aten::atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]"),
+    op<all_at_least<3>>("aten::atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]"),
+    op<itself>("aten::contiguous(Tensor self, *, MemoryFormat memory_format=0) -> Tensor"),
+    op<itself>("aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor"),
+    op<itself>(names("aten::detach", "aten::detach_copy", "aten::alias", "aten::alias_copy",
+                     "aten::lift", "aten::lift_fresh", "aten::lift_fresh_copy", "aten::conj"),
+               "(Tensor self) -> Tensor"),
+    op<itself>(names("aten::resolve_conj", "aten::resolve_neg"), "(Tensor self) -> Tensor"),
 };
 
 }  // namespace

@@ -114,25 +114,15 @@ Values roi_pool(T x, T rois, double scale, int64_t height, int64_t width) {
       nullptr};
 }
 
-constexpr auto sampler = [](T x, T grid, int64_t mode, int64_t padding, bool align_corners) {
-  return grid_sample(x, grid, mode, padding, align_corners);
-};
-
 constexpr Lowering table[] = {
-    op(names("aten::grid_sampler", "aten::grid_sampler_2d", "aten::grid_sampler_3d"),
-       "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
-       sampler),
-    op("aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor",
-       [](Call& g, T theta, Dims size, bool align_corners) {
-         return affine_grid(g, theta, size, align_corners);
-       }),
-    op("torchvision::nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
-       [](Call& g, T boxes, T scores, double threshold) {
-         return nms(g, boxes, scores, threshold);
-       }),
-    op("torchvision::roi_align(Tensor input, Tensor rois, float spatial_scale, int pooled_height, int pooled_width, int sampling_ratio, bool aligned) -> Tensor",
-       [](Call& g, T x, T rois, double scale, int64_t height, int64_t width, int64_t sampling,
-          bool aligned) { return roi_align(g, x, rois, scale, height, width, sampling, aligned); }),
+    op<grid_sample>(
+        names("aten::grid_sampler", "aten::grid_sampler_2d", "aten::grid_sampler_3d"),
+        "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor"),
+    op<affine_grid>(
+        "aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor"),
+    op<nms>("torchvision::nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"),
+    op<roi_align>(
+        "torchvision::roi_align(Tensor input, Tensor rois, float spatial_scale, int pooled_height, int pooled_width, int sampling_ratio, bool aligned) -> Tensor"),
     op<roi_pool>(
         "torchvision::roi_pool(Tensor input, Tensor rois, float spatial_scale, int pooled_height, int pooled_width) -> (Tensor, Tensor)"),
 };

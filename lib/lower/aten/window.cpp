@@ -31,45 +31,53 @@ T cosines(Call& g, const Int& length, bool periodic, double a0, double a1, doubl
   return w.finish(g, y);
 }
 
-T hann(Call& g, const Int& n, bool periodic) { return cosines(g, n, periodic, 0.5, 0.5, 0); }
-T hamming(Call& g, const Int& n, bool periodic, double alpha = 0.54, double beta = 0.46) {
+T hann(Call& g, const Int& n, bool periodic, Rest) { return cosines(g, n, periodic, 0.5, 0.5, 0); }
+T hamming(Call& g, const Int& n, bool periodic, double alpha, double beta, Rest) {
   return cosines(g, n, periodic, alpha, beta, 0);
 }
-T blackman(Call& g, const Int& n, bool periodic) {
+T hamming_alpha(Call& g, const Int& n, bool periodic, double alpha, Rest) {
+  return cosines(g, n, periodic, alpha, 0.46, 0);
+}
+T hamming_plain(Call& g, const Int& n, bool periodic, Rest) {
+  return cosines(g, n, periodic, 0.54, 0.46, 0);
+}
+T blackman(Call& g, const Int& n, bool periodic, Rest) {
   return cosines(g, n, periodic, 0.42, 0.5, 0.08);
 }
 
 // 1 - |2 p - 1|
-T bartlett(Call& g, const Int& n, bool periodic) {
+T bartlett(Call& g, const Int& n, bool periodic, Rest) {
   const Window w(g, n, periodic);
   return w.finish(g, 1 - abs(w.position * 2 - 1));
 }
 
+// The overloads without the argument are periodic.
+template <T (*F)(Call&, const Int&, bool, Rest)>
+T periodic(Call& g, const Int& n, Rest) {
+  return F(g, n, true, {});
+}
+
 constexpr Lowering table[] = {
-    op("aten::hann_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       [](Call& g, Int n, Skip, Skip, Skip, Skip) { return hann(g, n, true); }),
-    op("aten::hann_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       [](Call& g, Int n, bool p, Skip, Skip, Skip, Skip) { return hann(g, n, p); }),
-    op("aten::hamming_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       [](Call& g, Int n, Skip, Skip, Skip, Skip) { return hamming(g, n, true); }),
-    op("aten::hamming_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       [](Call& g, Int n, bool p, Skip, Skip, Skip, Skip) { return hamming(g, n, p); }),
-    op("aten::hamming_window.periodic_alpha(int window_length, bool periodic, float alpha, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       [](Call& g, Int n, bool p, double alpha, Skip, Skip, Skip, Skip) {
-         return hamming(g, n, p, alpha);
-       }),
-    op("aten::hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, float beta, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       [](Call& g, Int n, bool p, double alpha, double beta, Skip, Skip, Skip, Skip) {
-         return hamming(g, n, p, alpha, beta);
-       }),
-    op("aten::blackman_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       [](Call& g, Int n, Skip, Skip, Skip, Skip) { return blackman(g, n, true); }),
-    op("aten::blackman_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       [](Call& g, Int n, bool p, Skip, Skip, Skip, Skip) { return blackman(g, n, p); }),
-    op("aten::bartlett_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       [](Call& g, Int n, Skip, Skip, Skip, Skip) { return bartlett(g, n, true); }),
-    op("aten::bartlett_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       [](Call& g, Int n, bool p, Skip, Skip, Skip, Skip) { return bartlett(g, n, p); }),
+    op<periodic<hann>>(
+        "aten::hann_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+    op<hann>(
+        "aten::hann_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+    op<periodic<hamming_plain>>(
+        "aten::hamming_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+    op<hamming_plain>(
+        "aten::hamming_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+    op<hamming_alpha>(
+        "aten::hamming_window.periodic_alpha(int window_length, bool periodic, float alpha, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+    op<hamming>(
+        "aten::hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, float beta, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+    op<periodic<blackman>>(
+        "aten::blackman_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+    op<blackman>(
+        "aten::blackman_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+    op<periodic<bartlett>>(
+        "aten::bartlett_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+    op<bartlett>(
+        "aten::bartlett_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
 };
 
 }  // namespace
