@@ -36,6 +36,11 @@ class Upper(nn.Module):
         return torch.triu(x, 1)
 
 
+class Counted(nn.Module):
+    def forward(self, x):
+        return nn.functional.hardsigmoid(x)
+
+
 class Swish(nn.Module):
     def forward(self, x: Tensor):
         y = torch.relu(x + 0.5)
@@ -288,6 +293,7 @@ def main() -> None:
     save(torch.jit.script(net), "net.pt")
     save(torch.jit.script(Two().eval()), "two.pt")
     save(torch.jit.script(Swish().eval()), "swish.pt")
+    save(torch.jit.script(Counted().eval()), "counted.pt")
     save(torch.jit.script(Draws().eval()), "draws.pt")
     save(torch.jit.trace(Upper().eval(), torch.randn(5, 5)), "upper.pt")
     state = torch.zeros(1, 2, 3)

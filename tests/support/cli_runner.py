@@ -4,16 +4,16 @@
 
 A case reads
 
-    == what it shows
+    ## what it shows
     + shell line that prepares the folder
     $ onnx-export net.pt --opset 6
-    exit 2
-    writes m.onnx m.onnx.data
-    needs root
-    stdout
-      text that standard output has to be, line by line
-    stderr
-      error: --opset: 6 is not supported ...
+    -- exit 2
+    -- writes m.onnx m.onnx.data
+    -- needs root
+    -- stdout
+    text that standard output has to be, line by line
+    -- stderr
+    error: --opset: 6 is not supported ...
 
 Each case runs in a folder of its own that holds the files of tests/cli/make_fixtures.py. Files that
 are not in `writes` must not be there afterwards. In expected text `...` stands for anything within a
@@ -51,29 +51,36 @@ class Case:
 
 def read_cases(path: pathlib.Path) -> list[Case]:
     cases: list[Case] = []
-    stream = ""
+    stream = None
     for number, line in enumerate(path.read_text().splitlines(), 1):
-        if line.startswith("== "):
+        if line.startswith("## "):
             cases.append(Case(path.name, number, line[3:].strip()))
-            stream = ""
-        elif not cases or line.startswith("#"):
+            stream = None
+        elif not cases:
             continue
-        elif line.startswith("  ") and stream:
-            cases[-1].streams[stream].append(line[2:])
+        elif line.startswith("-- "):
+            section, *words = line[3:].split()
+            case, stream = cases[-1], None
+            if section in case.streams:
+                stream = case.streams[section]
+            elif section == "exit":
+                case.exit = int(words[0])
+            elif section in ("writes", "needs"):
+                getattr(case, section).extend(words)
+            else:
+                raise SystemExit(f"{path}:{number}: unknown section '{section}'")
+        elif stream is not None:
+            stream.append(line)
         elif line.startswith("+ "):
             cases[-1].setup.append(line[2:])
         elif line.startswith("$ "):
             cases[-1].command += ("\n" if cases[-1].command else "") + line[2:]
-        elif line in ("stdout", "stderr"):
-            stream = line
-        elif line.startswith("exit "):
-            cases[-1].exit = int(line[5:])
-        elif line.startswith("writes "):
-            cases[-1].writes += line.split()[1:]
-        elif line.startswith("needs "):
-            cases[-1].needs += line.split()[1:]
-        elif line.strip():
+        elif line.strip() and not line.startswith("#"):
             raise SystemExit(f"{path}:{number}: cannot read '{line}'")
+    for case in cases:
+        for lines in case.streams.values():
+            while lines and not lines[-1].strip():
+                lines.pop()
     return cases
 
 

@@ -424,7 +424,7 @@ class Runner {
     for (const Pinned& p : case_.pinned) {
       if (p.opset != opset) continue;
       const std::string now = ir::print(m);
-      if (strip(now) == strip(p.text)) continue;
+      if (strip(now) == strip(p.section.text)) continue;
       if (settings_.bless)
         outcome_.blessed.pinned.emplace_back(p, now);
       else

@@ -2,7 +2,6 @@
 #include "tests/support/golden_file.h"
 
 #include <algorithm>
-#include <fstream>
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
@@ -11,14 +10,6 @@
 
 namespace oe::golden {
 namespace {
-
-std::vector<std::string> read_lines(const std::filesystem::path& path) {
-  std::ifstream in(path);
-  if (!in) throw std::runtime_error(path.string() + ": cannot be read");
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
 
 std::string stripped(std::string_view text) { return std::string(strip(text)); }
 
@@ -76,149 +67,98 @@ std::string parse_spec_line(std::string_view line) {
   return s;
 }
 
-class Parser {
- public:
-  explicit Parser(const std::filesystem::path& path) : path_(path), lines_(read_lines(path)) {}
-
-  std::vector<Case> run() {
-    size_t i = 0;
-    while (i < lines_.size() && !heading(i)) ++i;
-    while (i < lines_.size()) i = parse_case(i);
-    return std::move(cases_);
+void parse_section(Case& c, const tests::Section& s) {
+  const std::string &key = s.name, &rest = s.argument;
+  if (key == "inputs") {
+    for (const std::string& line : split(s.text, '\n'))
+      if (!strip(line).empty()) c.inputs.push_back(parse_spec_line(line));
+  } else if (key == "dynamic") {
+    c.dynamic = rest;
+  } else if (key == "also") {
+    for (const std::string& run : split(rest, ';'))
+      if (!strip(run).empty()) c.also.push_back(words(run));
+  } else if (key == "param" || key == "buffer") {
+    const size_t colon = rest.find(':');
+    if (colon == std::string::npos) throw std::runtime_error("expected 'NAME: SPEC'");
+    c.members.push_back(
+        {key == "param" ? Case::Member::Kind::Parameter : Case::Member::Kind::Buffer,
+         stripped(rest.substr(0, colon)), parse_spec_line(rest.substr(colon + 1))});
+  } else if (key == "attr") {
+    const size_t equals = rest.find('=');
+    if (equals == std::string::npos) throw std::runtime_error("expected 'NAME = JSON'");
+    c.members.push_back({Case::Member::Kind::Attribute, stripped(rest.substr(0, equals)),
+                         stripped(rest.substr(equals + 1))});
+  } else if (key == "opset") {
+    c.pinned.push_back({std::stoll(rest), s});
+  } else if (key == "error") {
+    auto [range, text] = range_and_text(rest);
+    c.errors.push_back({range, text, s.line});
+  } else if (key == "no-ort") {
+    c.no_ort.push_back(range_and_text(rest).first);
+  } else if (key == "tolerance") {
+    const std::vector<std::string> w = words(rest);
+    if (w.size() < 2) throw std::runtime_error("a tolerance needs its reason on the same line");
+    const std::vector<std::string> numbers = split(w[0], ',');
+    c.atol = std::stod(numbers[0]);
+    c.rtol = numbers.size() > 1 ? std::stod(numbers[1]) : c.atol;
+  } else if (key == "no-seeds") {
+    if (rest.empty()) throw std::runtime_error("no-seeds needs its reason on the same line");
+    c.seeds = false;
+  } else if (key == "grows") {
+    if (rest.empty()) throw std::runtime_error("grows needs its reason on the same line");
+    c.grows = rest;
+  } else if (key == "mode") {
+    c.mode = rest;
+  } else if (key == "state") {
+    if (rest != "outputs") throw std::runtime_error("expected '-- state outputs'");
+    c.state = true;
+  } else if (key == "python") {
+    c.python = true;
+  } else {
+    throw std::runtime_error("unknown section '-- " + key + "'");
   }
-
- private:
-  bool heading(size_t i) const { return lines_[i].starts_with("## "); }
-  bool section(size_t i) const { return lines_[i].starts_with("-- "); }
-  size_t body_end(size_t i) const {
-    while (i < lines_.size() && !heading(i) && !section(i)) ++i;
-    return i;
-  }
-  std::string body(size_t first, size_t last) const {
-    while (first < last && strip(lines_[first]).empty()) ++first;
-    while (last > first && strip(lines_[last - 1]).empty()) --last;
-    std::string text;
-    for (size_t i = first; i < last; ++i) text += lines_[i] + "\n";
-    return text;
-  }
-
-  size_t parse_case(size_t i) {
-    Case c;
-    c.name = stripped(lines_[i].substr(3));
-    c.line = i + 1;
-    size_t end = body_end(i + 1);
-    c.source = body(i + 1, end);
-    for (i = end; i < lines_.size() && section(i); i = end) {
-      end = body_end(i + 1);
-      try {
-        parse_section(c, lines_[i].substr(3), i + 1, end);
-      } catch (const std::exception& e) {
-        throw std::runtime_error(path_.string() + ":" + std::to_string(i + 1) + ": " + e.what());
-      }
-    }
-    c.end = end;
-    while (strip(lines_[c.end - 1]).empty()) --c.end;
-    cases_.push_back(std::move(c));
-    return end;
-  }
-
-  void parse_section(Case& c, std::string_view line, size_t first, size_t last) {
-    const size_t key_end = std::min(line.find_first_of(" :"), line.size());
-    const std::string_view key = line.substr(0, key_end);
-    const std::string rest = stripped(line.substr(key_end));
-    if (key == "inputs") {
-      for (size_t i = first; i < last; ++i)
-        if (!strip(lines_[i]).empty()) c.inputs.push_back(parse_spec_line(lines_[i]));
-    } else if (key == "dynamic") {
-      c.dynamic = rest;
-    } else if (key == "also") {
-      for (const std::string& run : split(rest, ';'))
-        if (!strip(run).empty()) c.also.push_back(words(run));
-    } else if (key == "param" || key == "buffer") {
-      const size_t colon = rest.find(':');
-      if (colon == std::string::npos) throw std::runtime_error("expected 'NAME: SPEC'");
-      c.members.push_back(
-          {key == "param" ? Case::Member::Kind::Parameter : Case::Member::Kind::Buffer,
-           stripped(rest.substr(0, colon)), parse_spec_line(rest.substr(colon + 1))});
-    } else if (key == "attr") {
-      const size_t equals = rest.find('=');
-      if (equals == std::string::npos) throw std::runtime_error("expected 'NAME = JSON'");
-      c.members.push_back({Case::Member::Kind::Attribute, stripped(rest.substr(0, equals)),
-                           stripped(rest.substr(equals + 1))});
-    } else if (key == "opset") {
-      c.pinned.push_back({std::stoll(rest), body(first, last), first, last});
-    } else if (key == "error") {
-      auto [range, text] = range_and_text(rest);
-      c.errors.push_back({range, text, first - 1});
-    } else if (key == "no-ort") {
-      c.no_ort.push_back(range_and_text(rest).first);
-    } else if (key == "tolerance") {
-      const std::vector<std::string> w = words(rest);
-      if (w.size() < 2) throw std::runtime_error("a tolerance needs its reason on the same line");
-      const std::vector<std::string> numbers = split(w[0], ',');
-      c.atol = std::stod(numbers[0]);
-      c.rtol = numbers.size() > 1 ? std::stod(numbers[1]) : c.atol;
-    } else if (key == "no-seeds") {
-      if (rest.empty()) throw std::runtime_error("no-seeds needs its reason on the same line");
-      c.seeds = false;
-    } else if (key == "grows") {
-      if (rest.empty()) throw std::runtime_error("grows needs its reason on the same line");
-      c.grows = rest;
-    } else if (key == "mode") {
-      c.mode = rest;
-    } else if (key == "state") {
-      if (rest != "outputs") throw std::runtime_error("expected '-- state outputs'");
-      c.state = true;
-    } else if (key == "python") {
-      c.python = true;
-    } else {
-      throw std::runtime_error("unknown section '-- " + std::string(key) + "'");
-    }
-  }
-
-  std::filesystem::path path_;
-  std::vector<std::string> lines_;
-  std::vector<Case> cases_;
-};
+}
 
 }  // namespace
 
-std::vector<Case> parse(const std::filesystem::path& path) { return Parser(path).run(); }
+std::vector<Case> parse(const std::filesystem::path& path) {
+  const tests::CaseFile file = tests::read_cases(path);
+  std::vector<Case> cases;
+  for (const tests::TextCase& text : file.cases) {
+    Case c;
+    c.name = text.name;
+    c.line = text.line + 1;
+    c.end = text.end;
+    c.source = text.body;
+    for (const tests::Section& s : text.sections) try {
+        parse_section(c, s);
+      } catch (const std::exception& e) {
+        throw std::runtime_error(file.place(s.line) + ": " + e.what());
+      }
+    cases.push_back(std::move(c));
+  }
+  return cases;
+}
 
 bool is_generated(const ExpectedError& e) { return e.text.starts_with("needs opset "); }
 
 void bless(const std::filesystem::path& path, const Blessing& b) {
-  std::vector<std::string> lines = read_lines(path);
-  struct Edit {
-    size_t first, last;
-    std::vector<std::string> text;
-  };
-  std::vector<Edit> edits;
-  for (const auto& [section, text] : b.pinned) {
-    edits.push_back({section.first, section.last, split(stripped(text), '\n')});
-    if (section.last < lines.size() && lines[section.last].starts_with("## "))
-      edits.back().text.push_back("");
-  }
+  const tests::CaseFile file = tests::read_cases(path);
+  std::vector<tests::Edit> edits;
+  for (const auto& [pinned, text] : b.pinned)
+    edits.push_back(tests::edit(file, pinned.section, text));
   for (const auto& [c, errors] : b.errors) {
     for (const ExpectedError& e : c.errors)
       if (is_generated(e)) edits.push_back({e.line, e.line + 1, {}});
-    const size_t at = c.pinned.empty() ? c.end : c.pinned.front().first - 1;
+    const size_t at = c.pinned.empty() ? c.end : c.pinned.front().section.line;
     edits.push_back({at, at, {}});
     for (const ExpectedError& e : errors) {
       const std::string low = e.opsets.low ? std::to_string(e.opsets.low) : "";
-      edits.back().text.push_back("-- error " + low + ".." + std::to_string(e.opsets.high) + ": " +
-                                  e.text);
+      edits.back().lines.push_back("-- error " + low + ".." + std::to_string(e.opsets.high) + ": " +
+                                   e.text);
     }
   }
-  // From the end, so that the line numbers of the others stay right.
-  std::stable_sort(edits.begin(), edits.end(),
-                   [](const Edit& a, const Edit& e) { return a.first > e.first; });
-  for (const Edit& e : edits) {
-    lines.erase(lines.begin() + e.first, lines.begin() + e.last);
-    lines.insert(lines.begin() + e.first, e.text.begin(), e.text.end());
-  }
-  std::ofstream out(path, std::ios::trunc);
-  for (const std::string& line : lines) out << line << "\n";
+  tests::rewrite(file, std::move(edits));
 }
 
 }  // namespace oe::golden

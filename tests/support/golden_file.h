@@ -1,4 +1,4 @@
-// The text form of golden cases; tests/ops/README.md documents it.
+// Golden cases: what the sections of tests/ops and tests/semantics say (tests/ops/README.md).
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "tests/support/case_file.h"
 
 namespace oe::golden {
 
@@ -23,9 +25,7 @@ struct ExpectedError {
 
 struct Pinned {
   int64_t opset = 0;
-  std::string text;  // without the blank lines around it
-  size_t first = 0;  // lines of the file: the section's body is [first, last)
-  size_t last = 0;
+  tests::Section section;
 };
 
 struct Case {

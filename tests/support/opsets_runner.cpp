@@ -1,6 +1,7 @@
 // Cases of the ladder: ONNX text at one opset, the text legalize() makes of it, and the numbers.
 //
-// A file under tests/opsets holds cases of this form (`out` may name another opset than N - 1):
+// A file under tests/opsets (its grammar: tests/support/case_file.h) holds cases of this form
+// (`out` may name another opset than N - 1):
 //
 //   ## name
 //   -- in 18
@@ -27,6 +28,7 @@
 #include "lib/verify/compare.h"
 #include "lib/verify/ort.h"
 #include "opsets/opsets.h"
+#include "tests/support/case_file.h"
 
 namespace {
 
@@ -36,8 +38,10 @@ namespace fs = std::filesystem;
 constexpr int64_t kOldest = 7;
 
 struct Case {
-  std::string name, in, out, inputs;
+  std::string name, in, inputs;
+  tests::Section out;
   int64_t from = 0, to = 0;
+  std::string now;  // what stands in place of `out` when blessing
 };
 
 std::string trimmed(const std::string& s) {
@@ -45,48 +49,25 @@ std::string trimmed(const std::string& s) {
   return a == std::string::npos ? "" : s.substr(a, b - a + 1);
 }
 
-std::vector<Case> read_cases(const fs::path& path, std::string& head) {
-  std::ifstream file(path);
-  std::vector<Case> cases;
-  std::string* section = &head;
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream words(line);
-    std::string mark, what;
-    words >> mark >> what;
-    if (mark == "##") {
-      cases.push_back({trimmed(line.substr(2)), {}, {}, {}});
-      section = nullptr;
-    } else if (mark == "--" && !cases.empty()) {
-      Case& c = cases.back();
-      if (what == "in") {
-        words >> c.from;
-        c.to = c.from - 1;
-        section = &c.in;
-      } else if (what == "out") {
-        words >> c.to;
-        section = &c.out;
-      } else if (what == "inputs") {
-        section = &c.inputs;
-      } else {
-        throw std::runtime_error(path.string() + ": unknown section '" + what + "'");
-      }
-    } else if (section) {
-      *section += line + "\n";
+Case read_case(const tests::CaseFile& file, const tests::TextCase& text) {
+  Case c;
+  c.name = text.name;
+  for (const tests::Section& section : text.sections) {
+    if (section.name == "in") {
+      c.in = section.text;
+      c.from = std::stoll(section.argument);
+      c.to = c.from - 1;
+    } else if (section.name == "out") {
+      c.out = section;
+      c.to = std::stoll(section.argument);
+    } else if (section.name == "inputs") {
+      c.inputs = section.text;
+    } else {
+      throw std::runtime_error(file.place(section.line) + ": unknown section '" + section.name +
+                               "'");
     }
   }
-  return cases;
-}
-
-void write_cases(const fs::path& path, const std::string& head, const std::vector<Case>& cases) {
-  std::ofstream file(path);
-  file << head;
-  for (size_t i = 0; i < cases.size(); ++i) {
-    const Case& c = cases[i];
-    file << "## " << c.name << "\n-- in " << c.from << "\n" << trimmed(c.in) << "\n";
-    if (!c.inputs.empty()) file << "-- inputs\n" << trimmed(c.inputs) << "\n";
-    file << "-- out " << c.to << "\n" << trimmed(c.out) << "\n";
-    if (i + 1 < cases.size()) file << "\n";
-  }
+  return c;
 }
 
 ir::Model parse(const Case& c) {
@@ -217,7 +198,7 @@ class Runner {
   Runner(std::shared_ptr<verify::Ort> ort, bool bless, bool verbose)
       : ort_(std::move(ort)), bless_(bless), verbose_(verbose) {}
 
-  // Problems of the case, empty when it passes. Sets `out` when blessing.
+  // Problems of the case, empty when it passes. Sets `now` when blessing.
   std::string run(Case& c) {
     std::string problems;
     {
@@ -227,8 +208,8 @@ class Runner {
       std::string text = describe(d);
       if (!d.has_errors()) text += ir::print(m);
       if (bless_) {
-        c.out = text;
-      } else if (trimmed(text) != trimmed(c.out)) {
+        c.now = text;
+      } else if (trimmed(text) != trimmed(c.out.text)) {
         problems += "  another text:\n" + text + "\n";
       }
     }
@@ -311,9 +292,10 @@ int main(int argc, char** argv) {
   Runner runner(ort, bless, verbose);
   int passed = 0, failed = 0;
   for (const fs::path& path : files) {
-    std::string head;
-    auto cases = read_cases(path, head);
-    for (Case& c : cases) {
+    const oe::tests::CaseFile file = oe::tests::read_cases(path);
+    std::vector<oe::tests::Edit> edits;
+    for (const oe::tests::TextCase& text : file.cases) {
+      Case c = read_case(file, text);
       if (!only.empty() && c.name.find(only) == std::string::npos) continue;
       std::string problems;
       try {
@@ -321,6 +303,7 @@ int main(int argc, char** argv) {
       } catch (const std::exception& e) {
         problems = std::string("  ") + e.what() + "\n";
       }
+      if (!c.now.empty()) edits.push_back(oe::tests::edit(file, c.out, c.now));
       if (problems.empty()) {
         ++passed;
         if (verbose) std::cout << path.filename().string() << ": " << c.name << "\n";
@@ -329,7 +312,7 @@ int main(int argc, char** argv) {
         std::cout << path.filename().string() << ": " << c.name << " failed\n" << problems;
       }
     }
-    if (bless) write_cases(path, head, cases);
+    oe::tests::rewrite(file, std::move(edits));
   }
   std::cout << runner.runs() << " models run in ONNX Runtime\n";
   std::cout << passed << " passed, " << failed << " failed" << std::endl;

@@ -5,7 +5,6 @@
 // Runtime knows the opset both run on random inputs, with every named axis at several sizes.
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <map>
 #include <random>
@@ -17,6 +16,7 @@
 #include "lib/support/text.h"
 #include "lib/verify/compare.h"
 #include "lib/verify/ort.h"
+#include "tests/support/case_file.h"
 
 namespace {
 
@@ -24,55 +24,25 @@ using namespace oe;
 namespace fs = std::filesystem;
 
 struct Case {
-  std::string name;
-  size_t line = 0;
+  std::string name, before;
+  tests::Section after;
   std::map<std::string, std::string> settings;  // run, folding, fold_limit, sizes
-  std::string before, after;
-  size_t after_first = 0, after_last = 0;  // lines of the file that hold `after`
 };
 
-struct TestFile {
-  std::vector<std::string> lines;
-  std::vector<Case> cases;
-};
-
-TestFile read(const fs::path& path) {
-  TestFile f;
-  std::ifstream in(path);
-  if (!in) throw std::runtime_error(path.string() + ": cannot be read");
-  for (std::string line; std::getline(in, line);) f.lines.push_back(line);
-  enum class Part { Head, Before, After } part = Part::Head;
-  for (size_t i = 0; i <= f.lines.size(); ++i) {
-    const std::string line = i < f.lines.size() ? f.lines[i] : "== ";
-    auto fail = [&](const std::string& what) {
-      throw std::runtime_error(path.string() + ":" + std::to_string(i + 1) + ": " + what);
-    };
-    if (line.starts_with("== ")) {
-      if (!f.cases.empty() && part != Part::After) fail("the case before has no '-- after'");
-      if (!f.cases.empty()) f.cases.back().after_last = i;
-      if (i == f.lines.size()) break;
-      f.cases.emplace_back();
-      f.cases.back().name = line.substr(3);
-      f.cases.back().line = i + 1;
-      part = Part::Head;
-    } else if (f.cases.empty()) {
-      continue;  // what the file is about
-    } else if (line == "-- before") {
-      part = Part::Before;
-    } else if (line == "-- after") {
-      part = Part::After;
-      f.cases.back().after_first = i + 1;
-    } else if (part == Part::Before) {
-      f.cases.back().before += line + "\n";
-    } else if (part == Part::After) {
-      f.cases.back().after += line + "\n";
-    } else if (!strip(line).empty() && line[0] != '#') {
-      const size_t colon = line.find(':');
-      if (colon == std::string::npos) fail("expected 'setting: value', '-- before' or '-- after'");
-      f.cases.back().settings[line.substr(0, colon)] = strip(line.substr(colon + 1));
-    }
+Case read_case(const tests::CaseFile& file, const tests::TextCase& text) {
+  Case c;
+  c.name = text.name;
+  for (const tests::Section& s : text.sections) {
+    if (s.name == "before")
+      c.before = s.text;
+    else if (s.name == "after")
+      c.after = s;
+    else
+      c.settings[s.name] = s.argument;
   }
-  return f;
+  if (c.before.empty() || c.after.end == 0)
+    throw std::runtime_error(file.place(text.line) + ": a case needs '-- before' and '-- after'");
+  return c;
 }
 
 class Runner {
@@ -84,10 +54,10 @@ class Runner {
   }
 
   void file(const fs::path& path) {
-    TestFile f = read(path);
-    std::vector<std::string> out;
-    size_t next = 0;  // first line not yet copied to `out`
-    for (const Case& c : f.cases) {
+    const tests::CaseFile f = tests::read_cases(path);
+    std::vector<tests::Edit> edits;
+    for (const tests::TextCase& t : f.cases) {
+      const Case c = read_case(f, t);
       std::string problem, text;
       try {
         problem = run(c, text);
@@ -96,18 +66,10 @@ class Runner {
       }
       problem.empty() ? ++passed_ : ++failed_;
       if (!problem.empty())
-        std::cout << path.string() << ":" << c.line << ": " << c.name << ": " << problem << "\n";
-      if (text.empty()) continue;
-      out.insert(out.end(), f.lines.begin() + next, f.lines.begin() + c.after_first);
-      std::istringstream in(text);
-      for (std::string line; std::getline(in, line);) out.push_back(line);
-      if (c.after_last < f.lines.size()) out.emplace_back();
-      next = c.after_last;
+        std::cout << f.place(t.line) << ": " << c.name << ": " << problem << "\n";
+      if (!text.empty()) edits.push_back(tests::edit(f, c.after, text));
     }
-    out.insert(out.end(), f.lines.begin() + next, f.lines.end());
-    if (!bless_ || out == f.lines) return;
-    std::ofstream rewritten(path);
-    for (const std::string& line : out) rewritten << line << "\n";
+    tests::rewrite(f, std::move(edits));
   }
 
   int summary() const {
@@ -163,14 +125,9 @@ class Runner {
     if (std::string p = numbers(before, after, c); !p.empty()) return p + "\n" + printed;
     if (bless_)
       text = printed;
-    else if (strip_end(c.after) != strip_end(printed))
-      return "expected\n" + c.after + "got\n" + printed;
+    else if (strip(c.after.text) != strip(printed))
+      return "expected\n" + c.after.text + "got\n" + printed;
     return "";
-  }
-
-  static std::string strip_end(std::string s) {
-    while (!s.empty() && s.back() == '\n') s.pop_back();
-    return s;
   }
 
   std::string numbers(const ir::Model& before, const ir::Model& after, const Case& c) const {
