@@ -306,7 +306,7 @@ Outcome convert(const Options& o, const std::filesystem::path& model_tmp,
   if (o.dynamic_axes.every_axis) torch_io::name_axes_that_run(inputs, *reference);
 
   clock.stage("capture");
-  capture::Captured captured = capture::capture(loaded, inputs, o, d);
+  capture::Captured captured = capture::capture(loaded, inputs, o, lower::has_row, d);
   outcome.assumptions = captured.assumptions;
   for (const std::string& a : captured.assumptions)
     d.report({"OE0301", Severity::Warning, "", "assumed: " + a, "", nullptr, 0});

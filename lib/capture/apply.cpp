@@ -141,9 +141,9 @@ std::vector<Sym> Apply::operator()(const OpInfo& op, const std::vector<Sym>& arg
   std::vector<PerWorld> results =
       constant ? run_once(op, args, list_length) : run_in_all(op, args, list_length);
   Call call{op, args, taint};
-  call.folded = constant && std::ranges::none_of(results, [&](const PerWorld& r) {
-                  return stays_computed(r, args);
-                });
+  call.folded = constant && (!plan_.writable(op.recorded) ||
+                             std::ranges::none_of(
+                                 results, [&](const auto& r) { return stays_computed(r, args); }));
   const bool text = !returns.empty() && returns[0].type()->kind() == c10::TypeKind::StringType;
   if (!call.folded && ex_.recorder.on() && !text) {
     require_known_types(op, args);

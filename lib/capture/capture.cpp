@@ -245,18 +245,20 @@ struct Job {
   const torch_io::Loaded& m;
   const torch_io::ExampleInputs& inputs;
   const Options& o;
+  const Writable& writable;
   const std::vector<DynamicAxis>& axes;
   int64_t unroll;               // longest loop that is unrolled
   bool kept_by_choice = false;  // a longer one was met and kept
 };
 
 Attempt run(Job& job, const std::vector<World>& worlds) {
-  const auto& [m, inputs, o, axes, unroll, unused] = job;
+  const auto& [m, inputs, o, writable, axes, unroll, unused] = job;
   Attempt a;
   std::vector<std::vector<c10::IValue>> leaves;
   Plan plan;
   plan.mode = o.mode;
   plan.unroll = unroll;
+  plan.writable = writable;
   if (o.constant_folding) plan.fold_limit = o.fold_limit;
   for (const World& w : worlds) {
     a.captured.worlds.push_back(shapes_at(inputs, axes, w.sizes));
@@ -356,7 +358,7 @@ class Extension {
 
 // Runs the model in more and more worlds until every axis has one of another size that runs.
 Captured capture(Job& job, Diagnostics& d) {
-  const auto& [m, inputs, o, axes, unroll, unused] = job;
+  const auto& [m, inputs, o, unused, axes, unroll, kept] = job;
   std::vector<std::vector<int64_t>> candidates;
   size_t most = 0;
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -422,10 +424,10 @@ Captured capture(Job& job, Diagnostics& d) {
 }
 
 Captured capture_all(const torch_io::Loaded& m, const torch_io::ExampleInputs& inputs,
-                     const Options& o, Diagnostics& d) {
+                     const Options& o, const Writable& writable, Diagnostics& d) {
   const c10::AutoGradMode gradients(true);  // as torch.is_grad_enabled() says by default
   const std::vector<DynamicAxis> axes = dynamic_axes(inputs);
-  Job job{m, inputs, o, axes, o.unroll};
+  Job job{m, inputs, o, writable, axes, o.unroll};
   Diagnostics kept;
   try {
     Captured with_loops = capture(job, kept);
@@ -437,19 +439,19 @@ Captured capture_all(const torch_io::Loaded& m, const torch_io::ExampleInputs& i
     if (!job.kept_by_choice || f.exit_code != ExitCode::Unsupported) throw;
   }
   // What follows a long loop may need to know what it left: the length of a list, a number.
-  Job unrolled{m, inputs, o, axes, std::numeric_limits<int64_t>::max()};
+  Job unrolled{m, inputs, o, writable, axes, std::numeric_limits<int64_t>::max()};
   return capture(unrolled, d);
 }
 
 }  // namespace
 
 Captured capture(const torch_io::Loaded& m, const torch_io::ExampleInputs& inputs, const Options& o,
-                 Diagnostics& d) {
+                 const Writable& writable, Diagnostics& d) {
   try {
     const c10::InferenceMode inference;  // nothing is kept for a backward pass
-    return capture_all(m, inputs, o, d);
+    return capture_all(m, inputs, o, writable, d);
   } catch (const AsksAutograd&) {
-    return capture_all(m, inputs, o, d);
+    return capture_all(m, inputs, o, writable, d);
   }
 }
 

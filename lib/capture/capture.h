@@ -1,7 +1,9 @@
 // Stage: module + example inputs + dynamic axes -> functional typed program.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/program/program.h"
@@ -17,7 +19,11 @@ struct Captured {
   std::vector<std::vector<std::vector<int64_t>>> worlds;
 };
 
+// Whether an operator of the program (with overload) can be written. What cannot be is folded where
+// it is constant, whatever --fold-limit says.
+using Writable = std::function<bool(std::string_view)>;
+
 Captured capture(const torch_io::Loaded& m, const torch_io::ExampleInputs& inputs, const Options& o,
-                 Diagnostics& d);
+                 const Writable& writable, Diagnostics& d);
 
 }  // namespace oe::capture

@@ -29,6 +29,7 @@
 
 #include "lib/capture/apply.h"
 #include "lib/capture/assumed.h"
+#include "lib/capture/capture.h"
 #include "lib/capture/containers.h"
 #include "lib/capture/control.h"
 #include "lib/capture/heap.h"
@@ -57,6 +58,8 @@ struct Plan {
   // Results of constant operands that are larger than these are recorded when they have more bytes;
   // nullopt: all that are made of tensors are.
   std::optional<int64_t> fold_limit;
+  // Whether an operator can be recorded at all.
+  Writable writable;
 };
 
 class Executor {

@@ -1,6 +1,7 @@
 // The search in all families' tables.
 #include <unordered_map>
 
+#include "lib/lower/lower.h"
 #include "lib/lower/lowering.h"
 
 namespace oe::lower {
@@ -16,5 +17,7 @@ const Lowering* find(std::string_view op) {
   auto it = index->find(op);
   return it == index->end() ? nullptr : it->second;
 }
+
+bool has_row(std::string_view op) { return find(op); }
 
 }  // namespace oe::lower

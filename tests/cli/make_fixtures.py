@@ -165,6 +165,17 @@ class Tables(nn.Module):
         return x * torch.sigmoid(self.row) + self.row.repeat(100, 1)
 
 
+class Product(nn.Module):
+    """A large product of constants, by an operator that is made of others."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("a", torch.rand(30, 30))
+
+    def forward(self, x: Tensor):
+        return x + torch.kron(self.a, self.a)
+
+
 class Chosen(nn.Module):
     """Both branches make the same constant."""
 
@@ -308,6 +319,7 @@ def main() -> None:
     save(torch.jit.script(Fixed().eval()), "fixed.pt")
     save(torch.jit.script(Doubtful().eval()), "doubtful.pt")
     save(torch.jit.script(Tables().eval()), "tables.pt")
+    save(torch.jit.script(Product().eval()), "product.pt")
     save(torch.jit.script(Chosen().eval()), "chosen.pt")
     save(torch.jit.script(Dropped().train()), "train.pt")
     save(torch.jit.script(Counter().eval()), "counter.pt")

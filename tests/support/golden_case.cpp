@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "lib/capture/capture.h"
+#include "lib/lower/lower.h"
 #include "lib/onnx/onnx.h"
 #include "lib/option_text.h"
 #include "lib/support/text.h"
@@ -286,7 +287,7 @@ class Runner {
       Diagnostics d;
       const torch_io::ExampleInputs inputs = torch_io::make_inputs(options_, module_);
       keep_types(inputs);
-      captured_ = capture::capture(module_, inputs, options_, d);
+      captured_ = capture::capture(module_, inputs, options_, lower::has_row, d);
       throw_errors(d, -1);
       throw_problems("the program", program::verify(captured_->program));
       collect(captured_->program.body, reached_);
@@ -370,7 +371,7 @@ class Runner {
         const torch_io::ExampleInputs other = torch_io::make_inputs(o, module_);
         if (!has_other_sizes(other, first)) continue;
         Diagnostics d;
-        const capture::Captured again = capture::capture(module_, other, o, d);
+        const capture::Captured again = capture::capture(module_, other, o, lower::has_row, d);
         const std::string was = ir::print(convert_at(captured_->program, kSameGraphOpset));
         const std::string now = ir::print(convert_at(again.program, kSameGraphOpset));
         if (was != now) {

@@ -10,6 +10,7 @@
 
 #include "lib/capture/capture.h"
 #include "lib/capture/sizes.h"
+#include "lib/lower/lower.h"
 #include "lib/torch/inputs.h"
 #include "tests/support/golden_convert.h"
 
@@ -56,7 +57,8 @@ Counts count(const Case& c, const torch_io::Loaded& module, const ExampleInputs&
              const std::vector<int64_t>& opsets) {
   Counts counts;
   Diagnostics d;
-  const capture::Captured captured = capture::capture(module, inputs, options_of(c), d);
+  const capture::Captured captured =
+      capture::capture(module, inputs, options_of(c), lower::has_row, d);
   for (const auto& [opset, r] : convert(captured.program, opsets))
     if (r.model) count_nodes(r.model->graph, counts[opset]);
   return counts;
