@@ -133,6 +133,11 @@ std::vector<PerWorld> Apply::run_in_all(const OpInfo& op, const std::vector<Sym>
 
 std::vector<Sym> Apply::operator()(const OpInfo& op, const std::vector<Sym>& args,
                                    int list_length) {
+  if (auto made = ex_.interpreter.call_composite(op, args)) {
+    for (Sym& s : *made)
+      if (s.is(K::Tensor)) s = ex_.values.tensor(ex_.views.read(s));  // it may be a view
+    return *made;
+  }
   const auto& returns = op.schema->returns();
   const Taint taint = is_random(op, args) ? Taint::Data : content_taint(op, args);
   if (asks_autograd(op.base) && value(args[0], ex_.worlds.first()).toTensor().is_inference())

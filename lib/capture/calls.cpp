@@ -46,6 +46,15 @@ int unpacked_length(const torch::jit::Node* n) {
 
 }  // namespace
 
+std::optional<std::vector<Sym>> Interpreter::call_composite(const OpInfo& op,
+                                                            const std::vector<Sym>& args) {
+  torch::jit::Function* f = composite(op.name);
+  if (!f || ex_.apply.content_taint(op, args) == Taint::Constant) return std::nullopt;
+  const Site::Held held(ex_.site);
+  const Sym result = run_function(*f, args, ex_.site.path());
+  return result.is(K::Tuple) ? result.tuple() : std::vector<Sym>{result};
+}
+
 Sym Interpreter::call_operator(const std::string& op, const std::vector<Sym>& args) {
   return call_operator(ex_.operators.named(op), args).at(0);
 }
@@ -71,12 +80,7 @@ std::vector<Sym> Interpreter::call_operator(const OpInfo& op, const std::vector<
   const int length = unpacked_length(n);
   if (length < 0 && ex_.open_lists.cuts_dynamic_axis(op, args))
     return {ex_.open_lists.split(op, args)};
-  if (torch::jit::Function* f = composite(op.name);
-      f && ex_.apply.content_taint(op, args) != Taint::Constant) {
-    const Site::Held held(ex_.site);
-    const Sym result = run_function(*f, args, ex_.site.path());
-    return result.is(K::Tuple) ? result.tuple() : std::vector<Sym>{result};
-  }
+  if (auto made = call_composite(op, args)) return *made;
   std::vector<Sym> out = ex_.apply(op, args, length);
   ex_.views.alias_outputs(op, args, out);
   return out;

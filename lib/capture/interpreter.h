@@ -54,6 +54,9 @@ class Interpreter {
                                  JitNode* n = nullptr);
   // The first result of the operator with that name.
   Sym call_operator(const std::string& op, const std::vector<Sym>& args);
+  // An operator that is made of others (composites.h), as the function that says so; nothing for
+  // other operators, and for constants.
+  std::optional<std::vector<Sym>> call_composite(const OpInfo& op, const std::vector<Sym>& args);
 
  private:
   struct Instruction;

@@ -277,7 +277,6 @@ constexpr AxisRow kShapes[] = {
     {"aten::hamming_window", given_sizes},
     {"aten::blackman_window", given_sizes},
     {"aten::bartlett_window", given_sizes},
-    {"aten::kaiser_window", given_sizes},
     {"aten::cat", concatenated},
     {"aten::concat", concatenated},
     {"aten::concatenate", concatenated},
