@@ -1,11 +1,10 @@
 // Readable text of a model in the syntax of the ONNX parser, which reads it back unless a large
 // initializer is abbreviated. Types of intermediate values are trailing comments.
 #include <array>
-#include <charconv>
-#include <cmath>
 #include <string_view>
 
 #include "lib/ir/ir.h"
+#include "lib/support/text.h"
 
 namespace oe::ir {
 namespace {
@@ -47,18 +46,6 @@ std::string graph_identifier(std::string_view s) {
   std::string out;
   for (char c : s) out += is_identifier(std::string("_") + c) ? c : '_';
   if (!is_identifier(out) || is_reserved(out)) out.insert(0, "_");
-  return out;
-}
-
-template <class F>
-std::string number(F v) {
-  if (std::isnan(v)) return "nan";
-  if (std::isinf(v)) return v < 0 ? "-inf" : "inf";
-  char buffer[32];
-  auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, v);
-  std::string out(buffer, end);
-  // Without a point the parser reads an integer.
-  if (out.find_first_of(".e") == std::string::npos) out += ".0";
   return out;
 }
 
@@ -111,16 +98,17 @@ std::string elements(const Tensor& t) {
       case DType::String:
         return join(t.strings(), quoted);
       case DType::Float:
-        return join(t.values<float>(), number<float>);
+        return join(t.values<float>(), [](float x) { return float_text(x); });
       case DType::Double:
-        return join(t.values<double>(), number<double>);
+        return join(t.values<double>(), [](double x) { return float_text(x); });
       case DType::Complex64:
       case DType::Complex128: {  // pairs of real and imaginary part
         const auto* f = static_cast<const float*>(t.data());
         const auto* d = static_cast<const double*>(t.data());
         std::string out;
         for (int64_t i = 0; i < 2 * t.numel(); ++i)
-          out += (i ? ", " : "") + (t.dtype() == DType::Complex64 ? number(f[i]) : number(d[i]));
+          out += (i ? ", " : "") +
+                 (t.dtype() == DType::Complex64 ? float_text(f[i]) : float_text(d[i]));
         return out;
       }
       case DType::Int8:
@@ -211,7 +199,7 @@ class Printer {
   }
 
   void attribute(int64_t v, int) { out += " = " + std::to_string(v); }
-  void attribute(float v, int) { out += " = " + number(v); }
+  void attribute(float v, int) { out += " = " + float_text(v); }
   void attribute(const std::string& v, int) { out += " = " + quoted(v); }
   // An empty list has no type of its own in the syntax.
   void attribute(const Ints& v, int) {
@@ -219,7 +207,8 @@ class Printer {
                      : " = [" + join(v, [](int64_t i) { return std::to_string(i); }) + "]";
   }
   void attribute(const Floats& v, int) {
-    out += v.empty() ? ": floats = []" : " = [" + join(v, number<float>) + "]";
+    out +=
+        v.empty() ? ": floats = []" : " = [" + join(v, [](float x) { return float_text(x); }) + "]";
   }
   void attribute(const Strings& v, int) {
     out += v.empty() ? ": strings = []" : " = [" + join(v, quoted) + "]";

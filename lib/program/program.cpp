@@ -1,23 +1,12 @@
 // Readable text of a program, one line a node, nested blocks indented.
 #include "lib/program/program.h"
 
-#include <charconv>
-#include <cmath>
+#include "lib/support/text.h"
 
 namespace oe::program {
 namespace {
 
 constexpr int64_t kMostElements = 8;  // longer constants are abbreviated
-
-std::string number(double v) {
-  if (std::isnan(v)) return "nan";
-  if (std::isinf(v)) return v < 0 ? "-inf" : "inf";
-  char buffer[32];
-  auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, v);
-  std::string out(buffer, end);
-  if (out.find_first_of(".e") == std::string::npos) out += ".0";
-  return out;
-}
 
 std::string quoted(const std::string& s) {
   std::string out = "\"";
@@ -49,7 +38,7 @@ std::string text(const Arg& a) {
     std::string operator()(std::monostate) const { return "None"; }
     std::string operator()(const Value* v) const { return v ? text(v) : "<null>"; }
     std::string operator()(int64_t v) const { return std::to_string(v); }
-    std::string operator()(double v) const { return number(v); }
+    std::string operator()(double v) const { return float_text(v); }
     std::string operator()(bool v) const { return v ? "True" : "False"; }
     std::string operator()(const std::string& v) const { return quoted(v); }
     std::string operator()(const Args& v) const { return "[" + text(v) + "]"; }
@@ -76,10 +65,10 @@ std::string elements(const Tensor& t) {
   else if (t.dtype() == DType::Bool)
     for (int64_t v : t.as_int64()) add(v ? "True" : "False");
   else if (t.dtype() == DType::Float)
-    for (float v : t.values<float>()) add(number(v));
+    for (float v : t.values<float>()) add(float_text(v));
   else if (t.dtype() == DType::Double || t.dtype() == DType::Float16 ||
            t.dtype() == DType::BFloat16)
-    for (double v : t.as_double()) add(number(v));
+    for (double v : t.as_double()) add(float_text(v));
   else
     return "<" + std::to_string(t.numel()) + " elements>";
   return "{" + out + "}";

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
+#include <cmath>
 #include <cstdio>
 
 namespace oe {
@@ -75,6 +77,24 @@ std::string plural(size_t n, std::string_view noun) {
   if (n != 1) text += noun.ends_with("s") || noun.ends_with("x") ? "es" : "s";
   return text;
 }
+
+namespace {
+
+template <class F>
+std::string shortest(F v) {
+  if (std::isnan(v)) return "nan";
+  if (std::isinf(v)) return v < 0 ? "-inf" : "inf";
+  char buffer[32];
+  auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, v);
+  std::string out(buffer, end);
+  if (out.find_first_of(".e") == std::string::npos) out += ".0";
+  return out;
+}
+
+}  // namespace
+
+std::string float_text(double v) { return shortest(v); }
+std::string float_text(float v) { return shortest(v); }
 
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts;
