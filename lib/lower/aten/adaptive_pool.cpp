@@ -48,7 +48,7 @@ T adaptive_avg(Call& g, T x, Dims out, size_t n) {
   }
   if (same) return x;
   if (ones) {
-    if (first == 2 && x.dtype() != DType::Double) return unary("GlobalAveragePool", x);
+    if (first == 2) return unary("GlobalAveragePool", x);
     return reduce("ReduceMean", x, axes);
   }
   if (divides) {

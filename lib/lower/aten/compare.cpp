@@ -50,46 +50,21 @@ constexpr auto number_bits = [](Call& g, const Scalar& a, T b) {
 
 T bits_not(T x) { return node(x.dtype() == DType::Bool ? "Not" : "BitwiseNot", {x}); }
 
-// 2^b in the type of b, 0 <= b < 64: out of a table, since Pow goes through floats.
-T power_of_two(Call& g, T b) {
-  T power = node("Gather", {powers_of_two(g), cast(b, DType::Int64)});
-  return cast(power, b.dtype());
-}
-
-int64_t bit_count(DType t) { return static_cast<int64_t>(byte_size(t)) * 8; }
-
-// a << b of integers: a * 2^b, and 0 where b is no bit position. BitShift knows no signed types.
-T left_shift(Call& g, T a, T b) {
+template <FixedString Direction>
+T shift(Call& g, T a, T b) {
   auto [x, y] = arithmetic(g, a, b);
-  T zero = build::number(0, x), limit = integer(bit_count(x.dtype()), x);
-  T valid = y < limit;
-  if (!unsigned_type(x.dtype())) valid = valid & ~(y < zero);
-  T factor = power_of_two(g, where(valid, y, zero));
-  return where(valid, x * factor, zero);
+  return node("BitShift", {x, y}, {{"direction", std::string(Direction.view())}});
 }
-
-// a >> b of integers: floor(a / 2^b); shifts beyond the width leave only the sign.
-T right_shift(Call& g, T a, T b) {
-  auto [x, y] = arithmetic(g, a, b);
-  const bool is_unsigned = unsigned_type(x.dtype());
-  // 2^(bits - 2) is the largest power of two of a signed type; one more halving leaves the sign.
-  T zero = build::number(0, x), two = build::number(2, x);
-  T most = integer(bit_count(x.dtype()) - (is_unsigned ? 1 : 2), x);
-  T over = y > most;
-  if (!is_unsigned) over = over | (y < zero);
-  T factor = power_of_two(g, where(over, most, y));
-  T shifted = floor_div(x, factor);
-  return where(over, floor_div(shifted, two), shifted);
-}
-
-template <T (*F)(Call&, T, T)>
-constexpr auto shift_tensors = [](Call& g, T a, T b) { return F(g, a, b); };
-template <T (*F)(Call&, T, T)>
-constexpr auto shift_number =
-    [](Call& g, T a, const Scalar& b) { return F(g, a, g.scalar(b, g.result_dtype())); };
-template <T (*F)(Call&, T, T)>
-constexpr auto number_shift =
-    [](Call& g, const Scalar& a, T b) { return F(g, g.scalar(a, g.result_dtype()), b); };
+template <FixedString Direction>
+constexpr auto shift_tensors = [](Call& g, T a, T b) { return shift<Direction>(g, a, b); };
+template <FixedString Direction>
+constexpr auto shift_number = [](Call& g, T a, const Scalar& b) {
+  return shift<Direction>(g, a, g.scalar(b, g.result_dtype()));
+};
+template <FixedString Direction>
+constexpr auto number_shift = [](Call& g, const Scalar& a, T b) {
+  return shift<Direction>(g, g.scalar(a, g.result_dtype()), b);
+};
 
 // Integers and bools are never NaN and never infinite; the shape still counts.
 T all_false(T x) { return ~equal(x, x); }
@@ -187,17 +162,17 @@ constexpr Lowering table[] = {
        "(Tensor self, Scalar other) -> Tensor", bits_number<"Xor">),
     op("aten::bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", number_bits<"Xor">),
     op(names("aten::__lshift__.Tensor", "aten::bitwise_left_shift.Tensor"),
-       "(Tensor self, Tensor other) -> Tensor", shift_tensors<left_shift>),
+       "(Tensor self, Tensor other) -> Tensor", shift_tensors<"LEFT">),
     op(names("aten::__lshift__.Scalar", "aten::bitwise_left_shift.Tensor_Scalar"),
-       "(Tensor self, Scalar other) -> Tensor", shift_number<left_shift>),
+       "(Tensor self, Scalar other) -> Tensor", shift_number<"LEFT">),
     op(names("aten::__rshift__.Tensor", "aten::bitwise_right_shift.Tensor"),
-       "(Tensor self, Tensor other) -> Tensor", shift_tensors<right_shift>),
+       "(Tensor self, Tensor other) -> Tensor", shift_tensors<"RIGHT">),
     op(names("aten::__rshift__.Scalar", "aten::bitwise_right_shift.Tensor_Scalar"),
-       "(Tensor self, Scalar other) -> Tensor", shift_number<right_shift>),
+       "(Tensor self, Scalar other) -> Tensor", shift_number<"RIGHT">),
     op("aten::bitwise_left_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
-       number_shift<left_shift>),
+       number_shift<"LEFT">),
     op("aten::bitwise_right_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
-       number_shift<right_shift>),
+       number_shift<"RIGHT">),
     op<select>("aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor"),
     op("aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor",
        [](Call& g, T c, T a, const Scalar& b) {

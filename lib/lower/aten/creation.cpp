@@ -117,10 +117,9 @@ T number(Call& g, const Scalar& s) { return g.scalar(s, DType::Double); }
 
 // Ones where the row is the column.
 T eye(Call& g, const Int& rows, const Int& columns) {
-  const auto iota = [&](const Int& n, int64_t axis) {
-    return unsqueeze(node("Range", {g.i64(0), g.value(n), g.i64(1)}), {axis});
-  };
-  return cast(equal(iota(rows, 1), iota(columns, 0)), g.result_dtype());
+  const DType t = g.result_dtype();
+  return node("EyeLike", {full(g, g.vector({rows, columns}), integer(0))},
+              {{"dtype", static_cast<int64_t>(t)}});
 }
 
 // Nested lists of numbers, row by row; capture folds them unless a number is computed.

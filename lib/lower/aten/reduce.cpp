@@ -50,8 +50,7 @@ T mean_over(T x, const std::optional<Ints>& dims, bool keepdim) {
 T extreme_over(std::string_view op, T x, const std::optional<Ints>& dims, bool keepdim) {
   T y = reduce_over(op, x, dims, keepdim);
   if (!is_float(x.dtype())) return y;
-  T nans = cast(is_nan(x), DType::Int32);
-  T any = to_bool(reduce_over("ReduceMax", nans, dims, keepdim));
+  T any = reduce_over("ReduceMax", is_nan(x), dims, keepdim);
   return where(any, std::numeric_limits<double>::quiet_NaN(), y);
 }
 
@@ -77,13 +76,6 @@ T product(Call& g, T x, const MaybeInts& dims, bool keepdim) {
   return reduce_over("ReduceProd", cast(x, g.result_dtype()), dims, keepdim);
 }
 
-// ONNX orders no bools.
-T ordered(T x) { return x.dtype() == DType::Bool ? cast(x, DType::Int32) : x; }
-
-T extreme(std::string_view op, T x, const MaybeInts& dims, bool keepdim) {
-  return extreme_over(op, ordered(x), dims, keepdim);
-}
-
 // The first place of the extreme along an axis, which a NaN is in both directions.
 T place_along(std::string_view op, T x, int64_t axis, bool keepdim) {
   const ir::Attributes attributes{{"axis", axis}, {"keepdims", int64_t{keepdim}}};
@@ -96,7 +88,7 @@ T place_along(std::string_view op, T x, int64_t axis, bool keepdim) {
 
 // Without an axis the place is that in the flattened tensor.
 T place(std::string_view op, T x, const std::optional<int64_t>& dim, bool keepdim) {
-  x = ordered(x);
+  if (x.dtype() == DType::Bool) x = cast(x, DType::Int32);  // ONNX finds no place among bools
   if (dim && x.rank() > 0) return place_along(op, x, x.axis(*dim), keepdim);
   T at = place_along(op, reshape(x, Ints{-1}), 0, false);
   if (!keepdim || x.rank() == 0) return at;
@@ -105,20 +97,21 @@ T place(std::string_view op, T x, const std::optional<int64_t>& dim, bool keepdi
 
 template <FixedString Reduce, FixedString Arg>
 constexpr auto extreme_and_place = [](T x, int64_t dim, bool keepdim) {
-  return Values{extreme(Reduce.view(), x, Ints{dim}, keepdim), place(Arg.view(), x, dim, keepdim)};
+  return Values{extreme_over(Reduce.view(), x, Ints{dim}, keepdim),
+                place(Arg.view(), x, dim, keepdim)};
 };
 template <FixedString Op>
-constexpr auto extreme_of_all = [](T x) { return extreme(Op.view(), x, std::nullopt, false); };
+constexpr auto extreme_of_all = [](T x) { return extreme_over(Op.view(), x, std::nullopt, false); };
 template <FixedString Op>
 constexpr auto extreme_along =
-    [](T x, const Ints& dims, bool keepdim) { return extreme(Op.view(), x, dims, keepdim); };
+    [](T x, const Ints& dims, bool keepdim) { return extreme_over(Op.view(), x, dims, keepdim); };
 template <FixedString Op>
 constexpr auto place_of =
     [](T x, std::optional<int64_t> dim, bool keepdim) { return place(Op.view(), x, dim, keepdim); };
 
 Values aminmax(T x, const std::optional<int64_t>& dim, bool keepdim) {
   const MaybeInts dims = dim ? MaybeInts(Ints{*dim}) : std::nullopt;
-  return {extreme("ReduceMin", x, dims, keepdim), extreme("ReduceMax", x, dims, keepdim)};
+  return {extreme_over("ReduceMin", x, dims, keepdim), extreme_over("ReduceMax", x, dims, keepdim)};
 }
 
 T count_true(T condition, const MaybeInts& dims, bool keepdim) {
