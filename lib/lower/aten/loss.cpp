@@ -122,7 +122,8 @@ T cosine_embedding(Call& g, T a, T b, T y, double margin, Reduction kind) {
   const double eps = 1e-12;
   T x1 = cast(a, t), x2 = cast(b, t);
   auto dot = [&](T p, T q) { return reduce("ReduceSum", p * q, {axis}, false); };
-  T length = sqrt((dot(x1, x1) + eps) * (dot(x2, x2) + eps));
+  auto square = [&](T p) { return reduce("ReduceSumSquare", p, {axis}, false); };
+  T length = sqrt((square(x1) + eps) * (square(x2) + eps));
   T cosine = dot(x1, x2) / length;
   T zero = g.number(0, t);
   T together = where(equal(y, 1), 1 - cosine, zero);

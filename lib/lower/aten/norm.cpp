@@ -80,7 +80,8 @@ T batch_norm_fixed(Call& g, T x, MaybeValue w, MaybeValue b, T mean, T var, doub
   return cast(y, x.dtype());
 }
 
-// Normalises by the batch's own statistics; also their mean and 1/sqrt(var + eps), as [C].
+// Normalises by the batch's own statistics; also their mean and 1/sqrt(var + eps), as [C]. ONNX's
+// BatchNormalization in training mode wants running statistics and gives neither of these.
 Values batch_norm_computed(T x, MaybeValue w, MaybeValue b, double eps) {
   const DType t = compute_type(x.dtype());
   const int64_t rank = x.rank();

@@ -16,9 +16,9 @@ T variance(Call& g, T x, const MaybeInts& dims, double correction, bool keepdim)
   x = cast(x, compute_type(t));
   const DType c = x.dtype();
   T distance = x - reduce_over("ReduceMean", x, dims, true);
-  T squares = distance * distance;
   const auto n = known_count(x, dims);
-  if (correction == 0 && n && *n > 0) return reduce_over("ReduceMean", squares, dims, keepdim);
+  if (correction == 0 && n && *n > 0)
+    return reduce_over("ReduceMean", distance * distance, dims, keepdim);
   T divisor = nullptr;
   if (n) {
     divisor = g.number(std::max(static_cast<double>(*n) - correction, 0.0), c);
@@ -26,7 +26,7 @@ T variance(Call& g, T x, const MaybeInts& dims, double correction, bool keepdim)
     T count = count_over(x, dims, c);
     divisor = maximum(count - correction, 0);
   }
-  return reduce_over("ReduceSum", squares, dims, keepdim) / divisor;
+  return reduce_over("ReduceSumSquare", distance, dims, keepdim) / divisor;
 }
 
 T deviation(Call& g, T x, const MaybeInts& dims, double correction, bool keepdim) {
