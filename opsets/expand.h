@@ -14,7 +14,7 @@ namespace oe::opsets {
 void expand_body(Rewriter& r, ir::Node& n);
 // (x - mean) / sqrt(variance + epsilon) over `axes`; axes count from 0. In x's own type.
 T normalize(T x, const Ints& axes, double epsilon);
-// Running "Add" or "Mul" along a constant axis, one step after the other.
+// Running "Add" or "Mul" along a constant axis, one entry after the other.
 T cumulate(Rewriter& r, std::string_view op, T x, T axis, bool exclusive, bool from_end);
 // int64; a bound that is null does not bind.
 T clamp(Rewriter& r, T v, T low, T high);
@@ -34,13 +34,15 @@ void product_in_steps(Rewriter& r, ir::Node& n);
 // ReduceSum of integers through int64, and of int64 in two halves of 32 bits, whose sums float64
 // holds up to two million entries.
 void sum_in_halves(Rewriter& r, ir::Node& n);
+// GlobalAveragePool as a reduction.
+void global_pool(Rewriter& r, ir::Node& n);
 // Div and Mod of integers whose one divisor is zero only where nothing is divided.
 void never_by_zero(Rewriter& r, ir::Node& n);
 // Known to fit into 32 bits: sizes, counts, casts of smaller types and what picks from them.
 bool small_integers(const ir::Value* v, int depth = 6);
 // x * sigmoid(alpha x).
 void swish(Rewriter& r, ir::Node& n);
-// max(0, x) + min(0, alpha (exp(x / alpha) - 1)).
+// x > 0 ? x : alpha (exp(x / alpha) - 1).
 void celu(Rewriter& r, ir::Node& n);
 // Elu, Selu, LeakyRelu, PRelu, HardSigmoid, Softplus and Softsign in simpler operators.
 void plain_activation(Rewriter& r, ir::Node& n);
@@ -48,9 +50,11 @@ void plain_activation(Rewriter& r, ir::Node& n);
 void relu_as_max(Rewriter& r, ir::Node& n);
 // LSTM, GRU and RNN with layout = 1, which puts the batch first in X, Y and the states.
 void time_first(Rewriter& r, ir::Node& n);
+// Scan as a Loop that gathers the entries.
+void scan_as_loop(Rewriter& r, ir::Node& n);
 // Gemm without factors as MatMul and Add.
 void gemm_of_integers(Rewriter& r, ir::Node& n);
-// Coordinates of a grid, by a matrix product.
+// The points of a grid, axis by axis.
 void affine_grid(Rewriter& r, ir::Node& n);
 // OneHot as the two values, picked by whether an index equals the position.
 void one_hot_by_compare(Rewriter& r, ir::Node& n);
@@ -63,6 +67,8 @@ void flat_gather_elements(Rewriter& r, ir::Node& n);
 void flat_gather_nd(Rewriter& r, ir::Node& n);
 void flat_scatter_nd(Rewriter& r, ir::Node& n);
 void reverse_sequence(Rewriter& r, ir::Node& n);
+// DepthToSpace and SpaceToDepth as a Transpose between two shapes.
+void move_blocks(Rewriter& r, ir::Node& n);
 // Pad in wrap, reflect or edge mode with computed indices.
 void pad_by_index(Rewriter& r, ir::Node& n);
 // ceil_mode of AveragePool and MaxPool as padding at the end, for opsets below 10.

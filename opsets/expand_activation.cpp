@@ -14,11 +14,9 @@ void celu(Rewriter& r, ir::Node& n) {
   T x = r.in(0);
   const float alpha = n.attributes.get_or<float>("alpha", 1.0f);
   if (alpha == 1.0f) return r.bind(n.outputs[0], node("Elu", {x}, {{"alpha", 1.0f}}));
-  const DType t = x.dtype();
-  T zero = r.number(0, t), a = r.number(alpha, t);
-  T grown = exp(x / a) - 1;
-  T low = minimum(zero, a * grown);
-  r.bind(n.outputs[0], maximum(x, zero) + low);
+  T low = x / alpha;
+  low = alpha > 0 ? node("Elu", {low}, {{"alpha", alpha}}) : (exp(low) - 1) * alpha;
+  r.bind(n.outputs[0], where(x > 0, x, low));
 }
 
 void relu_as_max(Rewriter& r, ir::Node& n) {
@@ -42,7 +40,6 @@ void plain_activation(Rewriter& r, ir::Node& n) {
     T grown = exp(negative()) - number(1);
     return add(mul(attribute("alpha", alpha), grown), positive());
   };
-  if (r.below() < 8) throw Unsupported("");  // Max and Min do not broadcast there
   T y = nullptr;
   if (n.op == "Elu") {
     y = elu(1.0f);

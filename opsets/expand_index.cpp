@@ -128,4 +128,27 @@ void reverse_sequence(Rewriter& r, ir::Node& n) {
   r.bind(n.outputs[0], gather(flatten_leading(r, x, 2), position, 0));
 }
 
+void move_blocks(Rewriter& r, ir::Node& n) {
+  T x = r.in(0);
+  const int64_t b = n.attributes.get_or<int64_t>("blocksize", 1);
+  const bool channel_first = n.attributes.get_or<std::string>("mode", "DCR") == "CRD";
+  const Dims d = sizes_of(x, 4);
+  const Int block = known(b);
+  Dims apart, together;
+  Ints perm;
+  if (n.op == "DepthToSpace") {
+    const Int depth = floor_div(d[1], b * b);
+    apart = channel_first ? Dims{d[0], depth, block, block} : Dims{d[0], block, block, depth};
+    apart.insert(apart.end(), {d[2], d[3]});
+    perm = channel_first ? Ints{0, 1, 4, 2, 5, 3} : Ints{0, 3, 4, 1, 5, 2};
+    together = {d[0], depth, d[2] * block, d[3] * block};
+  } else {
+    const Int h = floor_div(d[2], b), w = floor_div(d[3], b);
+    apart = {d[0], d[1], h, block, w, block};
+    perm = channel_first ? Ints{0, 1, 3, 5, 2, 4} : Ints{0, 3, 5, 1, 2, 4};
+    together = {d[0], d[1] * known(b * b), h, w};
+  }
+  r.bind(n.outputs[0], reshape(transpose(reshape(x, apart), perm), together));
+}
+
 }  // namespace oe::opsets

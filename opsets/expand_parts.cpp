@@ -1,4 +1,4 @@
-// Parts that several rewrites share: bodies, running sums, clamps, positions.
+// Parts that several rewrites share: bodies, clamps, positions.
 #include <algorithm>
 
 #include "lib/onnx/onnx.h"
@@ -19,34 +19,6 @@ T normalize(T x, const Ints& axes, double epsilon) {
   T variance = reduce("ReduceMean", centered * centered, axes, true);
   T deviation = sqrt(variance + epsilon);
   return centered / deviation;
-}
-
-T cumulate(Rewriter& r, std::string_view op, T x, T axis_value, bool exclusive, bool from_end) {
-  const auto known = ints(axis_value);
-  if (!known)
-    throw Unsupported("needs opset " + std::to_string(r.below() + 1) +
-                      " or later where the axis is computed");
-  const int64_t rank = x.rank(), axis = wrapped(known->at(0), rank);
-  if (from_end) x = reverse(x, axis);
-  Values others;
-  Ints order = {axis};
-  for (int64_t a = 0; a < rank; ++a)
-    if (a != axis) {
-      others.push_back(vector(size(x, a)));
-      order.push_back(a);
-    }
-  T slice_shape = others.empty() ? r.i64s({}) : concat(others, 0);
-  T start = full(slice_shape, r.number(op == "Mul" ? 1 : 0, x.dtype()));
-  const Values results = r.loop(size(x, axis), {start}, [&](T i, const Values& state) -> Values {
-    T next = node(op, {state[0], gather(x, i, axis)});
-    return {next, exclusive ? state[0] : next};
-  });
-  // The loop stacks on axis 0; `order` says which axis of x each axis of the stack is.
-  Ints back(order.size());
-  for (size_t i = 0; i < order.size(); ++i)
-    back[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
-  T y = transpose(results[1], back);
-  return from_end ? reverse(y, axis) : y;
 }
 
 T clamp(Rewriter& r, T v, T low, T high) {

@@ -92,6 +92,10 @@ void sum_in_halves(Rewriter& r, ir::Node& n) {
   r.bind(n.outputs[0], sum(high) * base + sum(low));
 }
 
+void global_pool(Rewriter& r, ir::Node& n) {
+  r.bind(n.outputs[0], reduce("ReduceMean", r.in(0), range(2, r.in(0).rank()), true));
+}
+
 void never_by_zero(Rewriter& r, ir::Node& n) {
   T divisor = r.in(1);
   n.inputs[1] = where(equal(divisor, 0), 1, divisor);

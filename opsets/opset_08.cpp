@@ -23,15 +23,11 @@ void sum(Rewriter& r, ir::Node& n) {
   r.bind(n.outputs[0], y);
 }
 
-// Picks the larger or smaller of two; a NaN wins.
 void extreme(Rewriter& r, ir::Node& n) {
   if (same_shapes(n)) return r.keep();
   T y = r.in(0);
-  for (size_t i = 1; i < n.inputs.size(); ++i) {
-    T b = r.in(i);
-    T better = n.op == "Max" ? y < b : b < y;
-    y = where(better | is_nan(b), b, y);
-  }
+  for (size_t i = 1; i < n.inputs.size(); ++i)
+    y = n.op == "Max" ? maximum(y, r.in(i)) : minimum(y, r.in(i));
   r.bind(n.outputs[0], y);
 }
 

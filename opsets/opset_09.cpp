@@ -156,7 +156,7 @@ constexpr Row rows[] = {
     rewrite("NonZero", non_zero),
     rewrite("OneHot", one_hot_by_compare),
     rewrite("PRelu", floats_only),
-    needs("Scan"),
+    rewrite("Scan", scan_as_loop),
     needs("Scatter"),
     rewrite("Shrink", shrink),
     rewrite("Sign", sign),

@@ -14,6 +14,16 @@ void batch_normalization(Rewriter& r, ir::Node& n) {
   r.keep();
 }
 
+// A number in [0, 1) is below p with probability p. The schema's body asks for the opposite.
+void bernoulli(Rewriter& r, ir::Node& n) {
+  T p = r.in(0);
+  const auto to = n.attributes.get_or<int64_t>("dtype", static_cast<int64_t>(p.dtype()));
+  ir::Attributes attributes;
+  if (const auto* seed = n.attributes.get<float>("seed")) attributes.set("seed", *seed);
+  T u = node("RandomUniformLike", {p}, std::move(attributes), like(p, p.dtype()));
+  r.bind(n.outputs[0], cast(u < p, static_cast<DType>(to)));
+}
+
 void cast_like(Rewriter& r, ir::Node& n) {
   const DType to = r.in(1).dtype();
   if (to == DType::Undefined) throw Unsupported("");
@@ -34,7 +44,7 @@ void shape(Rewriter& r, ir::Node& n) {
 
 constexpr Row rows[] = {
     rewrite("BatchNormalization", batch_normalization),
-    body("Bernoulli"),
+    rewrite("Bernoulli", bernoulli),
     rewrite("CastLike", cast_like),
     needs("Optional"),
     needs("OptionalGetElement"),

@@ -16,7 +16,8 @@ void rms_normalization(Rewriter& r, ir::Node& n) {
   T mean = reduce("ReduceMean", c * c, axes, true);
   T epsilon = r.number(n.attributes.get_or<float>("epsilon", 1e-5f), c.dtype());
   T normal = c / sqrt(mean + epsilon);
-  r.bind(n.outputs[0], cast(normal, scale.dtype()) * scale);
+  T y = cast(normal, scale.dtype());
+  r.bind(n.outputs[0], scalar(scale) == 1 ? y : y * scale);
 }
 
 void quantize(Rewriter& r, ir::Node& n) {

@@ -32,6 +32,11 @@ void bit_shift(Rewriter& r, ir::Node& n) {
   const bool in_range = amounts && std::all_of(amounts->begin(), amounts->end(),
                                                [&](int64_t a) { return a >= 0 && a < bits; });
   if (t == u && in_range) return r.keep();
+  if (in_range && y.rank() == 0 && amounts->at(0) < bits - (right ? 1 : 0)) {
+    T power = r.integer(static_cast<int64_t>(uint64_t{1} << amounts->at(0)), t);
+    if (!right) return r.bind(n.outputs[0], x * power);
+    return r.bind(n.outputs[0], (x - node("Mod", {x, power})) / power);
+  }
 
   T zero = r.number(0, t), outside = nullptr;
   if (!in_range) {
@@ -68,21 +73,10 @@ void mod(Rewriter& r, ir::Node& n) {
   r.bind(n.outputs[0], where(nonzero & signs_differ, rest + y, rest));
 }
 
-// CRD order: the block offsets vary slowest after the channel. Below 28 there is only DCR.
 void space_to_depth(Rewriter& r, ir::Node& n) {
-  if (n.attributes.get_or<std::string>("mode", "DCR") == "DCR") {
-    n.attributes.erase("mode");
-    return r.keep();
-  }
-  T x = r.in(0);
-  const int64_t b = n.attributes.get_or<int64_t>("blocksize", 1);
-  const auto at = [&](int64_t axis) { return vector(size(x, axis)); };
-  T block = r.i64s({b});
-  T h = at(2) / block, w = at(3) / block;
-  T split = reshape(x, concat({at(0), at(1), h, block, w, block}, 0), 6);
-  T turned = transpose(split, {0, 1, 3, 5, 2, 4});
-  T depth = at(1) * r.i64s({b * b});
-  r.bind(n.outputs[0], reshape(turned, concat({at(0), depth, h, w}, 0), 4));
+  if (n.attributes.get_or<std::string>("mode", "DCR") != "DCR") return move_blocks(r, n);
+  n.attributes.erase("mode");
+  r.keep();
 }
 
 // Below 28 only float is listed, which the type pass casts half types to.

@@ -140,8 +140,10 @@ class Ladder {
       case Row::Kind::Body:
       case Row::Kind::Rewrite: {
         const size_t start = out.size();
+        const std::vector<ir::Value*> results = n->outputs;
         Rewriter r(context_, opset - 1, n, out);
         row.kind == Row::Kind::Body ? expand_body(r, *n) : row.rewrite(r, *n);
+        drop_unread(out, start, results);
         for (size_t i = start; i < out.size(); ++i) context_.note(*out[i]);
         if (!r.wants_again()) break;
         Nodes added(std::make_move_iterator(out.begin() + static_cast<ptrdiff_t>(start)),

@@ -84,4 +84,30 @@ void Rewriter::keep() {
   out().push_back(std::move(owned_));
 }
 
+void drop_unread(Nodes& out, size_t start, const std::vector<ir::Value*>& results) {
+  std::unordered_set<const ir::Value*> read(results.begin(), results.end());
+  const auto reads = [&](const ir::Node& n, const auto& self) -> void {
+    read.insert(n.inputs.begin(), n.inputs.end());
+    for (const auto& [name, a] : n.attributes)
+      if (const auto* g = std::get_if<std::shared_ptr<ir::Graph>>(&a)) {
+        for (const auto& inner : (*g)->nodes) self(*inner, self);
+        read.insert((*g)->outputs.begin(), (*g)->outputs.end());
+      }
+  };
+  for (size_t i = out.size(); i-- > start;) {
+    ir::Node& n = *out[i];
+    const bool needed = std::any_of(n.outputs.begin(), n.outputs.end(),
+                                    [&](const ir::Value* v) { return v && read.contains(v); });
+    if (needed) {
+      reads(n, reads);
+      continue;
+    }
+    for (ir::Value* v : n.outputs)
+      if (v) v->producer = nullptr;
+    out[i].reset();
+  }
+  out.erase(std::remove(out.begin() + static_cast<ptrdiff_t>(start), out.end(), nullptr),
+            out.end());
+}
+
 }  // namespace oe::opsets

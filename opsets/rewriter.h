@@ -59,4 +59,8 @@ class Rewriter : public Builder {
   bool again_ = false;
 };
 
+// Takes back what a rewrite added from `start` on and nobody reads: sizes are asked for early, and
+// often turn out not to be needed. `results` are the outputs that the node had.
+void drop_unread(Nodes& out, size_t start, const std::vector<ir::Value*>& results);
+
 }  // namespace oe::opsets

@@ -7,6 +7,7 @@
 #include "lib/onnx/onnx.h"
 #include "lib/onnx/schema.h"
 #include "opsets/expand.h"
+#include "opsets/ort_forms.h"
 #include "opsets/ort_gaps.h"
 
 namespace oe::opsets {
@@ -217,7 +218,7 @@ class TypePass {
       out.push_back(std::move(n));
       return;
     }
-    if (ort_ && form_missing(*n) && reword(*n, n, out)) return;
+    if (ort_ && reword(ort_form(*n), n, out)) return;
     for (const auto& [name, variable] : variables(*s, *n)) {
       if (usable(*s, name, variable.dtype)) continue;
       replace(*s, name, variable, std::move(n), out);
@@ -231,7 +232,7 @@ class TypePass {
                std::unique_ptr<ir::Node> n, Nodes& out) {
     const DType t = variable.dtype;
     const bool gap = listed(s, name, t);  // only ONNX Runtime lacks it
-    if (gap && reword(*n, n, out)) return;
+    if (gap && reword(rewording(*n), n, out)) return;
     if (castable(t) && n->op != "Cast")
       for (DType c : stand_ins(n->op, t))
         if (usable(s, name, c) && cast_around(variable, c, n, out)) return;
@@ -311,73 +312,46 @@ class TypePass {
     return false;
   }
 
-  // Integers that may be none at all, divided by one number that may be zero then: LibTorch divides
-  // nothing, ONNX Runtime refuses the zero.
-  static bool may_divide_nothing(const ir::Node& n) {
-    const ir::Value *a = n.inputs[0], *b = n.inputs[1];
-    if (!is_integer(b->type.dtype) || b->data || !b->type.shape) return false;
-    if (b->producer && b->producer->op == "Constant") return false;
-    const auto is_one = [](const Dim& d) { return d.is_number() && d.number == 1; };
-    if (!std::ranges::all_of(*b->type.shape, is_one)) return false;
-    if (!a->type.shape) return true;
-    return std::ranges::any_of(*a->type.shape,
-                               [](const Dim& d) { return !d.is_number() || d.number == 0; });
-  }
-
-  // Forms that ONNX Runtime's CPU kernels do not know or get wrong.
-  static bool form_missing(const ir::Node& n) {
-    if (n.op == "LSTM" || n.op == "GRU" || n.op == "RNN")
-      return n.attributes.get_or<int64_t>("layout", 0) == 1;
-    if (n.op == "Div" || n.op == "Mod") return may_divide_nothing(n);
-    // Sums and products of integers go through float64 there.
-    if (n.op == "ReduceProd") return is_integer(n.inputs[0]->type.dtype);
-    if (n.op == "ReduceSum")
-      return is_integer(n.inputs[0]->type.dtype) && !small_integers(n.inputs[0]);
-    return n.op == "Attention" && (n.attributes.get_or<int64_t>("left_window_size", -1) != -1 ||
-                                   n.attributes.get_or<int64_t>("right_window_size", -1) != -1);
-  }
-
-  // Operators that can be said with others of the same type.
-  bool reword(ir::Node& node, std::unique_ptr<ir::Node>& n, Nodes& out) {
-    using Rule = void (*)(Rewriter&, ir::Node&);
-    const auto by_form = [](Rule r) {
-      return r == time_first || r == product_in_steps || r == sum_in_halves || r == never_by_zero;
-    };
-    static const std::unordered_map<std::string_view, Rule> rules = {
-        {"Attention", expand_body},
-        {"Div", never_by_zero},
+  // Operators that can be said with others of the same type, of which ONNX Runtime has kernels.
+  static Rewrite rewording(const ir::Node& n) {
+    static const std::unordered_map<std::string_view, Rewrite> rules = {
+        {"Col2Im", col_to_im},
+        {"DepthToSpace", move_blocks},
         {"Elu", plain_activation},
-        {"GRU", time_first},
         {"Gemm", gemm_of_integers},
+        {"GlobalAveragePool", global_pool},
         {"HardSigmoid", plain_activation},
-        {"LSTM", time_first},
         {"LeakyRelu", plain_activation},
-        {"Mod", never_by_zero},
         {"OneHot", one_hot_by_compare},
         {"PRelu", plain_activation},
-        {"RNN", time_first},
-        {"ReduceProd", product_in_steps},
-        {"ReduceSum", sum_in_halves},
         {"Relu", relu_as_max},
         {"Selu", plain_activation},
         {"Softplus", plain_activation},
         {"Softsign", plain_activation},
+        {"SpaceToDepth", move_blocks},
         {"Swish", swish}};
-    const auto rule = rules.find(node.op);
-    const bool of_integers = node.op == "Relu" || node.op == "Gemm";
-    if (rule == rules.end() || (of_integers && !is_integer(node.inputs[0]->type.dtype)) ||
-        (by_form(rule->second) && !form_missing(node)))
-      return false;
+    const auto rule = rules.find(n.op);
+    if (rule == rules.end()) return nullptr;
+    const DType t = n.inputs[0]->type.dtype;
+    const bool of_integers = n.op == "Relu" || n.op == "Gemm";
+    if (of_integers && !is_integer(t)) return nullptr;
     // Half types have an exact stand-in, which keeps the graph short.
-    if (rule->second == plain_activation && byte_size(node.inputs[0]->type.dtype) < 4) return false;
+    const bool either = n.op == "OneHot" || n.op == "Swish";
+    return narrow_float(t) && !either ? nullptr : rule->second;
+  }
+
+  bool reword(Rewrite rule, std::unique_ptr<ir::Node>& n, Nodes& out) {
+    if (!rule) return false;
+    ir::Node& node = *n;
     Nodes added;
     const std::string op = node.op;
     const std::unique_ptr<ir::Node> saved = std::make_unique<ir::Node>(node);
     try {
       // Bodies are written for the opset itself, as everything here.
-      const int form = static_cast<int>(opset_) - (rule->second == expand_body ? 1 : 0);
+      const int form = static_cast<int>(opset_) - (rule == expand_body ? 1 : 0);
       Rewriter r(context_, form, n, added);
-      rule->second(r, node);
+      rule(r, node);
+      drop_unread(added, 0, saved->outputs);
     } catch (const Unsupported&) {  // a rank is not known
       node = *saved;
       for (ir::Value* v : node.outputs)
@@ -385,9 +359,9 @@ class TypePass {
       return false;
     }
     for (auto& inner : added) {
-      const bool mended = by_form(rule->second) && inner->op == op;  // its form is there now
-      if (mended || rule->second == sum_in_halves)
-        out.push_back(std::move(inner));  // the sums of the halves are exact
+      // What looks as before is right all the same now: a divisor that is never 0, sums of halves.
+      if (inner->op == op && ort_form(*inner) == rule)
+        out.push_back(std::move(inner));
       else
         fit(std::move(inner), out);
     }

@@ -207,6 +207,40 @@ Values Builder::loop(T trips, const Values& carried,
   return out;
 }
 
+Values Builder::scan(T x, int64_t axis, const Values& start,
+                     const std::function<Values(const Values& state, T entry)>& step) {
+  Dims sizes = sizes_of(x, x.rank());
+  sizes.erase(sizes.begin() + axis);
+  std::vector<Dim> dims = *x->type.shape;
+  dims.erase(dims.begin() + axis);
+  Values inputs;
+  std::vector<ir::Type> types;
+  for (T s : start) {
+    inputs.push_back(expand(s, sizes));
+    types.push_back(ir::Type::tensor(s.dtype(), dims));
+  }
+  inputs.push_back(x);
+  types.push_back(ir::Type::tensor(x.dtype(), dims));
+  const auto body = graph("scan", types, [&](const Values& in) {
+    const Values next = step({in.begin(), in.end() - 1}, in.back());
+    Values all = next;  // carried on, and collected
+    all.insert(all.end(), next.begin(), next.end());
+    return all;
+  });
+  const size_t n = start.size();
+  Values out = ops("Scan", inputs,
+                   {{"body", body},
+                    {"num_scan_inputs", int64_t{1}},
+                    {"scan_input_axes", Ints{axis}},
+                    {"scan_output_axes", Ints(n, axis)}},
+                   2 * n);
+  for (size_t i = 0; i < n; ++i) {  // the schema's variadic outputs have no common type
+    out[i]->type = types[i];
+    out[n + i]->type = ir::Type::tensor(types[i].dtype, x->type.shape);
+  }
+  return {out.begin() + static_cast<int64_t>(n), out.end()};
+}
+
 // --- constants
 
 T Builder::tensor(TensorPtr t, std::string_view name) {

@@ -42,6 +42,11 @@ class Builder {
   // carried values followed by the scan outputs. Returns the same, those stacked on axis 0.
   Values loop(T trips, const Values& carried, const std::function<Values(T, const Values&)>& body,
               const std::function<T(const Values&)>& more = {});
+  // Scan over the entries of an axis: `step` gets the state and an entry, and returns the next
+  // state, which is also what stands at this place of the results. The 0-d values `start` fill the
+  // first state.
+  Values scan(T x, int64_t axis, const Values& start,
+              const std::function<Values(const Values& state, T entry)>& step);
 
   // --- constants
   T i64(int64_t v);             // 0-d

@@ -6,17 +6,6 @@
 #include "lib/build/builder.h"
 
 namespace oe::build {
-namespace {
-
-// ONNX Runtime makes a Slice of a Gather at a Range, in which numbers below 0 mean something else.
-bool range_below_zero(T v) {
-  if (!v->producer || !v->producer->is("Range")) return false;
-  const auto start = scalar(v->producer->inputs[0]), step = scalar(v->producer->inputs[2]);
-  return !start || *start < 0 || !step || *step <= 0;
-}
-
-}  // namespace
-
 T concat(const Values& v, int64_t axis) {
   if (v.size() == 1) return v[0];
   Builder& g = v[0].builder();
@@ -118,8 +107,6 @@ T reverse(T x, int64_t axis) {
 
 T gather(T x, T indices, int64_t axis) {
   Builder& g = x.builder();
-  if (range_below_zero(indices))
-    indices = where(indices < g.i64(0), indices + size(x, axis), indices);
   ir::Type type = ir::Type::tensor(x.dtype());
   if (x.ranked() && indices.ranked()) {
     type.shape = x->type.shape;

@@ -147,18 +147,21 @@ T equal(T a, T b) {
   return ~(((a < b) | (a > b)) | (is_nan(a) | is_nan(b)));
 }
 
-T maximum(T a, T b) {
-  if (a.dtype() == DType::Bool) return a | b;
+namespace {
+
+// Integers have no Max and Min below 12, and nothing broadcasts below 8.
+T extreme(std::string_view op, T a, T b) {
   Builder& g = a.builder();
-  if (is_integer(a.dtype()) && g.opset() < 12) return where(a < b, b, a);
-  return g.op("Max", {a, b});
+  const bool whole = is_integer(a.dtype());
+  if (g.opset() >= 12 || (!whole && (g.opset() >= 8 || same_static(a, b)))) return g.op(op, {a, b});
+  T better = op == "Max" ? a < b : b < a;
+  return where(whole ? better : better | is_nan(b), b, a);
 }
-T minimum(T a, T b) {
-  if (a.dtype() == DType::Bool) return a & b;
-  Builder& g = a.builder();
-  if (is_integer(a.dtype()) && g.opset() < 12) return where(b < a, b, a);
-  return g.op("Min", {a, b});
-}
+
+}  // namespace
+
+T maximum(T a, T b) { return a.dtype() == DType::Bool ? a | b : extreme("Max", a, b); }
+T minimum(T a, T b) { return a.dtype() == DType::Bool ? a & b : extreme("Min", a, b); }
 
 T where(T condition, T a, T b) {
   Builder& g = condition.builder();
@@ -209,15 +212,16 @@ T cast(T x, DType t) {
 
 T matmul(T a, T b) {
   ir::Type type = ir::Type::tensor(a.dtype());
-  if (a.ranked() && b.ranked() && a.rank() >= 2 && b.rank() >= 2) {
-    // Rows and columns; the axes before them broadcast.
-    std::vector<Dim> left = *a->type.shape, right = *b->type.shape;
-    const Dim rows = left[left.size() - 2], columns = right.back();
-    left.resize(left.size() - 2);
-    right.resize(right.size() - 2);
+  if (a.ranked() && b.ranked()) {
+    // Rows and columns, which a vector on their side lacks; the axes before them broadcast.
+    std::vector<Dim> left = *a->type.shape, right = *b->type.shape, last;
+    const bool row = left.size() == 1, column = right.size() == 1;
+    if (!row) last.push_back(left[left.size() - 2]);
+    if (!column) last.push_back(right.back());
+    left.resize(row ? 0 : left.size() - 2);
+    right.resize(column ? 0 : right.size() - 2);
     std::vector<Dim> out = broadcast_dims({left, right});
-    out.push_back(rows);
-    out.push_back(columns);
+    out.insert(out.end(), last.begin(), last.end());
     type.shape = std::move(out);
   }
   return a.builder().op("MatMul", {a, b}, {}, std::move(type));

@@ -56,6 +56,9 @@ T softplus(T x, double beta, double threshold) {
   return where(scaled > threshold, x, y);
 }
 
+// ONNX's Shrink and ThresholdedRelu make 0 of NaN; ATen keeps it in all three.
+T softshrink(T x, double lambd) { return x - clip(x, -lambd, lambd); }
+
 T hardshrink(T x, double lambd) { return where(abs(x) <= lambd, 0, x); }
 
 T threshold(T x, double limit, double value) { return where(x <= limit, value, x); }
@@ -101,7 +104,9 @@ constexpr Lowering table[] = {
         "aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor"),
     op("aten::selu(Tensor self) -> Tensor", same<"Selu">),
     wide("aten::celu(Tensor self, Scalar alpha=1.) -> Tensor",
-         [](T x, double alpha) { return elu(x, alpha, 1, 1 / alpha); }),
+         [](T x, double alpha) {
+           return node("Celu", {x}, {{"alpha", static_cast<float>(alpha)}});
+         }),
     op("aten::gelu(Tensor self, *, str approximate=\"none\") -> Tensor",
        [](T x, const std::string& approximate) {
          return node("Gelu", {x}, {{"approximate", approximate}});
@@ -117,8 +122,7 @@ constexpr Lowering table[] = {
     op<rrelu>(
         "aten::rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor"),
     wide<softplus>("aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor"),
-    op("aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
-       [](T x, double lambd) { return x - clip(x, -lambd, lambd); }),
+    op<softshrink>("aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor"),
     op<hardshrink>("aten::hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor"),
     op<threshold>("aten::threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor"),
     op<glu>("aten::glu(Tensor self, int dim=-1) -> Tensor"),

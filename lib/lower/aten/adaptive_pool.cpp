@@ -48,7 +48,7 @@ T adaptive_avg(Call& g, T x, Dims out, size_t n) {
   }
   if (same) return x;
   if (ones) {
-    if (first == 2 && x.dtype() != DType::Double) return unary("GlobalAveragePool", x);
+    if (first == 2) return unary("GlobalAveragePool", x);
     return reduce("ReduceMean", x, axes);
   }
   if (divides) {
@@ -155,7 +155,7 @@ Values adaptive_max(Call& g, T x, Dims out, size_t n) {
   T in = cast(x, is_float(t) ? t : DType::Double);
   T best = in;
   if (std::all_of(out.begin(), out.end(), [](const Int& o) { return o.known == 1; })) {
-    best = reduce("ReduceMax", in, axes);
+    best = reduce("ReduceMax", in, axes);  // GlobalMaxPool needs a batch and is slower
   } else {
     for (size_t i = 0; i < n; ++i) {
       if (keeps_axis(g, x, axes[i], lengths[i], out[i])) continue;

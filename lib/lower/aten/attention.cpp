@@ -1,5 +1,6 @@
-// Scaled dot product attention. ONNX has an operator from opset 23; products and a softmax say the
-// same at every opset.
+// Scaled dot product attention by products and a softmax. ONNX's Attention (opset 23) takes four
+// axes only and leaves open what a row is whose keys are all masked; ONNX Runtime's kernel of it
+// refuses an empty batch and is not faster.
 #include "lib/lower/aten/attention.h"
 
 #include <cmath>

@@ -32,34 +32,9 @@ T bits(T a, T b) {
 
 T bits_not(T x) { return node(x.dtype() == DType::Bool ? "Not" : "BitwiseNot", {x}); }
 
-// 2^b in the type of b, 0 <= b < 64: out of a table, since Pow goes through floats.
-T power_of_two(T b) {
-  T power = node("Gather", {powers_of_two(b.builder()), cast(b, DType::Int64)});
-  return cast(power, b.dtype());
-}
-
-int64_t bit_count(DType t) { return static_cast<int64_t>(byte_size(t)) * 8; }
-
-// a << b of integers: a * 2^b, and 0 where b is no bit position. BitShift knows no signed types.
-T left_shift(T x, T y) {
-  T zero = number(0, x), limit = integer(bit_count(x.dtype()), x);
-  T valid = y < limit;
-  if (!unsigned_type(x.dtype())) valid = valid & ~(y < zero);
-  T factor = power_of_two(where(valid, y, zero));
-  return where(valid, x * factor, zero);
-}
-
-// a >> b of integers: floor(a / 2^b); shifts beyond the width leave only the sign.
-T right_shift(T x, T y) {
-  const bool is_unsigned = unsigned_type(x.dtype());
-  // 2^(bits - 2) is the largest power of two of a signed type; one more halving leaves the sign.
-  T zero = number(0, x), two = number(2, x);
-  T most = integer(bit_count(x.dtype()) - (is_unsigned ? 1 : 2), x);
-  T over = y > most;
-  if (!is_unsigned) over = over | (y < zero);
-  T factor = power_of_two(where(over, most, y));
-  T shifted = floor_div(x, factor);
-  return where(over, floor_div(shifted, two), shifted);
+template <FixedString Direction>
+T shift(T a, T b) {
+  return node("BitShift", {a, b}, {{"direction", std::string(Direction.view())}});
 }
 
 // Integers and bools are never NaN and never infinite; the shape still counts.
@@ -157,17 +132,18 @@ constexpr Lowering table[] = {
     typed<bits<"Xor">>(names("aten::bitwise_xor.Scalar", "aten::__xor__.Scalar"),
                        "(Tensor self, Scalar other) -> Tensor"),
     typed<bits<"Xor">>("aten::bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor"),
-    typed<left_shift>(names("aten::bitwise_left_shift.Tensor", "aten::__lshift__.Tensor"),
-                      "(Tensor self, Tensor other) -> Tensor"),
-    typed<left_shift>(names("aten::bitwise_left_shift.Tensor_Scalar", "aten::__lshift__.Scalar"),
-                      "(Tensor self, Scalar other) -> Tensor"),
-    typed<left_shift>(
+    typed<shift<"LEFT">>(names("aten::bitwise_left_shift.Tensor", "aten::__lshift__.Tensor"),
+                         "(Tensor self, Tensor other) -> Tensor"),
+    typed<shift<"LEFT">>(names("aten::bitwise_left_shift.Tensor_Scalar", "aten::__lshift__.Scalar"),
+                         "(Tensor self, Scalar other) -> Tensor"),
+    typed<shift<"LEFT">>(
         "aten::bitwise_left_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor"),
-    typed<right_shift>(names("aten::bitwise_right_shift.Tensor", "aten::__rshift__.Tensor"),
-                       "(Tensor self, Tensor other) -> Tensor"),
-    typed<right_shift>(names("aten::bitwise_right_shift.Tensor_Scalar", "aten::__rshift__.Scalar"),
-                       "(Tensor self, Scalar other) -> Tensor"),
-    typed<right_shift>(
+    typed<shift<"RIGHT">>(names("aten::bitwise_right_shift.Tensor", "aten::__rshift__.Tensor"),
+                          "(Tensor self, Tensor other) -> Tensor"),
+    typed<shift<"RIGHT">>(
+        names("aten::bitwise_right_shift.Tensor_Scalar", "aten::__rshift__.Scalar"),
+        "(Tensor self, Scalar other) -> Tensor"),
+    typed<shift<"RIGHT">>(
         "aten::bitwise_right_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor"),
     op<select>("aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor"),
     op<select>("aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor"),

@@ -72,28 +72,10 @@ T conv_mode(Call& g, T x, T w, std::optional<T> b, const Ints& stride, const std
 T conv_transpose(Call& g, T x, T w, std::optional<T> b, const Ints& stride, const Ints& padding,
                  const Ints& output_padding, int64_t groups, const Ints& dilation) {
   const size_t n = spatial(w);
-  Window win{per_axis(stride, n, 1), both_sides(per_axis(padding, n, 0)), per_axis(dilation, n, 1),
-             groups};
-  // PyTorch allows output_padding up to the dilation, ONNX Runtime only below the stride. It is
-  // the same as less padding at the end; what goes beyond that has no input under it.
-  Ints extra = per_axis(output_padding, n, 0), beyond(n, 0);
-  bool any_beyond = false;
-  for (size_t i = 0; i < n; ++i) {
-    if (extra[i] < win.stride[i]) continue;
-    const int64_t less = std::min(extra[i], win.pads[n + i]);
-    win.pads[n + i] -= less;
-    beyond[i] = extra[i] - less;
-    extra[i] = 0;
-    any_beyond = any_beyond || beyond[i] > 0;
-  }
-  if (!any_beyond) return convolve(g, "ConvTranspose", x, w, b, win, extra);
-  T y = convolve(g, "ConvTranspose", x, w, std::nullopt, win, extra);
-  const int64_t rank = x.rank();
-  Ints pads(static_cast<size_t>(2 * rank), 0), bias{-1};
-  for (size_t i = 0; i < n; ++i) pads[pads.size() - n + i] = beyond[i];
-  y = node("Pad", {y, g.i64s(pads), number(0, y)}, {{"mode", std::string("constant")}});
-  bias.insert(bias.end(), n, 1);
-  return b ? y + reshape(cast(*b, y.dtype()), bias) : y;
+  return convolve(g, "ConvTranspose", x, w, b,
+                  {per_axis(stride, n, 1), both_sides(per_axis(padding, n, 0)),
+                   per_axis(dilation, n, 1), groups},
+                  per_axis(output_padding, n, 0));
 }
 
 // What follows (benchmark, deterministic, cudnn, tf32) chooses kernels, not numbers.

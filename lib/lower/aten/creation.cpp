@@ -105,10 +105,8 @@ T logspace(Call& g, T start, T end, const Int& steps, double base, Rest) {
 
 // Ones where the row is the column.
 T rectangle(Call& g, const Int& rows, const Int& columns, Rest = {}) {
-  const auto iota = [&](const Int& n, int64_t axis) {
-    return unsqueeze(node("Range", {g.i64(0), g.value(n), g.i64(1)}), {axis});
-  };
-  return cast(equal(iota(rows, 1), iota(columns, 0)), g.result_dtype());
+  return node("EyeLike", {full_of(g, g.vector({rows, columns}), g.i64(0))},
+              {{"dtype", static_cast<int64_t>(g.result_dtype())}});
 }
 
 T eye(Call& g, const Int& n, Rest) { return rectangle(g, n, n); }

@@ -1,4 +1,5 @@
-// Einstein summation as transposes, products and sums: the ONNX operator exists only from opset 12.
+// Einstein summation: ATen's equations as ONNX has them.
+// https://onnx.ai/onnx/operators/onnx__Einsum.html
 #include <algorithm>
 #include <map>
 #include <string>
@@ -8,268 +9,88 @@
 namespace oe::lower {
 namespace {
 
-// Labels are letters; the axes of "..." are numbered from the right as 256, 257, ...
-using Labels = std::vector<int>;
-constexpr int ellipsis = 256;
-
-struct Operand {
-  T value;
-  Labels labels;
-  std::map<int, Int> size;
-};
-
-struct Equation {
-  std::vector<std::string> inputs;
-  std::string output;
-  bool explicit_output = false;
-};
-
-Equation parse(const std::string& text) {
-  Equation e;
-  std::string s;
-  for (char c : text)
-    if (c != ' ') s.push_back(c);
-  const size_t arrow = s.find("->");
-  e.explicit_output = arrow != std::string::npos;
-  if (e.explicit_output) e.output = s.substr(arrow + 2);
-  std::string left = s.substr(0, arrow), part;
-  for (char c : left) {
-    if (c == ',') {
-      e.inputs.push_back(std::move(part));
-      part.clear();
-    } else {
-      part.push_back(c);
-    }
-  }
-  e.inputs.push_back(std::move(part));
-  return e;
+// What "..." stands for: letters that the equation does not use, the last axis first. ONNX wants it
+// to be as many axes everywhere, ATen does not.
+std::string free_letters(const std::string& equation) {
+  std::string free;
+  for (char from : {'a', 'A'})
+    for (char c = from; c < from + 26; ++c)
+      if (equation.find(c) == std::string::npos) free += c;
+  return free;
 }
 
-// `axes`: how many axes "..." stands for here.
-Labels labels_of(const std::string& term, int axes) {
-  Labels r;
-  for (size_t i = 0; i < term.size(); ++i) {
-    if (term[i] == '.') {
-      for (int k = axes; k-- > 0;) r.push_back(ellipsis + k);
-      i += 2;
-    } else {
-      r.push_back(term[i]);
-    }
-  }
-  return r;
+std::string spelled_out(const std::string& term, const std::string& free, int64_t axes) {
+  const size_t dots = term.find("...");
+  if (dots == std::string::npos) return term;
+  std::string letters = free.substr(0, static_cast<size_t>(axes));
+  std::reverse(letters.begin(), letters.end());
+  return term.substr(0, dots) + letters + term.substr(dots + 3);
 }
 
-bool has(const Labels& l, int label) { return std::find(l.begin(), l.end(), label) != l.end(); }
-int64_t position(const Labels& l, int label) {
-  return std::find(l.begin(), l.end(), label) - l.begin();
-}
-
-void drop_axis(Operand& o, int64_t axis) { o.labels.erase(o.labels.begin() + axis); }
-
-bool dim_is_one(T v, int64_t axis) {
-  const Dim& d = v->type.shape->at(static_cast<size_t>(axis));
-  return d.is_number() && d.number == 1;
-}
-
-// "ii": keeps the diagonal of each repeated label.
-void take_diagonals(Call& g, Operand& o) {
-  for (size_t i = 0; i < o.labels.size(); ++i) {
-    for (size_t j = i + 1; j < o.labels.size();) {
-      if (o.labels[j] != o.labels[i]) {
-        ++j;
-        continue;
+// ATen repeats an axis of size 1 along the other axes of its label, ONNX does not: it goes where it
+// is known to be one, and is repeated where another may be longer.
+void agree(Values& operands, std::vector<std::string>& terms, char label) {
+  std::vector<std::pair<size_t, int64_t>> places;
+  bool others = false;
+  for (size_t i = 0; i < terms.size(); ++i)
+    for (size_t k = 0; k < terms[i].size(); ++k)
+      if (terms[i][k] == label) {
+        places.emplace_back(i, static_cast<int64_t>(k));
+        others = others || operands[i].dim(static_cast<int64_t>(k)) != 1;
       }
-      const Int& n = o.size.at(o.labels[i]);
-      T rows = g.iota(n), mask = nullptr;
-      Ints row_axes, column_axes;
-      for (size_t k = 0; k < o.labels.size(); ++k) {
-        if (k != i) row_axes.push_back(static_cast<int64_t>(k));
-        if (k != j) column_axes.push_back(static_cast<int64_t>(k));
-      }
-      mask = equal(unsqueeze(rows, row_axes), unsqueeze(rows, column_axes));
-      T kept = where(mask, o.value, 0);
-      o.value = reduce("ReduceSum", kept, {static_cast<int64_t>(j)}, false);
-      drop_axis(o, static_cast<int64_t>(j));
+  if (!others) return;
+  Int size = known(1);
+  for (size_t p = places.size(); p-- > 0;) {  // from the back: axes in front stay where they are
+    const auto [i, axis] = places[p];
+    if (operands[i].dim(axis) == 1) {
+      operands[i] = squeeze(operands[i], {axis});
+      terms[i].erase(static_cast<size_t>(axis), 1);
+      places.erase(places.begin() + static_cast<int64_t>(p));
     }
   }
+  const auto [first, at] = places[0];
+  const bool same = std::ranges::all_of(places, [&, first = first, at = at](const auto& p) {
+    return same_dim(operands[p.first], p.second, operands[first], at);
+  });
+  if (same) return;
+  for (const auto& [i, axis] : places) size = broadcast_size(size, size_of(operands[i], axis));
+  for (const auto& [i, axis] : places) operands[i] = widened(operands[i], axis, size);
 }
 
-void sum_out(Operand& o, const Labels& labels) {
-  Ints axes;
-  for (int l : labels) axes.push_back(position(o.labels, l));
-  if (axes.empty()) return;
-  std::sort(axes.begin(), axes.end());
-  o.value = reduce("ReduceSum", o.value, axes, false);
-  for (size_t i = axes.size(); i-- > 0;) drop_axis(o, axes[i]);
-}
-
-void arrange(Operand& o, const Labels& order) {
-  Ints perm;
-  for (int l : order) perm.push_back(position(o.labels, l));
-  o.value = transpose(o.value, perm);
-  o.labels = order;
-}
-
-Labels join(std::initializer_list<const Labels*> parts) {
-  Labels r;
-  for (const Labels* p : parts) r.insert(r.end(), p->begin(), p->end());
-  return r;
-}
-
-// Elementwise product: a label that one side lacks becomes an axis of size 1 there.
-Operand multiply(Operand a, Operand b, const Labels& order) {
-  auto widen = [&](Operand& o) {
-    Labels own;
-    Ints missing;
-    for (size_t i = 0; i < order.size(); ++i) {
-      if (has(o.labels, order[i]))
-        own.push_back(order[i]);
-      else
-        missing.push_back(static_cast<int64_t>(i));
-    }
-    arrange(o, own);
-    o.value = unsqueeze(o.value, missing);
-  };
-  widen(a);
-  widen(b);
-  return {a.value * b.value, order, {}};
-}
-
-// Contracts two operands; labels not in `wanted` are summed.
-Operand contract(Operand a, Operand b, const Labels& wanted) {
-  std::map<int, Int> size = a.size;
-  for (const auto& [l, n] : b.size)
-    if (!size.count(l) || size[l].known == 1) size[l] = n;
-  auto one = [](const Operand& o, int l) { return o.size.at(l).known == 1; };
-  Labels only_a, only_b;
-  for (int l : a.labels) {
-    const bool shared = has(b.labels, l);
-    // Of a broadcast pair the longer side can be summed on its own.
-    if (!has(wanted, l) && (!shared || one(b, l))) only_a.push_back(l);
+T einsum(Call& g, std::string equation, const Values& tensors, Rest) {
+  std::erase(equation, ' ');
+  const std::string free = free_letters(equation);
+  const size_t arrow = equation.find("->");
+  const std::string left = equation.substr(0, arrow);
+  std::string output = "...";
+  std::vector<std::string> terms;
+  int64_t widest = 0;
+  std::map<char, int> uses;
+  Values operands;
+  for (size_t i = 0, from = 0; i < tensors.size(); ++i) {
+    const size_t to = std::min(left.find(',', from), left.size());
+    const std::string term = left.substr(from, to - from);
+    from = to + 1;
+    const int64_t axes = tensors[i].rank() - static_cast<int64_t>(term.size()) + 3;
+    if (term.find('.') != std::string::npos) widest = std::max(widest, axes);
+    for (char c : term) ++uses[c];
+    terms.push_back(spelled_out(term, free, axes));
+    operands.push_back(with_dims(cast(tensors[i], g.result_dtype()), *tensors[i]->type.shape));
   }
-  for (int l : b.labels)
-    if (!has(wanted, l) && (!has(a.labels, l) || (one(a, l) && !one(b, l)))) only_b.push_back(l);
-  Labels shared_a, shared_b;
-  for (int l : only_a)
-    if (has(b.labels, l)) shared_a.push_back(l);
-  for (int l : only_b)
-    if (has(a.labels, l)) shared_b.push_back(l);
-  sum_out(a, join({&only_a, &shared_b}));
-  sum_out(b, join({&only_b, &shared_a}));
-
-  Labels batch, inner, rows, columns;
-  for (int l : a.labels) {
-    if (!has(b.labels, l))
-      rows.push_back(l);
-    else
-      (has(wanted, l) ? batch : inner).push_back(l);
-  }
-  for (int l : b.labels)
-    if (!has(a.labels, l)) columns.push_back(l);
-  Operand r;
-  if (inner.empty()) {
-    r = multiply(a, b, join({&batch, &rows, &columns}));
-  } else {
-    auto fold = [&](Operand& o, const Labels& second, const Labels& third) {
-      arrange(o, join({&batch, &second, &third}));
-      if (second.size() == 1 && third.size() == 1) return;
-      Dims shape, tail{known(1), known(1)};
-      for (int l : batch) shape.push_back(o.size.at(l));
-      for (int l : second) tail[0] = tail[0] * size[l];
-      for (int l : third) tail[1] = tail[1] * size[l];
-      shape.push_back(tail[0]);
-      shape.push_back(tail[1]);
-      o.value = reshape(o.value, shape);
-    };
-    fold(a, rows, inner);
-    fold(b, inner, columns);
-    r = {matmul(a.value, b.value), join({&batch, &rows, &columns}), {}};
-    if (rows.size() != 1 || columns.size() != 1) {
-      Dims shape;
-      for (int l : r.labels) shape.push_back(size[l]);
-      r.value = reshape(r.value, shape);
-    }
-  }
-  r.size = size;
-  return r;
-}
-
-// Operands whose sizes for a label may differ get the longer one: it is not known before the run
-// which of them is the one of size 1, and products of matrices repeat no inner axis.
-void agree(std::vector<Operand>& operands) {
-  struct Place {
-    Operand* operand;
-    int64_t axis;
-  };
-  std::map<int, std::vector<Place>> places;
-  for (Operand& o : operands)
-    for (size_t i = 0; i < o.labels.size(); ++i)
-      places[o.labels[i]].push_back({&o, static_cast<int64_t>(i)});
-  for (auto& [label, all] : places) {
-    std::erase_if(all, [](const Place& p) { return dim_is_one(p.operand->value, p.axis); });
-    const bool same = std::all_of(all.begin(), all.end(), [&](const Place& p) {
-      return same_dim(p.operand->value, p.axis, all[0].operand->value, all[0].axis);
-    });
-    if (all.size() < 2 || same) continue;
-    Int size = known(1);
-    for (const Place& p : all) size = broadcast_size(size, p.operand->size.at(label));
-    for (const Place& p : all) {
-      p.operand->value = widened(p.operand->value, p.axis, size);
-      p.operand->size[label] = size;
-    }
-  }
-}
-
-T einsum(Call& g, const std::string& equation, const Values& tensors, Rest) {
-  Equation e = parse(equation);
-  const DType t = g.result_dtype();
-  // MatMul has no small integers.
-  const DType work = t == DType::UInt8 || t == DType::Int8 || t == DType::Int16 ? DType::Int32 : t;
-  std::vector<Operand> operands;
-  int widest = 0;
-  std::map<int, int> uses;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    const std::string& term = e.inputs.at(i);
-    const int64_t rank = tensors[i].rank();
-    const bool dots = term.find('.') != std::string::npos;
-    const int axes = dots ? static_cast<int>(rank - (static_cast<int64_t>(term.size()) - 3)) : 0;
-    widest = std::max(widest, axes);
-    Operand o{
-        with_dims(cast(tensors[i], work), *tensors[i]->type.shape), labels_of(term, axes), {}};
-    for (int64_t k = 0; k < rank; ++k) {
-      Int n = size_of(tensors[i], k);
-      Int& have = o.size[o.labels.at(static_cast<size_t>(k))];
-      if (!have.known) have = n;
-    }
-    for (int l : o.labels) ++uses[l];
-    operands.push_back(std::move(o));
-  }
-  Labels output;
-  if (e.explicit_output) {
-    output = labels_of(e.output, widest);
-  } else {  // the ellipsis, then every label used once, in alphabetical order
-    output = labels_of("...", widest);
-    for (const auto& [l, n] : uses)
-      if (n == 1 && l < ellipsis) output.push_back(l);
-  }
-  agree(operands);
-  for (Operand& o : operands) take_diagonals(g, o);
-  Operand r = operands[0];
-  for (size_t i = 1; i < operands.size(); ++i) {
-    Labels wanted = output;
-    for (size_t k = i + 1; k < operands.size(); ++k) wanted = join({&wanted, &operands[k].labels});
-    r = contract(r, operands[i], wanted);
-  }
-  Labels rest;
-  for (int l : r.labels)
-    if (!has(output, l)) rest.push_back(l);
-  sum_out(r, rest);
-  // "..." in the output may stand for axes that no operand has here: then it stands for nothing.
-  Labels order;
-  for (int l : output)
-    if (has(r.labels, l)) order.push_back(l);
-  arrange(r, order);
-  return cast(r.value, t);
+  if (arrow != std::string::npos)
+    output = equation.substr(arrow + 2);
+  else  // the ellipsis, then every label used once, in alphabetical order
+    for (const auto& [c, count] : uses)
+      if (count == 1 && c != '.') output += c;
+  std::string labels;
+  for (const std::string& term : terms)
+    for (char c : term)
+      if (labels.find(c) == std::string::npos) labels += c;
+  for (char c : labels) agree(operands, terms, c);
+  std::string result = terms[0];
+  for (size_t i = 1; i < terms.size(); ++i) result += "," + terms[i];
+  result += "->" + spelled_out(output, free, widest);
+  return node("Einsum", operands, {{"equation", result}});
 }
 
 constexpr Lowering table[] = {

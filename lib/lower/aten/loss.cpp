@@ -94,7 +94,8 @@ T cosine_embedding(T a, T b, T y, double margin, Reduction kind) {
   const int64_t axis = std::max(a.rank(), b.rank()) - 1;
   const double eps = 1e-12;
   auto dot = [&](T p, T q) { return reduce("ReduceSum", p * q, {axis}, false); };
-  T cosine = dot(a, b) / sqrt((dot(a, a) + eps) * (dot(b, b) + eps));
+  auto square = [&](T p) { return reduce("ReduceSumSquare", p, {axis}, false); };
+  T cosine = dot(a, b) / sqrt((square(a) + eps) * (square(b) + eps));
   T together = where(equal(y, 1), 1 - cosine, 0);
   T apart = where(equal(y, -1), relu(cosine - margin), 0);
   return reduced(together + apart, kind);

@@ -12,13 +12,7 @@ DType product_type(DType t) {
 
 T product(T a, T b, DType t) {
   const DType p = product_type(t);
-  // A vector on the right is made a column: ONNX Runtime joins a Transpose on the left with the
-  // product and then gets such a vector wrong.
-  const bool column = b->rank() == 1 && a->rank().value_or(2) > 1;
-  T right = cast(b, p);
-  if (column) right = unsqueeze(right, {1});
-  T y = matmul(cast(a, p), right);
-  return cast(column ? squeeze(y, {-1}) : y, t);
+  return cast(matmul(cast(a, p), cast(b, p)), t);
 }
 
 bool is_one(const Scalar& s) { return s.known && s.d == 1; }

@@ -80,7 +80,8 @@ T batch_norm_fixed(Call& g, T x, MaybeValue w, MaybeValue b, T mean, T var, doub
   return cast(y, x.dtype());
 }
 
-// Normalises by the batch's own statistics; also their mean and 1/sqrt(var + eps), as [C].
+// Normalises by the batch's own statistics; also their mean and 1/sqrt(var + eps), as [C]. ONNX's
+// BatchNormalization in training mode wants running statistics and gives neither of these.
 Values batch_norm_computed(T x, MaybeValue w, MaybeValue b, double eps) {
   const DType t = compute_type(x.dtype());
   const int64_t rank = x.rank();
@@ -134,7 +135,8 @@ Values layer_norm(Call& g, T x, const Dims& shape, MaybeValue w, MaybeValue b, d
   return nodes("LayerNormalization", in, std::move(a), statistics ? 3 : 1);
 }
 
-// Instances of `x` as [N, groups, rest]: what InstanceNormalization wants.
+// Instances of `x` as [N, groups, rest]: what InstanceNormalization wants. ONNX Runtime has no
+// kernel of GroupNormalization and takes twice as long for its body.
 T group_norm(Call& g, T x, int64_t groups, MaybeValue w, MaybeValue b, double eps, Rest) {
   const DType t = common_type(x, {w, b});
   const int64_t rank = x.rank();
@@ -196,10 +198,17 @@ T rms_norm(Call& g, T x, const Dims& shape, MaybeValue w, std::optional<double> 
   const int64_t rank = x.rank();
   const double small = eps.value_or(t == DType::Double ? std::numeric_limits<double>::epsilon()
                                                        : std::numeric_limits<float>::epsilon());
-  T in = cast(x, t);
-  T square = reduce("ReduceMean", in * in, range(rank - static_cast<int64_t>(shape.size()), rank));
-  T y = in * rsqrt(square, small);
-  if (w) y = y * cast(*w, t);
+  const int64_t axis = rank - static_cast<int64_t>(shape.size());
+  T in = cast(x, t), y = nullptr;
+  // The operator's epsilon is float32: too coarse for double.
+  if (t == DType::Double) {
+    T square = reduce("ReduceMean", in * in, range(axis, rank));
+    y = in * rsqrt(square, small);
+    if (w) y = y * cast(*w, t);
+  } else {
+    y = node("RMSNormalization", {in, w ? cast(*w, t) : g.number(1, t)},
+             {{"axis", axis}, {"epsilon", static_cast<float>(small)}});
+  }
   return cast(y, g.result_dtype());
 }
 

@@ -59,8 +59,13 @@ T direct(T a, T b) {
 }
 T negation(T x) { return ~x; }
 
-// Python's shifts of integers: a * 2^b and floor(a / 2^b).
-T two_to(Call& g, T b) { return node("Gather", {powers_of_two(g), b}); }
+// Python's shifts of integers: a * 2^b and floor(a / 2^b). LibTorch leaves amounts beyond 63 open,
+// for which BitShift's expansion below opset 28 would have to compare.
+T two_to(Call& g, T b) {
+  Ints powers;
+  for (int bit = 0; bit < 64; ++bit) powers.push_back(static_cast<int64_t>(uint64_t{1} << bit));
+  return gather(g.tensor(Tensor::of<int64_t>(DType::Int64, {64}, powers), "powers_of_two"), b, 0);
+}
 T shift_left(Call& g, T a, T b) { return a * two_to(g, b); }
 T shift_right(Call& g, T a, T b) { return floor_div(a, two_to(g, b)); }
 

@@ -63,13 +63,7 @@ T fmod(T a, T b) {
   return a - a / b * b;
 }
 
-T remainder(T a, T b) {
-  if (!is_float(a.dtype())) return node("Mod", {a, b});
-  T zero = number(0, a);
-  T m = fmod(a, b);
-  T other_sign = (b < zero) ^ (m < zero);
-  return where(to_bool(m) & other_sign, m + b, m);
-}
+T remainder(T a, T b) { return node("Mod", {a, b}); }
 
 T floor_div(T a, T b) {
   if (!is_float(a.dtype())) {
@@ -111,12 +105,6 @@ T power(T a, T b) {
   T sign = one - 2 * parity;
   T inverse = where(equal(a, one), one, where(equal(a, minus), sign, zero));
   return where(negative, inverse, result);
-}
-
-T powers_of_two(Builder& g) {
-  Ints powers;
-  for (int bit = 0; bit < 64; ++bit) powers.push_back(static_cast<int64_t>(uint64_t{1} << bit));
-  return g.tensor(Tensor::of<int64_t>(DType::Int64, {64}, powers), "powers_of_two");
 }
 
 T atan2(T y, T x) {

@@ -23,7 +23,6 @@ T fmod(T a, T b);
 // a ** b for operands of one type; integers are exact and wrap.
 T power(T a, T b);
 T power(T a, int64_t exponent);  // exponent >= 0, by squaring
-T powers_of_two(Builder& g);     // 1-d int64: 1, 2, 4, ... 2^63 (which wraps)
 // Quadrant-aware arc tangent of y / x, with infinities and signed zeros as in C.
 T atan2(T y, T x);
 T expm1(T x);                  // exact near 0

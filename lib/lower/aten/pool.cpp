@@ -157,7 +157,8 @@ T avg_pool(Call& g, T x, Window w, bool count_include_pad, std::optional<int64_t
     factor /= static_cast<double>(*divisor);
     for (int64_t k : w.kernel) factor *= static_cast<double>(k);
   }
-  // Between the Pad and the pool, or ONNX Runtime joins them and then rejects the padding.
+  // Before the pool, which is the same: ONNX Runtime joins a Pad that stands right before a pool
+  // and then rejects the padding.
   if (factor != 1) in = in * factor;
   ir::Attributes a = attributes(w, p);
   if (include) a.set("count_include_pad", int64_t{1});
@@ -187,7 +188,8 @@ T average1d(Call& g, T x, const Ints& kernel, const Ints& stride, const Ints& pa
   return average<1>(g, x, kernel, stride, padding, ceil, include, std::nullopt);
 }
 
-// Puts each value back at the position that pooling took it from; everything else is 0.
+// Puts each value back at the position that pooling took it from; everything else is 0. ONNX's
+// MaxUnpool counts positions over the whole tensor, ATen's in each plane, and asks for the window.
 T max_unpool(T x, T indices, const Dims& output_size, Rest) {
   const int64_t n = static_cast<int64_t>(output_size.size());
   const int64_t rank = x.rank();

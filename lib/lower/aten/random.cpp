@@ -7,8 +7,8 @@
 namespace oe::lower {
 namespace {
 
-// Numbers of a computed shape, drawn in float or double: ONNX Runtime draws in no other type. The
-// operators with a shape attribute take static shapes only; the "like" forms serve both.
+// Numbers of a computed shape. The operators with a shape attribute take static shapes only; the
+// "like" forms serve both.
 T draw(std::string_view op, T shape, DType t, ir::Attributes attributes) {
   const float zero = 0;
   T like =
@@ -17,13 +17,11 @@ T draw(std::string_view op, T shape, DType t, ir::Attributes attributes) {
   return node(op, {like}, std::move(attributes));
 }
 
-DType drawn(DType t) { return t == DType::Double ? t : DType::Float; }
-
 // In [low, high). A half type gets as many bits as its mantissa has, as in LibTorch: a float just
 // below 1 would be rounded to 1.
 T uniform(T shape, DType t, double low, double high) {
   if (t != DType::Float16 && t != DType::BFloat16)
-    return draw("RandomUniformLike", shape, drawn(t),
+    return draw("RandomUniformLike", shape, t,
                 {{"low", static_cast<float>(low)}, {"high", static_cast<float>(high)}});
   T u = draw("RandomUniformLike", shape, DType::Float,
              {{"low", 0.0F}, {"high", t == DType::Float16 ? 2048.0F : 256.0F}});
@@ -33,9 +31,8 @@ T uniform(T shape, DType t, double low, double high) {
 }
 T normal(T shape, DType t, double mean, double deviation) {
   if (deviation == 0) return expand(shape.builder().number(mean, t), shape);
-  T x = draw("RandomNormalLike", shape, drawn(t),
-             {{"mean", static_cast<float>(mean)}, {"scale", static_cast<float>(deviation)}});
-  return cast(x, is_float(t) ? t : drawn(t));
+  return draw("RandomNormalLike", shape, t,
+              {{"mean", static_cast<float>(mean)}, {"scale", static_cast<float>(deviation)}});
 }
 
 // By the inverse of the distribution function, in double whatever the result: a half type has too
@@ -57,6 +54,7 @@ T whole_in(Call& g, T shape, const Int& low, const Int& high) {
   return cast(a + steps, g.result_dtype());
 }
 
+// ONNX Runtime runs ONNX's Bernoulli by its function body, which draws 1 with probability 1 - p.
 T bernoulli(Call& g, T like, T p, Rest = {}) {
   T u = uniform(shape(like), DType::Float, 0, 1);
   return cast(u < cast(p, DType::Float), g.result_dtype());

@@ -52,8 +52,7 @@ T mean_over(T x, const MaybeAxes& axes, bool keepdim, Rest) {
 T extreme_over(std::string_view op, T x, const MaybeAxes& axes, bool keepdim) {
   T y = reduce_over(op, x, axes, keepdim);
   if (!is_float(x.dtype())) return y;
-  T nans = cast(is_nan(x), DType::Int32);
-  T any = to_bool(reduce_over("ReduceMax", nans, axes, keepdim));
+  T any = reduce_over("ReduceMax", is_nan(x), axes, keepdim);
   return where(any, std::numeric_limits<double>::quiet_NaN(), y);
 }
 
@@ -73,9 +72,6 @@ T product(T x, Axis axis, bool keepdim, Rest) {
   return reduce_over("ReduceProd", x, Axes{axis}, keepdim);
 }
 
-// ONNX orders no bools.
-T ordered(T x) { return x.dtype() == DType::Bool ? cast(x, DType::Int32) : x; }
-
 // The first place of the extreme along an axis, which a NaN is in both directions.
 T place_along(std::string_view op, T x, int64_t axis, bool keepdim) {
   const ir::Attributes attributes{{"axis", axis}, {"keepdims", int64_t{keepdim}}};
@@ -89,7 +85,7 @@ T place_along(std::string_view op, T x, int64_t axis, bool keepdim) {
 // Without an axis the place is that in the flattened tensor.
 template <FixedString Op>
 T place(T x, const std::optional<Axis>& axis, bool keepdim) {
-  x = ordered(x);
+  if (x.dtype() == DType::Bool) x = cast(x, DType::Int32);  // ONNX finds no place among bools
   if (axis && x.rank() > 0) return place_along(Op.view(), x, *axis, keepdim);
   T at = place_along(Op.view(), reshape(x, Ints{-1}), 0, false);
   if (!keepdim || x.rank() == 0) return at;
@@ -98,11 +94,11 @@ T place(T x, const std::optional<Axis>& axis, bool keepdim) {
 
 template <FixedString Op>
 T extreme_of_all(T x) {
-  return extreme_over(Op.view(), ordered(x), {}, false);
+  return extreme_over(Op.view(), x, {}, false);
 }
 template <FixedString Op>
 T extreme_along(T x, const Axes& axes, bool keepdim) {
-  return extreme_over(Op.view(), ordered(x), axes, keepdim);
+  return extreme_over(Op.view(), x, axes, keepdim);
 }
 template <FixedString Reduce, FixedString Arg>
 Values extreme_and_place(T x, Axis axis, bool keepdim) {

@@ -16,8 +16,8 @@ std::optional<int64_t> known_count(T x, const MaybeAxes& axes);
 T count_over(T x, const MaybeAxes& axes, DType t);
 // The mean, in x's type; of nothing it is NaN.
 T mean_over(T x, const MaybeAxes& axes, bool keepdim, Rest = {});
-// ReduceMax or ReduceMin of any type but bool. A NaN is the result wherever there is one: ONNX
-// leaves that open, and ONNX Runtime passes over NaNs.
+// ReduceMax or ReduceMin. A NaN is the result wherever there is one: ONNX leaves that open, and
+// ONNX Runtime passes over NaNs.
 T extreme_over(std::string_view op, T x, const MaybeAxes& axes, bool keepdim);
 // What a loss gives of its elements' losses.
 T reduced(T losses, Reduction r);

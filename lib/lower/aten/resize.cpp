@@ -196,7 +196,8 @@ T weighted(Call& g, T x, const Planes& p, Interpolation kind, bool align_corners
     factors = factors && (align_corners || !plane.scale || exact_factor(plane));
   if (all_known(p) && (antialias || t == DType::Double || !factors))
     return by_weights(g, x, p, kind, align_corners);
-  // ONNX Runtime resizes double in float32.
+  // Resize takes its scales as float32, and ONNX Runtime computes all of it so: too coarse for
+  // double.
   if (!antialias && (!factors || t == DType::Double)) return by_taps(g, x, p, kind, align_corners);
   if (kind == Interpolation::LanczosAntialias)
     throw Unsupported("Lanczos interpolation between sizes known only at run time");

@@ -1,33 +1,35 @@
 // Rearrangements between channels and space: pixel shuffles, sliding blocks.
+#include <functional>
+
 #include "lib/lower/lowering.h"
 
 namespace oe::lower {
 namespace {
 
-// [.., C * r * r, H, W] -> [.., C, H * r, W * r]
-T pixel_shuffle(T x, int64_t r) {
-  const int64_t rank = x.rank(), lead = rank - 3;
+// Blocks of r x r pixels moved between channels and space: [.., C * r * r, H, W] and
+// [.., C, H * r, W * r]. The operators take four axes.
+T move_blocks(std::string_view op, T x, int64_t r, const std::function<Dims(const Dims&)>& moved) {
+  const ir::Attributes attributes{{"blocksize", r}, {"mode", std::string("CRD")}};
+  const int64_t rank = x.rank();
+  if (rank == 4) return node(op, {x}, attributes);
   const Dims all = sizes_of(x, rank);
-  const Int h = all[lead + 1], w = all[lead + 2], c = floor_div(all[lead], r * r);
-  Dims split(all.begin(), all.begin() + lead), joined = split;
-  split.insert(split.end(), {c, known(r), known(r), h, w});
-  joined.insert(joined.end(), {c, h * known(r), w * known(r)});
-  Ints perm = range(0, lead);
-  for (int64_t i : {0, 3, 1, 4, 2}) perm.push_back(lead + i);
-  return reshape(transpose(reshape(x, split), perm), joined);
+  Dims lead(all.begin(), all.end() - 3), image(all.end() - 3, all.end());
+  Dims batch = image, result = lead;
+  batch.insert(batch.begin(), product(lead));
+  for (const Int& size : moved(image)) result.push_back(size);
+  return reshape(node(op, {reshape(x, batch)}, attributes), result);
 }
 
-// [.., C, H * r, W * r] -> [.., C * r * r, H, W]
+T pixel_shuffle(T x, int64_t r) {
+  return move_blocks("DepthToSpace", x, r, [&](const Dims& d) {
+    return Dims{floor_div(d[0], r * r), d[1] * known(r), d[2] * known(r)};
+  });
+}
+
 T pixel_unshuffle(T x, int64_t r) {
-  const int64_t rank = x.rank(), lead = rank - 3;
-  const Dims all = sizes_of(x, rank);
-  const Int c = all[lead], h = floor_div(all[lead + 1], r), w = floor_div(all[lead + 2], r);
-  Dims split(all.begin(), all.begin() + lead), joined = split;
-  split.insert(split.end(), {c, h, known(r), w, known(r)});
-  joined.insert(joined.end(), {c * known(r * r), h, w});
-  Ints perm = range(0, lead);
-  for (int64_t i : {0, 2, 4, 1, 3}) perm.push_back(lead + i);
-  return reshape(transpose(reshape(x, split), perm), joined);
+  return move_blocks("SpaceToDepth", x, r, [&](const Dims& d) {
+    return Dims{d[0] * known(r * r), floor_div(d[1], r), floor_div(d[2], r)};
+  });
 }
 
 // Channels as [groups, C / groups], the two swapped.
@@ -87,35 +89,16 @@ T im2col(Call& g, T x, const Blocks& b) {
   return batched ? y : squeeze(y, {0});
 }
 
-// [N, C * kh * kw, blocks] -> [N, C, H, W], overlaps added: a transposed convolution whose kernel
-// puts tap k where it came from.
-T col2im(Call& g, T x, const Ints& size, const Blocks& b) {
+// [N, C * kh * kw, blocks] -> [N, C, H, W], overlaps added.
+T col2im(T x, const Ints& size, const Blocks& b) {
+  Builder& g = x.builder();
   const bool batched = x.rank() == 3;
-  const int64_t taps = b.kernel[0] * b.kernel[1];
-  const Ints out = per_axis(size, 2, 1);
-  Ints counts, extra;
-  for (size_t i = 0; i < 2; ++i) {
-    const int64_t extent = b.dilation[i] * (b.kernel[i] - 1) + 1;
-    const int64_t room = out[i] + 2 * b.padding[i] - extent;
-    counts.push_back(room / b.stride[i] + 1);
-    extra.push_back(room % b.stride[i]);
-  }
-  std::vector<double> one_hot(static_cast<size_t>(taps * taps), 0.0);
-  for (int64_t k = 0; k < taps; ++k) one_hot[k * taps + k] = 1;
-  const DType t = x.dtype();
-  T kernel = g.numbers(one_hot, {taps, 1, b.kernel[0], b.kernel[1]}, t);
-  ir::Attributes a{{"kernel_shape", b.kernel},
-                   {"strides", b.stride},
-                   {"dilations", b.dilation},
-                   {"pads", Ints{b.padding[0], b.padding[1], b.padding[0], b.padding[1]}}};
-  if (extra[0] != 0 || extra[1] != 0) a.set("output_padding", extra);
-  const Int c = floor_div(size_of(x, x.rank() - 2), taps);
-  const Int n = batched ? size_of(x, 0) : known(1);
-  T y = reshape(x, Dims{n * c, known(taps), known(counts[0]), known(counts[1])});
-  y = node("ConvTranspose", {y, kernel}, std::move(a));
-  Dims shape = batched ? Dims{n, c} : Dims{c};
-  shape.insert(shape.end(), {known(out[0]), known(out[1])});
-  return reshape(y, shape);
+  Ints pads = b.padding;
+  pads.insert(pads.end(), b.padding.begin(), b.padding.end());
+  T y = node("Col2Im",
+             {batched ? x : unsqueeze(x, {0}), g.i64s(per_axis(size, 2, 1)), g.i64s(b.kernel)},
+             {{"dilations", b.dilation}, {"pads", pads}, {"strides", b.stride}});
+  return batched ? y : squeeze(y, {0});
 }
 
 constexpr Lowering table[] = {
@@ -128,8 +111,8 @@ constexpr Lowering table[] = {
          return im2col(g, x, blocks(kernel, dilation, padding, stride));
        }),
     op("aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
-       [](Call& g, T x, Ints size, Ints kernel, Ints dilation, Ints padding, Ints stride) {
-         return col2im(g, x, size, blocks(kernel, dilation, padding, stride));
+       [](T x, Ints size, Ints kernel, Ints dilation, Ints padding, Ints stride) {
+         return col2im(x, size, blocks(kernel, dilation, padding, stride));
        }),
 };
 

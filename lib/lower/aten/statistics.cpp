@@ -10,11 +10,11 @@ namespace {
 // Sum of squared distances from the mean, over max(n - correction, 0).
 T variance(T x, const MaybeAxes& axes, std::optional<double> correction, bool keepdim) {
   T distance = x - reduce_over("ReduceMean", x, axes, true);
-  T squares = distance * distance;
   const auto n = known_count(x, axes);
   const double less = correction.value_or(1);
-  if (less == 0 && n && *n > 0) return reduce_over("ReduceMean", squares, axes, keepdim);
-  T sum = reduce_over("ReduceSum", squares, axes, keepdim);
+  if (less == 0 && n && *n > 0)
+    return reduce_over("ReduceMean", distance * distance, axes, keepdim);
+  T sum = reduce_over("ReduceSumSquare", distance, axes, keepdim);
   if (n) return sum / number(std::max(static_cast<double>(*n) - less, 0.0), x);
   return sum / maximum(count_over(x, axes, x.dtype()) - less, 0);
 }

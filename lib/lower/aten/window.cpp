@@ -1,4 +1,5 @@
-// Window functions of a length that may be computed.
+// Window functions of a length that may be computed. ONNX's HannWindow, HammingWindow and
+// BlackmanWindow differ where the length is 1, and HammingWindow in its coefficients (25 / 46).
 #include <numbers>
 
 #include "lib/lower/lowering.h"

@@ -1,0 +1,142 @@
+// The table of forms that ONNX Runtime lacks: where a node has one, and what says the same.
+#include "opsets/ort_forms.h"
+
+#include <algorithm>
+
+#include "opsets/expand.h"
+
+namespace oe::opsets {
+namespace {
+
+bool may_be_empty(const ir::Value* v) {
+  return !v->type.shape || std::ranges::any_of(*v->type.shape, [](const Dim& d) {
+    return !d.is_number() || d.number == 0;
+  });
+}
+
+bool made_by(const ir::Value* v, std::string_view op) { return v->producer && v->producer->is(op); }
+
+// --- where a form occurs
+
+bool batch_first(const ir::Node& n) { return n.attributes.get_or<int64_t>("layout", 0) == 1; }
+
+// Integers that may be none at all, divided by one number that may be zero then: LibTorch divides
+// nothing, ONNX Runtime refuses the zero.
+bool divides_nothing(const ir::Node& n) {
+  const ir::Value* by = n.inputs[1];
+  if (!is_integer(by->type.dtype) || by->data || !by->type.shape || made_by(by, "Constant"))
+    return false;
+  const auto is_one = [](const Dim& d) { return d.is_number() && d.number == 1; };
+  return std::ranges::all_of(*by->type.shape, is_one) && may_be_empty(n.inputs[0]);
+}
+
+// Sums and products of integers go through float64.
+bool of_integers(const ir::Node& n) { return is_integer(n.inputs[0]->type.dtype); }
+bool of_large_integers(const ir::Node& n) { return of_integers(n) && !small_integers(n.inputs[0]); }
+
+bool windowed(const ir::Node& n) {
+  return n.attributes.get_or<int64_t>("left_window_size", -1) != -1 ||
+         n.attributes.get_or<int64_t>("right_window_size", -1) != -1;
+}
+
+// A Scan runs over no empty axis, and dies of empty entries.
+bool scans_nothing(const ir::Node& n) {
+  const auto scanned = n.attributes.get_or<int64_t>("num_scan_inputs", 0);
+  return std::any_of(n.inputs.end() - scanned, n.inputs.end(), may_be_empty);
+}
+
+// A Gather at a Range becomes a Slice, in which numbers below 0 mean something else.
+bool at_range_below_zero(const ir::Node& n) {
+  const ir::Value* at = n.inputs[1];
+  if (!made_by(at, "Range")) return false;
+  const auto start = scalar(at->producer->inputs[0]), step = scalar(at->producer->inputs[2]);
+  return !start || *start < 0 || !step || *step <= 0;
+}
+
+// A Transpose on the left joins the product, which then gets a vector on the right wrong.
+bool by_vector(const ir::Node& n) {
+  const Shape &a = n.inputs[0]->type.shape, &b = n.inputs[1]->type.shape;
+  return b && b->size() == 1 && (!a || a->size() > 1);
+}
+
+// Padding of the output is refused from the stride on; ONNX asks that it is below the stride or the
+// dilation.
+bool pads_beyond_stride(const ir::Node& n) {
+  const auto extra = n.attributes.get_or<Ints>("output_padding", {});
+  const auto strides = n.attributes.get_or<Ints>("strides", Ints(extra.size(), 1));
+  for (size_t i = 0; i < extra.size(); ++i)
+    if (extra[i] >= strides[i]) return true;
+  return false;
+}
+
+// --- and how to say it
+
+void gather_from_end(Rewriter& r, ir::Node& n) {
+  const int64_t axis = n.attributes.get_or<int64_t>("axis", 0);
+  T at = r.in(1), length = cast(size(r.in(0), axis), at.dtype());
+  n.inputs[1] = where(at < 0, at + length, at);
+  r.keep();
+}
+
+void vector_as_column(Rewriter& r, ir::Node& n) {
+  T a = r.in(0);
+  r.bind(n.outputs[0], squeeze(matmul(a, unsqueeze(r.in(1), {1})), {a.rank() - 1}));
+}
+
+// The same as less padding at the end; what goes beyond that has no input under it.
+void less_padding(Rewriter& r, ir::Node& n) {
+  T bias = r.in(2);
+  const DType t = r.in(0).dtype();
+  const int64_t rank = r.in(0).rank();
+  auto extra = n.attributes.get_or<Ints>("output_padding", {});
+  const size_t axes = extra.size();
+  const auto strides = n.attributes.get_or<Ints>("strides", Ints(axes, 1));
+  auto pads = n.attributes.get_or<Ints>("pads", Ints(2 * axes, 0));
+  Ints beyond(static_cast<size_t>(2 * rank), 0), per_channel(axes + 1, 1);
+  for (size_t i = 0; i < axes; ++i) {
+    if (extra[i] < strides[i]) continue;
+    const int64_t less = std::min(extra[i], pads[axes + i]);
+    pads[axes + i] -= less;
+    beyond[beyond.size() - axes + i] = extra[i] - less;
+    extra[i] = 0;
+  }
+  n.attributes.set("pads", pads);
+  n.attributes.set("output_padding", extra);
+  if (std::ranges::all_of(beyond, [](int64_t p) { return p == 0; })) return r.keep();
+  Values in = {r.in(0), r.in(1)};
+  T y = node("ConvTranspose", in, n.attributes, ranked(t, rank));
+  per_channel[0] = -1;
+  y = r.below() >= 11 ? node("Pad", {y, r.i64s(beyond)}, {}, ranked(t, rank))
+                      : node("Pad", {y}, {{"pads", beyond}}, ranked(t, rank));
+  r.bind(n.outputs[0], bias ? y + reshape(bias, per_channel) : y);
+}
+
+struct Form {
+  std::string_view op;
+  bool (*occurs)(const ir::Node&);
+  Rewrite rewrite;
+};
+constexpr Form forms[] = {
+    {"Attention", windowed, expand_body},
+    {"ConvTranspose", pads_beyond_stride, less_padding},
+    {"Div", divides_nothing, never_by_zero},
+    {"GRU", batch_first, time_first},
+    {"Gather", at_range_below_zero, gather_from_end},
+    {"LSTM", batch_first, time_first},
+    {"MatMul", by_vector, vector_as_column},
+    {"Mod", divides_nothing, never_by_zero},
+    {"RNN", batch_first, time_first},
+    {"ReduceProd", of_integers, product_in_steps},
+    {"ReduceSum", of_large_integers, sum_in_halves},
+    {"Scan", scans_nothing, scan_as_loop},
+};
+
+}  // namespace
+
+Rewrite ort_form(const ir::Node& n) {
+  if (!n.domain.empty()) return nullptr;
+  const auto* form = std::ranges::find(forms, n.op, &Form::op);
+  return form != std::end(forms) && form->occurs(n) ? form->rewrite : nullptr;
+}
+
+}  // namespace oe::opsets
