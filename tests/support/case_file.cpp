@@ -37,6 +37,20 @@ std::string CaseFile::place(size_t line) const {
   return path.string() + ":" + std::to_string(line + 1);
 }
 
+std::vector<std::filesystem::path> case_files(const std::vector<std::filesystem::path>& paths) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& path : paths) {
+    if (!std::filesystem::is_directory(path)) {
+      files.push_back(path);
+      continue;
+    }
+    for (const auto& e : std::filesystem::recursive_directory_iterator(path))
+      if (e.path().extension() == ".test") files.push_back(e.path());
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
 CaseFile read_cases(const std::filesystem::path& path) {
   std::ifstream in(path);
   if (!in) throw std::runtime_error(path.string() + ": cannot be read");

@@ -43,6 +43,9 @@ struct CaseFile {
   std::string place(size_t line) const;
 };
 
+// The .test files that these paths name or hold, in the order of their names.
+std::vector<std::filesystem::path> case_files(const std::vector<std::filesystem::path>& paths);
+
 // Throws std::runtime_error where the file cannot be read.
 CaseFile read_cases(const std::filesystem::path& path);
 

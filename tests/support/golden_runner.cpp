@@ -72,20 +72,6 @@ nlohmann::json report_of(const fs::path& file, const Case& c, const Outcome& o) 
           {"result", result_of(o)}, {"refusal", o.refusal}, {"message", o.message}};
 }
 
-std::vector<fs::path> files_of(const std::vector<std::string>& paths) {
-  std::vector<fs::path> files;
-  for (const fs::path p : paths) {
-    if (!fs::is_directory(p)) {
-      files.push_back(p);
-      continue;
-    }
-    for (const auto& e : fs::recursive_directory_iterator(p))
-      if (e.path().extension() == ".test") files.push_back(e.path());
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
 std::vector<int64_t> opsets_of(const std::string& list) {
   std::vector<int64_t> opsets;
   if (list.empty()) {
@@ -371,7 +357,7 @@ int main(int argc, char** argv) {
     }
     if (a.bless && !a.opsets.empty())
       throw std::runtime_error("--bless needs every opset: leave --opsets out");
-    const std::vector<fs::path> files = files_of(a.paths);
+    const std::vector<fs::path> files = tests::case_files({a.paths.begin(), a.paths.end()});
     t = Parent(a, fs::canonical("/proc/self/exe").c_str(), files).run();
     const bool whole_folder = std::any_of(a.paths.begin(), a.paths.end(), [](const fs::path& p) {
       return fs::is_directory(p) && fs::canonical(p).filename() == "ops";

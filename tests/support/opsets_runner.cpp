@@ -268,7 +268,7 @@ class Runner {
 
 int main(int argc, char** argv) {
   bool bless = false, verbose = false;
-  std::vector<fs::path> files;
+  std::vector<fs::path> paths;
   std::string only;
   for (int i = 1; i < argc; ++i) {
     const std::string a = argv[i];
@@ -279,12 +279,10 @@ int main(int argc, char** argv) {
     else if (a.starts_with("--only="))
       only = a.substr(7);
     else
-      files.emplace_back(a);
+      paths.emplace_back(a);
   }
-  if (files.empty())
-    for (const auto& e : fs::directory_iterator(fs::path(OPSETS_SOURCE_DIR) / "tests" / "opsets"))
-      if (e.path().extension() == ".test") files.push_back(e.path());
-  std::sort(files.begin(), files.end());
+  if (paths.empty()) paths.push_back(fs::path(OPSETS_SOURCE_DIR) / "tests" / "opsets");
+  const std::vector<fs::path> files = oe::tests::case_files(paths);
 
   std::string why;
   const auto ort = oe::verify::Ort::load("", why);

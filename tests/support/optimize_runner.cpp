@@ -209,26 +209,22 @@ class Runner {
 
 int main(int argc, char** argv) {
   bool bless = false;
-  std::vector<fs::path> files;
+  std::vector<fs::path> paths;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument == "--bless") {
       bless = true;
-    } else if (fs::is_directory(argument)) {
-      for (const auto& e : fs::directory_iterator(argument))
-        if (e.path().extension() == ".test") files.push_back(e.path());
     } else {
-      files.emplace_back(argument);
+      paths.emplace_back(argument);
     }
   }
-  if (files.empty()) {
+  if (paths.empty()) {
     std::cerr << "usage: optimize_tests [--bless] PATH...\n";
     return 2;
   }
-  std::sort(files.begin(), files.end());
   try {
     Runner runner(bless);
-    for (const fs::path& f : files) runner.file(f);
+    for (const fs::path& f : tests::case_files(paths)) runner.file(f);
     return runner.summary();
   } catch (const std::exception& e) {
     std::cerr << e.what() << "\n";
