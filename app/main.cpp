@@ -13,6 +13,7 @@
 #include "app/output.h"
 #include "app/report.h"
 #include "app/spawn.h"
+#include "lib/archive/recognise.h"
 #include "lib/support/diagnostics.h"
 
 namespace oe::app {
@@ -147,6 +148,7 @@ int run(const Strings& arguments) {
       std::cout << c.text << std::flush;
       return 0;
     }
+    archive::require_torchscript(c.options.model);
     hold_ending_signals();
     Output output(c.options);
     r = convert_in_worker(arguments, output, our_signal);

@@ -42,6 +42,14 @@ constexpr ErrorCode kCodes[] = {
      "Save it again; a file of a newer PyTorch needs a newer LibTorch."},
     {"OE0112", Unreadable, "The file holds no method at all.",
      "Save a module that has a `forward`."},
+    {"OE0114", Unreadable,
+     "The archive's zip directory breaks a rule: names, sizes, checksums or places contradict each "
+     "other.",
+     "Copy the file again, or save it again; no file that PyTorch wrote does."},
+    {"OE0115", Unreadable,
+     "A pickle of the archive is none that PyTorch writes, or its storages and tensors do not fit "
+     "their records.",
+     "Copy the file again, or save it again; no file that PyTorch wrote does."},
     {"OE0121", MissingPart, "A library named by `--custom-op-lib` cannot be loaded.",
      "Correct the path, or build it for this LibTorch."},
     {"OE0122", Unsupported, "The model uses operators that LibTorch does not have.",

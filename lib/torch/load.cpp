@@ -16,7 +16,6 @@
 #include "lib/support/text.h"
 #include "lib/torch/devices.h"
 #include "lib/torch/inference.h"
-#include "lib/torch/recognise.h"
 #include "lib/torch/runtime.h"
 #include "lib/torch/unchecked.h"
 
@@ -123,7 +122,6 @@ void set_training(Loaded& m, Training wanted) {
 }  // namespace
 
 Loaded load(const Options& o) {
-  require_torchscript(o.model);
   for (const std::string& library : o.custom_op_libs) open_operator_library(library);
   register_stub_operators();
   check_kernels();

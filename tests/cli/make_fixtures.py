@@ -12,6 +12,8 @@ import numpy
 import torch
 from torch import Tensor, nn
 
+import broken_archives
+
 warnings.filterwarnings("ignore")
 
 
@@ -163,6 +165,15 @@ class Tables(nn.Module):
 
     def forward(self, x: Tensor):
         return x * torch.sigmoid(self.row) + self.row.repeat(100, 1)
+
+
+class Weighted(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.rand(4, 3))
+
+    def forward(self, x: Tensor):
+        return x @ self.weight
 
 
 class Product(nn.Module):
@@ -348,6 +359,9 @@ def main() -> None:
     torch.save(net, folder / "eager.pt")
     torch.save(net, folder / "eager_legacy.pt", _use_new_zipfile_serialization=False)
     torch.export.save(torch.export.export(net, (x,)), folder / "program.pt2")
+    save(torch.jit.script(Weighted().eval()), "weighted.pt")
+    (folder / "broken").mkdir()
+    broken_archives.make(folder / "broken", folder / "weighted.pt")
     whole = (folder / "net.pt").read_bytes()
     (folder / "truncated.pt").write_bytes(whole[: len(whole) // 2])
     (folder / "noise.pt").write_bytes(bytes((i * 37 + 11) % 256 for i in range(4096)))

@@ -3,11 +3,12 @@
 
 #include <filesystem>
 
-namespace oe::torch_io {
+namespace oe::archive {
 
-// Returns when the file looks like a TorchScript archive. Otherwise throws Failure(Unreadable) that
+// Returns when the file is a TorchScript archive that keeps the rules of zip.h and preflight.h.
+// Otherwise throws Failure(Unreadable) that
 // says what it is (missing, empty, a directory, text, a truncated or foreign zip, a plain
 // state_dict, an eager pickle, a .pt2, ...) and how to get a TorchScript file from it.
 void require_torchscript(const std::filesystem::path& path);
 
-}  // namespace oe::torch_io
+}  // namespace oe::archive

@@ -1,5 +1,5 @@
 // Names what a file is when it is no TorchScript archive. Needs no LibTorch.
-#include "lib/torch/recognise.h"
+#include "lib/archive/recognise.h"
 
 #include <algorithm>
 #include <cctype>
@@ -8,11 +8,12 @@
 #include <system_error>
 #include <vector>
 
+#include "lib/archive/preflight.h"
 #include "lib/support/diagnostics.h"
 #include "lib/support/files.h"
 #include "lib/support/text.h"
 
-namespace oe::torch_io {
+namespace oe::archive {
 namespace {
 
 namespace fs = std::filesystem;
@@ -87,14 +88,8 @@ void recognise_zip(const fs::path& path) {
     return slash != std::string::npos && e.name.compare(slash + 1, 5, "code/") == 0;
   });
   const ZipEntry* data = find("data.pkl");
-  if ((code && data && find("constants.pkl")) || find("model.json")) {
-    const uint64_t size = fs::file_size(path);
-    for (const ZipEntry& e : *entries)
-      if (e.header_offset > size || e.stored_size > size - e.header_offset)
-        unreadable("OE0108", path, "is truncated: " + e.name + " lies beyond its end",
-                   "copy the file again, or save it again");
-    return;
-  }
+  if ((code && data && find("constants.pkl")) || find("model.json"))
+    return check_pickles(Archive(path), path.string());
   if (find("models/model.json") || find("archive_format") ||
       find("serialized_exported_program.json") ||
       std::any_of(entries->begin(), entries->end(),
@@ -163,4 +158,4 @@ void require_torchscript(const fs::path& path) {
   unreadable("OE0105", path, "is not a TorchScript file (no zip archive)");
 }
 
-}  // namespace oe::torch_io
+}  // namespace oe::archive

@@ -1,0 +1,150 @@
+#include "lib/archive/preflight.h"
+
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "lib/archive/pickle.h"
+#include "lib/support/diagnostics.h"
+
+namespace oe::archive {
+namespace {
+
+constexpr const char* kTracedInputs = "traced_inputs";
+
+// Bytes of an element of a storage class; nothing where it is not known.
+std::optional<uint64_t> element_size(const std::string& storage) {
+  static const std::unordered_map<std::string, uint64_t> sizes = {
+      {"torch.BoolStorage", 1},         {"torch.ByteStorage", 1},
+      {"torch.CharStorage", 1},         {"torch.QInt8Storage", 1},
+      {"torch.QUInt8Storage", 1},       {"torch.UntypedStorage", 1},
+      {"torch.ShortStorage", 2},        {"torch.HalfStorage", 2},
+      {"torch.BFloat16Storage", 2},     {"torch.IntStorage", 4},
+      {"torch.FloatStorage", 4},        {"torch.QInt32Storage", 4},
+      {"torch.LongStorage", 8},         {"torch.DoubleStorage", 8},
+      {"torch.ComplexFloatStorage", 8}, {"torch.ComplexDoubleStorage", 16}};
+  const auto it = sizes.find(storage);
+  return it == sizes.end() ? std::nullopt : std::optional(it->second);
+}
+
+bool known_global(const std::string& name) {
+  for (const char* prefix : {"__torch__.", "torch.", "collections.", "builtins.", "__builtin__."})
+    if (name.starts_with(prefix)) return true;
+  return false;
+}
+
+const Global* global_of(const ValuePtr& v) { return v ? v->as<Global>() : nullptr; }
+
+class Checker {
+ public:
+  Checker(const Archive& archive, const std::string& path, const Record& record,
+          std::string storages)
+      : archive_(archive), path_(path), record_(record), storages_(std::move(storages)) {}
+
+  void run() {
+    try {
+      visit(read_pickle(archive_.read(record_)));
+    } catch (const BadPickle& e) {
+      fail(e.what(), " (at byte " + std::to_string(e.offset) + " of it)");
+    }
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what, const std::string& where = "") const {
+    throw Failure(ExitCode::Unreadable, "OE0115",
+                  path_ + ": record " + record_.name + where + " " + what,
+                  "copy the file again, or save it again");
+  }
+
+  // Every value once, however often it is referred to.
+  void visit(const ValuePtr& v) {
+    if (!v || !seen_.insert(v.get()).second) return;
+    if (const auto* g = v->as<Global>(); g && !known_global(g->name))
+      fail("names " + g->name + ", which is none of PyTorch's");
+    if (const auto* p = v->as<Persistent>()) check_storage(*p);
+    if (const auto* t = v->as<Tuple>())
+      for (const ValuePtr& e : t->items) visit(e);
+    if (const auto* l = v->as<List>())
+      for (const ValuePtr& e : l->items) visit(e);
+    if (const auto* d = v->as<Dict>())
+      for (const auto& [key, value] : d->items) {
+        visit(key);
+        visit(value);
+      }
+    if (const auto* c = v->as<Called>()) {
+      visit(c->callee);
+      visit(c->arguments);
+      visit(c->state);
+      if (const Global* f = global_of(c->callee); f && f->name == "torch._utils._rebuild_tensor_v2")
+        check_tensor(c->arguments->as<Tuple>()->items);
+    }
+  }
+
+  struct Storage {
+    std::string key, type;
+    int64_t elements = 0;
+  };
+  // ("storage", class, key, device, elements)
+  Storage storage_of(const Persistent& p) const {
+    const auto* id = p.id->as<Tuple>();
+    if (!id || id->items.size() < 5) fail("refers to something that is no storage");
+    const auto* kind = id->items[0]->as<std::string>();
+    const Global* type = global_of(id->items[1]);
+    const auto* key = id->items[2]->as<std::string>();
+    const auto* elements = id->items[4]->as<int64_t>();
+    if (!kind || *kind != "storage" || !type || !key || !elements || *elements < 0)
+      fail("refers to something that is no storage");
+    return {*key, type->name, *elements};
+  }
+
+  void check_storage(const Persistent& p) const {
+    const Storage s = storage_of(p);
+    const Record* r = archive_.find(storages_ + "/" + s.key);
+    if (!r) fail("refers to the storage " + s.key + ", which has no record");
+    if (r->deflated) fail("refers to the storage " + s.key + ", whose record is compressed");
+    if (storages_ == kTracedInputs && r->size == 0) return;  // torch keeps their sizes alone
+    const auto size = element_size(s.type);
+    if (size && static_cast<uint64_t>(s.elements) != r->size / *size)
+      fail("says that the storage " + s.key + " has " + std::to_string(s.elements) +
+           " elements, but its record has " + std::to_string(r->size) + " bytes");
+  }
+
+  // (storage, offset, sizes, strides, ...)
+  void check_tensor(const std::vector<ValuePtr>& arguments) const {
+    if (arguments.size() < 4) fail("makes a tensor of too little");
+    const auto* storage = arguments[0]->as<Persistent>();
+    const auto* offset = arguments[1]->as<int64_t>();
+    const auto *sizes = arguments[2]->as<Tuple>(), *strides = arguments[3]->as<Tuple>();
+    if (!storage || !offset || *offset < 0 || !sizes || !strides ||
+        sizes->items.size() != strides->items.size())
+      fail("makes a tensor of something else than a storage, an offset, sizes and strides");
+    const Storage s = storage_of(*storage);
+    __int128 last = *offset;
+    bool empty = false;
+    for (size_t i = 0; i < sizes->items.size(); ++i) {
+      const auto *size = sizes->items[i]->as<int64_t>(), *stride = strides->items[i]->as<int64_t>();
+      if (!size || !stride || *size < 0 || *stride < 0) fail("makes a tensor of a negative size");
+      empty = empty || *size == 0;
+      last += static_cast<__int128>(*size - 1) * *stride;
+      if (last > INT64_MAX) break;
+    }
+    if (!empty && last >= s.elements)
+      fail("makes a tensor that reaches beyond its storage " + s.key);
+  }
+
+  const Archive& archive_;
+  const std::string& path_;
+  const Record& record_;
+  const std::string storages_;  // the folder of their records
+  std::unordered_set<const Value*> seen_;
+};
+
+}  // namespace
+
+void check_pickles(const Archive& archive, const std::string& path) {
+  for (const char* name : {"data", "constants", kTracedInputs})
+    if (const Record* r = archive.find(std::string(name) + ".pkl"))
+      Checker(archive, path, *r, name).run();
+}
+
+}  // namespace oe::archive
