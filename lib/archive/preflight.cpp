@@ -51,7 +51,7 @@ class Checker {
 
  private:
   [[noreturn]] void fail(const std::string& what, const std::string& where = "") const {
-    throw Failure(ExitCode::Unreadable, "OE0115",
+    throw Failure(ExitCode::Refused, "OE0115",
                   path_ + ": record " + record_.name + where + " " + what,
                   "copy the file again, or save it again");
   }

@@ -5,7 +5,7 @@
 
 namespace oe::archive {
 
-// Reads the archive's pickles. Throws Failure(Unreadable, OE0115) with the record and the offset in
+// Reads the archive's pickles. Throws Failure(Refused, OE0115) with the record and the offset in
 // it where
 //   - one is none that LibTorch writes (pickle.h),
 //   - it names a class or function outside torch, collections, builtins and the program's own,

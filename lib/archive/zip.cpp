@@ -109,7 +109,7 @@ const Record* Archive::find(std::string_view name) const {
 }
 
 void Archive::refuse(const std::string& what, uint64_t offset, const std::string& record) const {
-  throw Failure(ExitCode::Unreadable, "OE0114",
+  throw Failure(ExitCode::Refused, "OE0114",
                 path_.string() + ": " + (record.empty() ? "the archive" : "record " + record) +
                     " (at byte " + std::to_string(offset) + ") " + what,
                 "copy the file again, or save it again");

@@ -28,7 +28,7 @@ constexpr uint64_t kMostRecords = 100'000;
 
 class Archive {
  public:
-  // Throws Failure(Unreadable, OE0114) with the record's name and offset where
+  // Throws Failure(Refused, OE0114) with the record's name and offset where
   //   - the directory is missing, does not fill the space before the end, or has other counts,
   //   - a name is empty, twice there, absolute, or has a NUL, a backslash or "..", or another top
   //     folder than the others,

@@ -42,11 +42,11 @@ constexpr ErrorCode kCodes[] = {
      "Save it again; a file of a newer PyTorch needs a newer LibTorch."},
     {"OE0112", Unreadable, "The file holds no method at all.",
      "Save a module that has a `forward`."},
-    {"OE0114", Unreadable,
+    {"OE0114", Refused,
      "The archive's zip directory breaks a rule: names, sizes, checksums or places contradict each "
      "other.",
      "Copy the file again, or save it again; no file that PyTorch wrote does."},
-    {"OE0115", Unreadable,
+    {"OE0115", Refused,
      "A pickle of the archive is none that PyTorch writes, or its storages and tensors do not fit "
      "their records.",
      "Copy the file again, or save it again; no file that PyTorch wrote does."},
