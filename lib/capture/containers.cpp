@@ -197,7 +197,9 @@ std::optional<std::vector<Sym>> Containers::list_operator(const OpInfo& op,
     return {{equal ? same : ex_.apply("aten::__not__", {same})}};
   }
   const bool numbers = std::ranges::all_of(list.items, &Sym::is_number);
-  return numbers && !ex_.worlds.alone() ? search_numbers(op, args) : std::nullopt;
+  // In one world alone LibTorch has all values, but not the list that it would change.
+  const bool here = !ex_.worlds.alone() || op.schema->is_mutable();
+  return numbers && here ? search_numbers(op, args) : std::nullopt;
 }
 
 }  // namespace oe::capture

@@ -167,6 +167,21 @@ struct OpenLists::Operators {
   }
   Outputs max() { return extreme("aten::max", -std::numeric_limits<double>::infinity()); }
   Outputs min() { return extreme("aten::min", std::numeric_limits<double>::infinity()); }
+  Sym ordered() {
+    const Sym descending = args.size() > 1 ? args[1] : Sym::of(false);
+    return ex.apply("aten::sort", {content, Sym::of(int64_t{0}), descending});
+  }
+  Outputs sort() {
+    if (!numbers()) return std::nullopt;
+    ex.open_lists.set_open(*args[0].list(), ordered(), {});
+    return std::vector<Sym>{};
+  }
+  Outputs sorted() {
+    if (!numbers()) return std::nullopt;
+    Sym l = ex.values.list({}, list.element);
+    l.list()->open = ordered();
+    return one(l);
+  }
   Outputs stack() {
     if (numbers()) return std::nullopt;
     if (content.is(K::Sequence)) return ex.apply(ex.operators.named("aten::stack"), args);
@@ -194,9 +209,10 @@ std::optional<std::vector<Sym>> OpenLists::call(const OpInfo& op, const std::vec
     L::Outputs (L::*run)();
   };
   static constexpr Method methods[] = {
-      {"aten::tensor", &L::tensor}, {"aten::any", &L::any}, {"aten::all", &L::all},
-      {"prim::max", &L::max},       {"prim::min", &L::min}, {"aten::sum", &L::sum},
-      {"aten::stack", &L::stack},   {"aten::cat", &L::cat}, {"aten::concat", &L::cat}};
+      {"aten::tensor", &L::tensor}, {"aten::any", &L::any},      {"aten::all", &L::all},
+      {"prim::max", &L::max},       {"prim::min", &L::min},      {"aten::sum", &L::sum},
+      {"aten::stack", &L::stack},   {"aten::cat", &L::cat},      {"aten::concat", &L::cat},
+      {"aten::sort", &L::sort},     {"aten::sorted", &L::sorted}};
   const Method* method = row_named(methods, op.base);
   if (!method || args[0].list()->open.is(K::Tuple)) return std::nullopt;
   L call{ex_, args};
