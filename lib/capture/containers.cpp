@@ -175,6 +175,15 @@ std::optional<std::vector<Sym>> Containers::call(const OpInfo& op, const std::ve
   return list_operator(op, args);
 }
 
+namespace {
+
+// A tensor of one element, which LibTorch compares as the number in it.
+bool is_one_number(const TensorValue& t) {
+  return t.ranked && axes_taint(t) == Taint::Constant && example(t).numel() == 1;
+}
+
+}  // namespace
+
 // An operator on a list that is none of its methods.
 std::optional<std::vector<Sym>> Containers::list_operator(const OpInfo& op,
                                                           const std::vector<Sym>& args) {
@@ -196,7 +205,9 @@ std::optional<std::vector<Sym>> Containers::list_operator(const OpInfo& op,
     const Sym same = equal_lists(list, *args[1].list());
     return {{equal ? same : ex_.apply("aten::__not__", {same})}};
   }
-  const bool numbers = std::ranges::all_of(list.items, &Sym::is_number);
+  const bool numbers = std::ranges::all_of(list.items, [&](const Sym& s) {
+    return s.is_number() || (s.is(K::Tensor) && is_one_number(*ex_.views.read(s)));
+  });
   // In one world alone LibTorch has all values, but not the list that it would change.
   const bool here = !ex_.worlds.alone() || op.schema->is_mutable();
   return numbers && here ? search_numbers(op, args) : std::nullopt;

@@ -200,6 +200,8 @@ struct Containers::NumberSearch {
   using Outputs = std::vector<Sym>;
 
   Sym equal(const Sym& x) {
+    if (!x.is_number())
+      ex.site.refuse("OE4030", "tensors are looked for in a list by their values");
     return ex.apply(x.is(K::Int)     ? "aten::eq.int"
                     : x.is(K::Float) ? "aten::eq.float"
                                      : "aten::eq.bool",
@@ -219,12 +221,19 @@ struct Containers::NumberSearch {
   }
   std::vector<Sym> ordered() {
     if (items.empty()) return {};
+    for (const Sym& x : items)
+      if (!ex.contents.stackable(items[0], x, false, false))
+        ex.site.refuse("OE4030", "a list of values of different types or shapes is put in order");
     const Sym descending = args.size() > 1 ? args[1] : Sym::of(false);
     const Sym sorted =
-        ex.apply("aten::sort", {ex.contents.stack_items(items), Sym::of(int64_t{-1}), descending});
+        ex.apply("aten::sort", {ex.contents.stack_items(items), Sym::of(int64_t{0}), descending});
     std::vector<Sym> out;
-    for (size_t i = 0; i < items.size(); ++i)
+    for (size_t i = 0; i < items.size(); ++i) {
       out.push_back(ex.open_lists.element(sorted, Sym::of(static_cast<int64_t>(i)), list.element));
+      // Each may be any of them.
+      if (out.back().is(K::Tensor))
+        for (const Sym& x : items) hold(out.back(), x);
+    }
     return out;
   }
   Outputs sorted() { return {ex.values.list(ordered(), list.element)}; }
