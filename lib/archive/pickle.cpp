@@ -173,7 +173,6 @@ class Reader {
   void call() {
     Growing arguments = pop(), callee = pop();
     if (!callee->as<Global>()) fail("calls a value that is no function or class");
-    if (!arguments->as<Tuple>()) fail("calls with arguments that are no tuple");
     push_holding(made(Called{callee, arguments, nullptr}), {callee, arguments});
   }
   void build() {

@@ -29,7 +29,8 @@ struct List {
 struct Dict {
   std::vector<std::pair<ValuePtr, ValuePtr>> items;
 };
-// What calling `callee` with `arguments` would give, and the state set on it (null: none).
+// What calling `callee` with `arguments` (a tuple; of an enum its value) would give, and the state
+// set on it (null: none).
 struct Called {
   ValuePtr callee, arguments, state;
 };

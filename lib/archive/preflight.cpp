@@ -76,7 +76,7 @@ class Checker {
       visit(c->arguments);
       visit(c->state);
       if (const Global* f = global_of(c->callee); f && f->name == "torch._utils._rebuild_tensor_v2")
-        check_tensor(c->arguments->as<Tuple>()->items);
+        check_tensor(c->arguments->as<Tuple>());
     }
   }
 
@@ -110,8 +110,9 @@ class Checker {
   }
 
   // (storage, offset, sizes, strides, ...)
-  void check_tensor(const std::vector<ValuePtr>& arguments) const {
-    if (arguments.size() < 4) fail("makes a tensor of too little");
+  void check_tensor(const Tuple* given) const {
+    if (!given || given->items.size() < 4) fail("makes a tensor of too little");
+    const std::vector<ValuePtr>& arguments = given->items;
     const auto* storage = arguments[0]->as<Persistent>();
     const auto* offset = arguments[1]->as<int64_t>();
     const auto *sizes = arguments[2]->as<Tuple>(), *strides = arguments[3]->as<Tuple>();

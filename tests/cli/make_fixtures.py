@@ -2,11 +2,12 @@
 
     make_fixtures.py FOLDER
 """
+import enum
 import pathlib
 import sys
 import warnings
 import zipfile
-from typing import List
+from typing import List, Tuple
 
 import numpy
 import torch
@@ -165,6 +166,21 @@ class Tables(nn.Module):
 
     def forward(self, x: Tensor):
         return x * torch.sigmoid(self.row) + self.row.repeat(100, 1)
+
+
+class Mode(enum.Enum):
+    DOUBLE = 2
+    PLAIN = 1
+
+
+class Chooses(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.mode = Mode.DOUBLE
+        self.sizes: List[Tuple[int, str]] = [(1, "one")]
+
+    def forward(self, x: Tensor):
+        return x * 2 if self.mode == Mode.DOUBLE else x + self.sizes[0][0]
 
 
 class Weighted(nn.Module):
@@ -359,6 +375,7 @@ def main() -> None:
     torch.save(net, folder / "eager.pt")
     torch.save(net, folder / "eager_legacy.pt", _use_new_zipfile_serialization=False)
     torch.export.save(torch.export.export(net, (x,)), folder / "program.pt2")
+    save(torch.jit.script(Chooses().eval()), "chooses.pt")
     save(torch.jit.script(Weighted().eval()), "weighted.pt")
     (folder / "broken").mkdir()
     broken_archives.make(folder / "broken", folder / "weighted.pt")
