@@ -1,6 +1,6 @@
 #include "lib/archive/preflight.h"
 
-#include <optional>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -12,19 +12,40 @@ namespace {
 
 constexpr const char* kTracedInputs = "traced_inputs";
 
-// Bytes of an element of a storage class; nothing where it is not known.
-std::optional<uint64_t> element_size(const std::string& storage) {
-  static const std::unordered_map<std::string, uint64_t> sizes = {
-      {"torch.BoolStorage", 1},         {"torch.ByteStorage", 1},
-      {"torch.CharStorage", 1},         {"torch.QInt8Storage", 1},
-      {"torch.QUInt8Storage", 1},       {"torch.UntypedStorage", 1},
-      {"torch.ShortStorage", 2},        {"torch.HalfStorage", 2},
-      {"torch.BFloat16Storage", 2},     {"torch.IntStorage", 4},
-      {"torch.FloatStorage", 4},        {"torch.QInt32Storage", 4},
-      {"torch.LongStorage", 8},         {"torch.DoubleStorage", 8},
-      {"torch.ComplexFloatStorage", 8}, {"torch.ComplexDoubleStorage", 16}};
+// Bytes of an element of a storage class; 0 where there is no such class.
+uint64_t element_size(std::string_view storage) {
+  static const std::unordered_map<std::string_view, uint64_t> sizes = {{"Bool", 1},
+                                                                       {"Byte", 1},
+                                                                       {"Char", 1},
+                                                                       {"QInt8", 1},
+                                                                       {"QUInt8", 1},
+                                                                       {"QUInt4x2", 1},
+                                                                       {"QUInt2x4", 1},
+                                                                       {"Untyped", 1},
+                                                                       {"Float8_e5m2", 1},
+                                                                       {"Float8_e4m3fn", 1},
+                                                                       {"Float8_e5m2fnuz", 1},
+                                                                       {"Float8_e4m3fnuz", 1},
+                                                                       {"Short", 2},
+                                                                       {"UInt16", 2},
+                                                                       {"Half", 2},
+                                                                       {"BFloat16", 2},
+                                                                       {"Int", 4},
+                                                                       {"UInt32", 4},
+                                                                       {"Float", 4},
+                                                                       {"QInt32", 4},
+                                                                       {"ComplexHalf", 4},
+                                                                       {"Long", 8},
+                                                                       {"UInt64", 8},
+                                                                       {"Double", 8},
+                                                                       {"ComplexFloat", 8},
+                                                                       {"ComplexDouble", 16}};
+  constexpr std::string_view before = "torch.", after = "Storage";
+  if (!storage.starts_with(before) || !storage.ends_with(after)) return 0;
+  storage.remove_prefix(before.size());
+  storage.remove_suffix(after.size());
   const auto it = sizes.find(storage);
-  return it == sizes.end() ? std::nullopt : std::optional(it->second);
+  return it == sizes.end() ? 0 : it->second;
 }
 
 bool known_global(const std::string& name) {
@@ -37,9 +58,8 @@ const Global* global_of(const ValuePtr& v) { return v ? v->as<Global>() : nullpt
 
 class Checker {
  public:
-  Checker(const Archive& archive, const std::string& path, const Record& record,
-          std::string storages)
-      : archive_(archive), path_(path), record_(record), storages_(std::move(storages)) {}
+  Checker(const Archive& archive, const Record& record, std::string storages)
+      : archive_(archive), record_(record), storages_(std::move(storages)) {}
 
   void run() {
     try {
@@ -52,7 +72,7 @@ class Checker {
  private:
   [[noreturn]] void fail(const std::string& what, const std::string& where = "") const {
     throw Failure(ExitCode::Refused, "OE0115",
-                  path_ + ": record " + record_.name + where + " " + what,
+                  archive_.path().string() + ": record " + record_.name + where + " " + what,
                   "copy the file again, or save it again");
   }
 
@@ -103,8 +123,9 @@ class Checker {
     if (!r) fail("refers to the storage " + s.key + ", which has no record");
     if (r->deflated) fail("refers to the storage " + s.key + ", whose record is compressed");
     if (storages_ == kTracedInputs && r->size == 0) return;  // torch keeps their sizes alone
-    const auto size = element_size(s.type);
-    if (size && static_cast<uint64_t>(s.elements) != r->size / *size)
+    const uint64_t size = element_size(s.type);
+    if (size == 0) fail("refers to a storage of the unknown type " + s.type);
+    if (static_cast<uint64_t>(s.elements) != r->size / size)
       fail("says that the storage " + s.key + " has " + std::to_string(s.elements) +
            " elements, but its record has " + std::to_string(r->size) + " bytes");
   }
@@ -134,7 +155,6 @@ class Checker {
   }
 
   const Archive& archive_;
-  const std::string& path_;
   const Record& record_;
   const std::string storages_;  // the folder of their records
   std::unordered_set<const Value*> seen_;
@@ -142,10 +162,10 @@ class Checker {
 
 }  // namespace
 
-void check_pickles(const Archive& archive, const std::string& path) {
+void check_pickles(const Archive& archive) {
   for (const char* name : {"data", "constants", kTracedInputs})
     if (const Record* r = archive.find(std::string(name) + ".pkl"))
-      Checker(archive, path, *r, name).run();
+      Checker(archive, *r, name).run();
 }
 
 }  // namespace oe::archive

@@ -1,7 +1,7 @@
 // What the pickles of a TorchScript archive have to be before anything of it is run. No LibTorch.
 #pragma once
 
-#include "lib/archive/zip.h"
+#include "lib/archive/archive.h"
 
 namespace oe::archive {
 
@@ -11,6 +11,6 @@ namespace oe::archive {
 //   - it names a class or function outside torch, collections, builtins and the program's own,
 //   - a storage has no record of its own bytes, or one that is compressed or of another size,
 //   - a tensor reaches beyond its storage.
-void check_pickles(const Archive& archive, const std::string& path);
+void check_pickles(const Archive& archive);
 
 }  // namespace oe::archive

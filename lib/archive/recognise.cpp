@@ -8,6 +8,7 @@
 #include <system_error>
 #include <vector>
 
+#include "lib/archive/archive.h"
 #include "lib/archive/preflight.h"
 #include "lib/support/diagnostics.h"
 #include "lib/support/files.h"
@@ -69,43 +70,51 @@ std::optional<std::string> foreign_class(const std::string& pickle) {
              "load_state_dict, then torch.jit.save(torch.jit.trace(model.eval(), example), FILE)");
 }
 
-void recognise_zip(const fs::path& path) {
-  const auto entries = zip_directory(path);
-  if (!entries)
+Zip open_zip(const fs::path& path) {
+  try {
+    return Zip(path);
+  } catch (const NoZip&) {
     unreadable("OE0108", path, "is a damaged or truncated zip archive (its end is missing)",
                "copy the file again, or save it again");
-  const auto find = [&](std::string_view record) -> const ZipEntry* {
-    for (const ZipEntry& e : *entries) {
-      // Every record of a PyTorch archive lies under one folder, named after the file it was.
-      const size_t slash = e.name.find('/');
-      if (slash != std::string::npos && std::string_view(e.name).substr(slash + 1) == record)
-        return &e;
-    }
-    return nullptr;
+  } catch (const BadZip& e) {
+    refuse(path, e);
+  }
+}
+
+std::string some_names(const std::vector<Record>& records) {
+  std::string text;
+  for (size_t i = 0; i < std::min<size_t>(3, records.size()); ++i)
+    text += (i ? ", " : "") + records[i].name;
+  return text + (records.size() > 3 ? ", ..." : "");
+}
+
+void recognise_zip(const fs::path& path) {
+  Zip zip = open_zip(path);
+  const std::vector<Record>& records = zip.records();
+  // Every record of a PyTorch archive lies under one folder, named after the file it was.
+  const auto below = [](const Record& r) {
+    const size_t slash = r.name.find('/');
+    return std::string_view(r.name).substr(slash == std::string::npos ? r.name.size() : slash + 1);
   };
-  const bool code = std::any_of(entries->begin(), entries->end(), [](const ZipEntry& e) {
-    const size_t slash = e.name.find('/');
-    return slash != std::string::npos && e.name.compare(slash + 1, 5, "code/") == 0;
-  });
-  const ZipEntry* data = find("data.pkl");
-  if ((code && data && find("constants.pkl")) || find("model.json"))
-    return check_pickles(Archive(path), path.string());
-  if (find("models/model.json") || find("archive_format") ||
-      find("serialized_exported_program.json") ||
-      std::any_of(entries->begin(), entries->end(),
-                  [](const ZipEntry& e) { return e.name == "serialized_exported_program.json"; }))
+  const auto has = [&](std::string_view name) {
+    return std::ranges::find(records, name, below) != records.end();
+  };
+  const bool code =
+      std::ranges::any_of(records, [&](const Record& r) { return below(r).starts_with("code/"); });
+  if ((code && has("data.pkl") && has("constants.pkl")) || has("model.json"))
+    return check_pickles(Archive(path, std::move(zip)));
+  if (has("models/model.json") || has("archive_format") ||
+      has("serialized_exported_program.json") || zip.find("serialized_exported_program.json"))
     unreadable("OE0109", path, "is a torch.export program (.pt2), not a TorchScript file",
                "convert it in Python with torch.onnx.export(dynamo=True), or trace the module it "
                "was made from: torch.jit.save(torch.jit.trace(model, example), FILE)");
-  if (data) name_pickle(path, zip_read(path, *data, 1 << 20).value_or(""), "torch.save");
-  std::string held;
-  for (size_t i = 0; i < std::min<size_t>(3, entries->size()); ++i)
-    held += (i ? ", " : "") + (*entries)[i].name;
+  if (has("data.pkl")) {
+    const Archive archive(path, std::move(zip));
+    name_pickle(path, archive.read(*archive.find("data.pkl")), "torch.save");
+  }
   unreadable("OE0105", path,
              "is a zip archive but no TorchScript file (" +
-                 (held.empty() ? "it is empty"
-                               : "it holds " + held + (entries->size() > 3 ? ", ..." : "")) +
-                 ")");
+                 (records.empty() ? "it is empty" : "it holds " + some_names(records)) + ")");
 }
 
 bool looks_like_text(const std::string& bytes) {

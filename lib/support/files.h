@@ -1,31 +1,56 @@
-// Reading of files without LibTorch: whole files, and the table of contents of a zip archive.
+// Reading of files without LibTorch.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
+#include <memory>
 #include <string>
-#include <vector>
+#include <string_view>
+#include <utility>
 
 namespace oe {
 
+// An open file, read by position. Throws std::system_error with errno's text.
+class File {
+ public:
+  explicit File(const std::filesystem::path& path);
+  File(File&& other) noexcept : fd_(std::exchange(other.fd_, -1)), size_(other.size_) {}
+  ~File();
+
+  uint64_t size() const { return size_; }  // when it was opened; 0 of what is no regular file
+  // Fewer bytes where the file ends, or has become shorter.
+  std::string read(uint64_t offset, uint64_t count) const;
+
+ private:
+  friend class MappedFile;
+  int fd_;
+  uint64_t size_ = 0;
+};
+
+// A whole file in memory that nobody has read yet: pages come when they are asked for. What is
+// written to it stays with this process. A file that becomes shorter ends the process that reads
+// behind its new end (SIGBUS).
+class MappedFile {
+ public:
+  explicit MappedFile(const File& file);  // throws std::system_error
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  char* data() const { return data_; }  // null when empty
+  uint64_t size() const { return size_; }
+
+ private:
+  char* data_ = nullptr;
+  uint64_t size_;
+};
+
 // At most `limit` bytes from the start. Throws std::system_error with errno's text.
-std::string read_file_prefix(const std::filesystem::path& path, size_t limit);
+std::string read_file_prefix(const std::filesystem::path& path, uint64_t limit);
 // The whole file. Throws std::system_error with errno's text.
 std::string read_whole_file(const std::filesystem::path& path);
 
-struct ZipEntry {
-  std::string name;
-  uint64_t header_offset = 0;  // of the local file header
-  uint64_t size = 0;           // uncompressed
-  uint64_t stored_size = 0;    // as it lies in the file
-  uint16_t method = 0;         // 0: stored, 8: deflated
-};
-// The central directory (zip64 included); nullopt when it is missing or damaged, as in a file that
-// was cut short.
-std::optional<std::vector<ZipEntry>> zip_directory(const std::filesystem::path& path);
-// Bytes of a stored entry, at most `limit`; nullopt when it is compressed or lies outside the file.
-std::optional<std::string> zip_read(const std::filesystem::path& path, const ZipEntry& entry,
-                                    size_t limit = SIZE_MAX);
+// The little-endian number of `width` bytes at `at`; the caller has checked the length.
+uint64_t little_endian(std::string_view bytes, size_t at, size_t width);
 
 }  // namespace oe

@@ -2,21 +2,18 @@
 #include "lib/torch/load.h"
 
 #include <ATen/core/dispatch/Dispatcher.h>
-#include <caffe2/serialize/inline_container.h>
 #include <dlfcn.h>
 #include <torch/csrc/jit/runtime/operator.h>
-#include <torch/csrc/jit/serialization/import.h>
-#include <torch/csrc/jit/serialization/import_read.h>
 
 #include <map>
 #include <regex>
 #include <set>
 
-#include "lib/support/files.h"
 #include "lib/support/text.h"
 #include "lib/torch/devices.h"
 #include "lib/torch/inference.h"
 #include "lib/torch/runtime.h"
+#include "lib/torch/script_archive.h"
 #include "lib/torch/unchecked.h"
 
 namespace oe::torch_io {
@@ -38,14 +35,12 @@ std::string first_paragraph(const std::exception& e) {
 
 // Every operator the archive's code calls as ops.NAMESPACE.NAME that nobody registered. The loader
 // stops at the first one; users want the list.
-std::vector<std::string> unregistered_operators(const std::string& path) {
+std::vector<std::string> unregistered_operators(const archive::Archive& archive) {
   std::set<std::string> missing;
   static const std::regex call(R"(\bops\.([A-Za-z_]\w*)\.([A-Za-z_]\w*))");
-  for (const ZipEntry& e : zip_directory(path).value_or(std::vector<ZipEntry>{})) {
-    if (e.name.find("/code/") == std::string::npos || !e.name.ends_with(".py")) continue;
-    caffe2::serialize::PyTorchStreamReader reader(path);
-    const auto [data, size] = reader.getRecord(e.name.substr(e.name.find('/') + 1));
-    const std::string code(static_cast<const char*>(data.get()), size);
+  for (const archive::Record& r : archive.records()) {
+    if (!r.name.starts_with("code/") || !r.name.ends_with(".py")) continue;
+    const std::string code = archive.read(r);
     for (auto it = std::sregex_iterator(code.begin(), code.end(), call);
          it != std::sregex_iterator(); ++it) {
       const std::string name = (*it)[1].str() + "::" + (*it)[2].str();
@@ -56,13 +51,14 @@ std::vector<std::string> unregistered_operators(const std::string& path) {
   return {missing.begin(), missing.end()};
 }
 
-[[noreturn]] void explain_load_error(const std::string& path, const std::exception& e) {
+[[noreturn]] void explain_load_error(const archive::Archive& archive, const std::exception& e) {
+  const std::string path = archive.path().string();
   const std::string text = first_paragraph(e);
   std::smatch found;
   static const std::regex unknown_op(R"(Unknown builtin op: ([\w:.]+[\w]))");
   static const std::regex unknown_class(R"((__torch__\.torch\.classes\.[\w.]*\w))");
   if (std::regex_search(text, found, unknown_op)) {
-    std::vector<std::string> names = unregistered_operators(path);
+    std::vector<std::string> names = unregistered_operators(archive);
     if (names.empty()) names = {found[1].str()};
     throw Failure(ExitCode::Unsupported, "OE0122",
                   path + ": uses " + (names.size() == 1 ? "the operator " : "operators ") +
@@ -82,12 +78,10 @@ std::vector<std::string> unregistered_operators(const std::string& path) {
 
 // What torch.jit.trace stored beside the code (PyTorch 1.13 and later). Tensors have element type
 // and sizes, but no numbers.
-std::vector<c10::IValue> read_traced_inputs(const std::string& path, const std::string& method) {
+std::vector<c10::IValue> read_traced_inputs(ScriptArchive& archive, const std::string& method) {
   try {
-    caffe2::serialize::PyTorchStreamReader reader(path);
-    if (!reader.hasRecord("traced_inputs.pkl")) return {};
-    const c10::IValue all = torch::jit::readArchiveAndTensors(
-        "traced_inputs", "", "", std::nullopt, std::nullopt, c10::Device(c10::kCPU), reader);
+    const c10::IValue all = archive.unpickle("traced_inputs");
+    if (!all.isGenericDict()) return {};
     for (const auto& entry : all.toGenericDict())
       if (entry.key().toStringRef() == method) return entry.value().toListRef().vec();
   } catch (const std::exception&) {
@@ -128,10 +122,14 @@ Loaded load(const Options& o) {
 
   Loaded m;
   m.method = o.method;
+  const archive::Archive archive(o.model);
+  ScriptArchive script(archive);
   try {
-    m.module = torch::jit::load(o.model, c10::Device(c10::kCPU));
+    m.module = script.module();
+  } catch (const Failure&) {
+    throw;
   } catch (const std::exception& e) {
-    explain_load_error(o.model, e);
+    explain_load_error(archive, e);
   }
   allocate_here(m.module);
   if (!m.module.find_method(o.method)) {
@@ -143,7 +141,7 @@ Loaded load(const Options& o) {
     if (hint.empty()) hint = "it has " + join(names, ", ");
     throw Failure(ExitCode::Usage, "OE0124", o.model + ": has no method '" + o.method + "'", hint);
   }
-  m.traced_inputs = read_traced_inputs(o.model, o.method);
+  m.traced_inputs = read_traced_inputs(script, o.method);
   set_training(m, o.training);
   return m;
 }

@@ -8,6 +8,7 @@
 #include <regex>
 #include <system_error>
 
+#include "lib/archive/zip.h"
 #include "lib/support/diagnostics.h"
 #include "lib/support/files.h"
 #include "lib/support/text.h"
@@ -92,16 +93,14 @@ TensorPtr parse_npy(const std::string& file, const std::string& bytes) {
   return Tensor::from_bytes(type, dims, data.data(), data.size());
 }
 
-TensorPtr read_npz(const std::string& file, const std::string& key) {
-  const auto entries = zip_directory(file);
-  if (!entries) fail(file, "is not a .npz file");
+TensorPtr read_npz(const std::string& file, const std::string& key) try {
+  const archive::Zip zip(file);
   std::vector<std::string> keys;
-  for (const ZipEntry& e : *entries) {
-    std::string name = e.name.ends_with(".npy") ? e.name.substr(0, e.name.size() - 4) : e.name;
-    if (name == key || (key.empty() && entries->size() == 1)) {
-      const auto bytes = zip_read(file, e);
-      if (!bytes) fail(file, "is compressed or damaged", "write it with numpy.savez");
-      return parse_npy(file + ":" + name, *bytes);
+  for (archive::Record r : zip.records()) {
+    std::string name = r.name.ends_with(".npy") ? r.name.substr(0, r.name.size() - 4) : r.name;
+    if (name == key || (key.empty() && zip.records().size() == 1)) {
+      zip.locate(r);
+      return parse_npy(file + ":" + name, zip.read(r));
     }
     keys.push_back(std::move(name));
   }
@@ -109,6 +108,10 @@ TensorPtr read_npz(const std::string& file, const std::string& key) {
       file,
       key.empty() ? "holds several arrays; name one as file.npz:key" : "has no array '" + key + "'",
       "it has " + join(keys, ", "));
+} catch (const archive::BadZip& e) {
+  fail(file, e.record.empty() ? "is not a .npz file" : "its record " + e.record + " " + e.what());
+} catch (const std::system_error& e) {
+  fail(file, e.code().message());
 }
 
 // Walks the fields of one protobuf message.

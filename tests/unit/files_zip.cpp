@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "lib/archive/zip.h"
 #include "lib/support/diagnostics.h"
-#include "lib/support/files.h"
 #include "lib/support/text.h"
 #include "lib/torch/tensor_files.h"
 
@@ -41,8 +41,8 @@ std::string little(uint64_t v, size_t bytes) {
 std::string small_zip() {
   const std::string name = "a/b", data = "hello";
   const std::string common = little(20, 2) + little(0, 2) + little(0, 2) + little(0, 4) +
-                             little(0, 4) + little(data.size(), 4) + little(data.size(), 4) +
-                             little(name.size(), 2) + little(0, 2);
+                             little(0x3610a686, 4) + little(data.size(), 4) +
+                             little(data.size(), 4) + little(name.size(), 2) + little(0, 2);
   const std::string local = "PK\3\4" + common + name + data;
   const std::string central = "PK\1\2" + little(20, 2) + common + little(0, 2) + little(0, 2) +
                               little(0, 2) + little(0, 4) + little(0, 4) + name;
@@ -61,13 +61,12 @@ std::string npy(const std::string& descr, const std::string& order, const std::s
 
 TEST_CASE("the directory of a zip archive", "[files]") {
   const Folder folder;
-  const std::string path = folder.write("a.zip", small_zip());
-  const auto entries = zip_directory(path);
-  REQUIRE(entries);
-  REQUIRE(entries->size() == 1);
-  CHECK((*entries)[0].name == "a/b");
-  CHECK(zip_read(path, (*entries)[0]) == "hello");
-  CHECK(zip_read(path, (*entries)[0], 2) == "he");
+  const archive::Zip zip(folder.write("a.zip", small_zip()));
+  REQUIRE(zip.records().size() == 1);
+  archive::Record r = zip.records()[0];
+  CHECK(r.name == "a/b");
+  zip.locate(r);
+  CHECK(zip.read(r) == "hello");
 }
 
 TEST_CASE("a zip archive cut anywhere is no archive and no crash", "[files]") {
@@ -76,7 +75,7 @@ TEST_CASE("a zip archive cut anywhere is no archive and no crash", "[files]") {
   for (size_t n = 0; n < whole.size(); ++n) {
     const std::string path = folder.write("cut.zip", whole.substr(0, n));
     CAPTURE(n);
-    CHECK_FALSE(zip_directory(path));
+    CHECK_THROWS_AS(archive::Zip(path), archive::BadZip);
   }
 }
 

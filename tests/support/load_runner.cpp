@@ -1,0 +1,140 @@
+// Every file named is loaded by lib/torch and by LibTorch's own loader, which have to agree in
+// everything that a module is: code with the author's lines, slots, values and their bytes.
+//
+//   load_tests FILE...
+//
+// What LibTorch's loader refuses is not compared: `N passed, N failed, N skipped`.
+#include <torch/csrc/jit/api/function_impl.h>
+#include <torch/csrc/jit/api/module.h>
+#include <torch/csrc/jit/serialization/import.h>
+
+#include <iostream>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "lib/archive/archive.h"
+#include "lib/torch/load.h"
+#include "lib/torch/script_archive.h"
+
+using namespace oe;
+
+namespace {
+
+// Everything there is to say of a module, as text.
+class Printer {
+ public:
+  std::string print(const torch::jit::Module& m) {
+    value(m._ivalue());
+    for (torch::jit::Function* f : m._ivalue()->compilation_unit()->get_functions()) function(*f);
+    for (const auto& [name, text] : functions_) out_ << name << "\n" << text;
+    static const std::regex address("0x[0-9a-f]+|warn_id=[0-9]+");  // differ from run to run
+    return std::regex_replace(out_.str(), address, "");
+  }
+
+ private:
+  void function(torch::jit::Function& f) {
+    auto* g = torch::jit::tryToGraphFunction(f);
+    std::ostringstream text;
+    text << f.getSchema() << "\n";
+    if (g) text << g->graph()->toString(/*print_source_locations=*/true);
+    functions_[f.qualname().qualifiedName()] = text.str();
+  }
+
+  void tensor(const at::Tensor& t) {
+    out_ << t.toString() << t.sizes() << t.strides() << t.storage_offset() << t.requires_grad()
+         << t.layout() << t.device();
+    if (t.layout() != at::kStrided) return tensor_list({t._indices(), t._values()});
+    if (!t.has_storage() || !t.storage().data()) return void(out_ << " no data");
+    const auto [it, fresh] =
+        storages_.emplace(t.storage().unsafeGetStorageImpl(), storages_.size());
+    out_ << " storage " << it->second;
+    if (!fresh) return;
+    size_t hash = 0;
+    const auto* bytes = static_cast<const char*>(t.storage().data());
+    hash = std::hash<std::string_view>()({bytes, t.storage().nbytes()});
+    out_ << " of " << t.storage().nbytes() << " bytes " << hash;
+  }
+  void tensor_list(const std::vector<at::Tensor>& tensors) {
+    for (const at::Tensor& t : tensors) tensor(t);
+  }
+
+  void value(const c10::IValue& v) {
+    out_ << v.tagKind() << " ";
+    if (v.isTensor()) {
+      if (v.toTensor().defined()) tensor(v.toTensor());
+    } else if (v.isObject()) {
+      object(*v.toObject());
+    } else if (v.isList() || v.isTuple()) {
+      out_ << v.type()->repr_str() << "[";
+      const auto items = v.isTuple() ? v.toTupleRef().elements().vec() : v.toListRef().vec();
+      for (const c10::IValue& item : items) value(item);
+      out_ << "]";
+    } else if (v.isGenericDict()) {
+      out_ << v.type()->repr_str() << "{";
+      for (const auto& entry : v.toGenericDict()) {
+        value(entry.key());
+        value(entry.value());
+      }
+      out_ << "}";
+    } else if (!v.isCapsule()) {
+      out_ << v;
+    }
+    out_ << "\n";
+  }
+
+  void object(const c10::ivalue::Object& o) {
+    const auto [it, fresh] = objects_.emplace(&o, objects_.size());
+    out_ << o.type()->repr_str() << " #" << it->second << "\n";
+    if (!fresh) return;
+    for (size_t i = 0; i < o.type()->numAttributes(); ++i) {
+      out_ << o.type()->getAttributeName(i) << ": " << o.type()->getAttribute(i)->repr_str()
+           << (o.type()->is_parameter(i) ? " parameter " : " ")
+           << (o.type()->is_buffer(i) ? "buffer = " : "= ");
+      value(o.getSlot(i));
+    }
+  }
+
+  std::ostringstream out_;
+  std::map<std::string, std::string> functions_;
+  std::map<const void*, size_t> storages_, objects_;
+};
+
+std::string first_difference(const std::string& ours, const std::string& theirs) {
+  std::istringstream a(ours), b(theirs);
+  std::string x, y;
+  while (std::getline(a, x) && std::getline(b, y))
+    if (x != y) return "  ours:   " + x + "\n  theirs: " + y + "\n";
+  return "  one of the two ends early\n";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  torch_io::register_stub_operators();
+  int passed = 0, failed = 0, skipped = 0;
+  for (int i = 1; i < argc; ++i) {
+    std::string theirs;
+    try {
+      theirs = Printer().print(torch::jit::load(argv[i], c10::Device(c10::kCPU)));
+    } catch (const std::exception&) {
+      ++skipped;
+      continue;
+    }
+    try {
+      const archive::Archive archive(argv[i]);
+      const std::string ours = Printer().print(torch_io::ScriptArchive(archive).module());
+      if (ours == theirs) {
+        ++passed;
+        continue;
+      }
+      std::cout << argv[i] << " differs\n" << first_difference(ours, theirs);
+    } catch (const std::exception& e) {
+      std::cout << argv[i] << ": " << e.what() << "\n";
+    }
+    ++failed;
+  }
+  std::cout << passed << " passed, " << failed << " failed, " << skipped << " skipped\n";
+  return failed ? 1 : 0;
+}
