@@ -4,6 +4,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "lib/archive/extent.h"
+#include "lib/archive/model_json.h"
 #include "lib/archive/pickle.h"
 #include "lib/support/diagnostics.h"
 
@@ -51,7 +53,7 @@ uint64_t element_size(std::string_view storage) {
 bool known_global(const std::string& name) {
   for (const char* prefix : {"__torch__.", "torch.", "collections.", "builtins.", "__builtin__."})
     if (name.starts_with(prefix)) return true;
-  return false;
+  return name == "__main__.TensorID" || name == "__main__.IntList";  // PyTorch 1.1
 }
 
 const Global* global_of(const ValuePtr& v) { return v ? v->as<Global>() : nullptr; }
@@ -141,16 +143,14 @@ class Checker {
         sizes->items.size() != strides->items.size())
       fail("makes a tensor of something else than a storage, an offset, sizes and strides");
     const Storage s = storage_of(*storage);
-    __int128 last = *offset;
-    bool empty = false;
+    std::vector<int64_t> size_numbers, stride_numbers;
     for (size_t i = 0; i < sizes->items.size(); ++i) {
       const auto *size = sizes->items[i]->as<int64_t>(), *stride = strides->items[i]->as<int64_t>();
       if (!size || !stride || *size < 0 || *stride < 0) fail("makes a tensor of a negative size");
-      empty = empty || *size == 0;
-      last += static_cast<__int128>(*size - 1) * *stride;
-      if (last > INT64_MAX) break;
+      size_numbers.push_back(*size);
+      stride_numbers.push_back(*stride);
     }
-    if (!empty && last >= s.elements)
+    if (!lies_within(*offset, size_numbers, stride_numbers, static_cast<uint64_t>(s.elements)))
       fail("makes a tensor that reaches beyond its storage " + s.key);
   }
 
@@ -163,9 +163,10 @@ class Checker {
 }  // namespace
 
 void check_pickles(const Archive& archive) {
-  for (const char* name : {"data", "constants", kTracedInputs})
+  for (const char* name : {"data", "constants", kTracedInputs, "attributes"})
     if (const Record* r = archive.find(std::string(name) + ".pkl"))
       Checker(archive, *r, name).run();
+  read_legacy_model(archive);
 }
 
 }  // namespace oe::archive

@@ -10,7 +10,8 @@ namespace oe::archive {
 //   - one is none that LibTorch writes (pickle.h),
 //   - it names a class or function outside torch, collections, builtins and the program's own,
 //   - a storage has no record of its own bytes, or one that is compressed or of another size,
-//   - a tensor reaches beyond its storage.
+//   - a tensor reaches beyond its storage,
+// and as model_json.h says.
 void check_pickles(const Archive& archive);
 
 }  // namespace oe::archive

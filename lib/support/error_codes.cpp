@@ -50,6 +50,9 @@ constexpr ErrorCode kCodes[] = {
      "A pickle of the archive is none that PyTorch writes, or its storages and tensors do not fit "
      "their records.",
      "Copy the file again, or save it again; no file that PyTorch wrote does."},
+    {"OE0116", Refused,
+     "The `model.json` of an archive of PyTorch 1.0 to 1.2 is none, or names what is not there.",
+     "Copy the file again, or save it again; no file that PyTorch wrote does."},
     {"OE0121", MissingPart, "A library named by `--custom-op-lib` cannot be loaded.",
      "Correct the path, or build it for this LibTorch."},
     {"OE0122", Unsupported, "The model uses operators that LibTorch does not have.",

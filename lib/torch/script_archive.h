@@ -12,6 +12,8 @@
 
 namespace oe::torch_io {
 
+class ArchiveReader;
+
 class ScriptArchive {
  public:
   explicit ScriptArchive(const archive::Archive& a);
@@ -27,8 +29,7 @@ class ScriptArchive {
   c10::IValue unpickle(const std::string& name);
 
  private:
-  struct Reader;
-  std::unique_ptr<Reader> reader_;
+  std::unique_ptr<ArchiveReader> reader_;
 };
 
 }  // namespace oe::torch_io
