@@ -1,8 +1,8 @@
 // Operators as the model calls them: known without running, in place, composite, or functional.
 #include <algorithm>
 
-#include "lib/capture/composites.h"
 #include "lib/capture/executor.h"
+#include "lib/capture/missing.h"
 
 namespace oe::capture {
 
@@ -48,7 +48,7 @@ int unpacked_length(const torch::jit::Node* n) {
 
 std::optional<std::vector<Sym>> Interpreter::call_composite(const OpInfo& op,
                                                             const std::vector<Sym>& args) {
-  torch::jit::Function* f = composite(op.name);
+  torch::jit::Function* f = op.composite;
   if (!f || ex_.apply.content_taint(op, args) == Taint::Constant) return std::nullopt;
   const Site::Held held(ex_.site);
   const Sym result = run_function(*f, args, ex_.site.path());
@@ -61,6 +61,7 @@ Sym Interpreter::call_operator(const std::string& op, const std::vector<Sym>& ar
 
 std::vector<Sym> Interpreter::call_operator(const OpInfo& op, const std::vector<Sym>& args,
                                             JitNode* n) {
+  if (op.missing) ex_.site.refuse(kMissing, op.base + " is not here");
   if (auto known = known_of_tensor(op, args)) return {*known};
   // An argument that may be None: the operator with it, and without it.
   for (size_t i = 0; i < args.size() && !ex_.worlds.alone(); ++i)

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "lib/capture/executor.h"
+#include "lib/capture/missing.h"
 #include "lib/capture/prune.h"
 #include "lib/capture/sizes.h"
 #include "lib/support/text.h"
@@ -448,10 +449,16 @@ Captured capture_all(const torch_io::Loaded& m, const torch_io::ExampleInputs& i
 Captured capture(const torch_io::Loaded& m, const torch_io::ExampleInputs& inputs, const Options& o,
                  const Writable& writable, Diagnostics& d) {
   try {
-    const c10::InferenceMode inference;  // nothing is kept for a backward pass
-    return capture_all(m, inputs, o, writable, d);
-  } catch (const AsksAutograd&) {
-    return capture_all(m, inputs, o, writable, d);
+    try {
+      const c10::InferenceMode inference;  // nothing is kept for a backward pass
+      return capture_all(m, inputs, o, writable, d);
+    } catch (const AsksAutograd&) {
+      return capture_all(m, inputs, o, writable, d);
+    }
+  } catch (const Failure& f) {
+    if (f.diagnostic_code != kMissing) throw;
+    report_missing(m.module, m.method, d);
+    return {};
   }
 }
 

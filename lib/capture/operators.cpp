@@ -8,7 +8,10 @@
 #include <unordered_set>
 
 #include "lib/capture/axes/axes.h"
+#include "lib/capture/composites.h"
 #include "lib/support/diagnostics.h"
+#include "lib/torch/extensions.h"
+#include "lib/torch/stand_ins.h"
 
 namespace oe::capture {
 namespace {
@@ -127,6 +130,9 @@ OpInfo make(Operators& operators, const Operator& op) {
   info.name = info.base;
   if (!schema.overload_name().empty()) info.name += "." + schema.overload_name();
   info.recorded = recorded_name(schema, info.name);
+  info.composite = composite(info.name);
+  if (!info.composite) info.composite = torch_io::extension(info.base);
+  info.missing = torch_io::is_stand_in(info.base);
 
   // where() of a condition alone is another operator than where() of two values.
   info.axes = axis_row(info.name == "aten::where" ? "aten::nonzero" : info.base);

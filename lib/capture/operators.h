@@ -16,12 +16,14 @@ struct AxisRow;
 struct OpInfo {
   const torch::jit::Operator* op = nullptr;  // owned by LibTorch's registry
   const c10::FunctionSchema* schema = nullptr;
-  std::string name;                // with overload: "aten::add.Tensor"
-  std::string base;                // without: "aten::add"
-  std::string recorded;            // the name in the program: of numbers the overload for any kind
-  const AxisRow* axes = nullptr;   // how they come about (axes/axes.h); null: no table names it
-  bool pointwise = false;          // by LibTorch's tag: the result is the broadcast of the inputs
-  bool random = false;             // draws random numbers
+  std::string name;               // with overload: "aten::add.Tensor"
+  std::string base;               // without: "aten::add"
+  std::string recorded;           // the name in the program: of numbers the overload for any kind
+  const AxisRow* axes = nullptr;  // how they come about (axes/axes.h); null: no table names it
+  bool pointwise = false;         // by LibTorch's tag: the result is the broadcast of the inputs
+  bool random = false;            // draws random numbers
+  torch::jit::Function* composite = nullptr;  // what it is made of (composites.h); null: itself
+  bool missing = false;                       // a stand-in for an operator that is not here
   int written = -1;                // index of the argument an in-place operator writes; -1: none
   int outs = 0;                    // number of trailing out= arguments
   bool metadata_in_place = false;  // unsqueeze_, t_, ...: changes the view, not the elements

@@ -3,17 +3,16 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <dlfcn.h>
-#include <torch/csrc/jit/runtime/operator.h>
 
 #include <map>
-#include <regex>
-#include <set>
 
 #include "lib/support/text.h"
 #include "lib/torch/devices.h"
+#include "lib/torch/extensions.h"
 #include "lib/torch/inference.h"
 #include "lib/torch/runtime.h"
 #include "lib/torch/script_archive.h"
+#include "lib/torch/stand_ins.h"
 #include "lib/torch/unchecked.h"
 
 namespace oe::torch_io {
@@ -33,45 +32,9 @@ std::string first_paragraph(const std::exception& e) {
   return std::string(strip(text));
 }
 
-// Every operator the archive's code calls as ops.NAMESPACE.NAME that nobody registered. The loader
-// stops at the first one; users want the list.
-std::vector<std::string> unregistered_operators(const archive::Archive& archive) {
-  std::set<std::string> missing;
-  static const std::regex call(R"(\bops\.([A-Za-z_]\w*)\.([A-Za-z_]\w*))");
-  for (const archive::Record& r : archive.records()) {
-    if (!r.name.starts_with("code/") || !r.name.ends_with(".py")) continue;
-    const std::string code = archive.read(r);
-    for (auto it = std::sregex_iterator(code.begin(), code.end(), call);
-         it != std::sregex_iterator(); ++it) {
-      const std::string name = (*it)[1].str() + "::" + (*it)[2].str();
-      if (torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(name)).empty())
-        missing.insert(name);
-    }
-  }
-  return {missing.begin(), missing.end()};
-}
-
-[[noreturn]] void explain_load_error(const archive::Archive& archive, const std::exception& e) {
-  const std::string path = archive.path().string();
-  const std::string text = first_paragraph(e);
-  std::smatch found;
-  static const std::regex unknown_op(R"(Unknown builtin op: ([\w:.]+[\w]))");
-  static const std::regex unknown_class(R"((__torch__\.torch\.classes\.[\w.]*\w))");
-  if (std::regex_search(text, found, unknown_op)) {
-    std::vector<std::string> names = unregistered_operators(archive);
-    if (names.empty()) names = {found[1].str()};
-    throw Failure(ExitCode::Unsupported, "OE0122",
-                  path + ": uses " + (names.size() == 1 ? "the operator " : "operators ") +
-                      join(names, ", ") + ", which LibTorch does not have",
-                  "name the library that registers it with --custom-op-lib LIB.so, or save the "
-                  "model without it");
-  }
-  if (std::regex_search(text, found, unknown_class))
-    throw Failure(ExitCode::Unsupported, "OE0123",
-                  path + ": holds an object of the custom class " + found[1].str() +
-                      ", which LibTorch does not have",
-                  "name the library that registers it with --custom-op-lib LIB.so");
-  throw Failure(ExitCode::Unreadable, "OE0111", path + ": LibTorch cannot load it: " + text,
+[[noreturn]] void explain_load_error(const std::string& path, const std::exception& e) {
+  throw Failure(ExitCode::Unreadable, "OE0111",
+                path + ": LibTorch cannot load it: " + first_paragraph(e),
                 "copy or save the file again; if it was made by a newer PyTorch, this LibTorch may "
                 "be too old for it");
 }
@@ -118,18 +81,20 @@ void set_training(Loaded& m, Training wanted) {
 Loaded load(const Options& o) {
   for (const std::string& library : o.custom_op_libs) open_operator_library(library);
   register_stub_operators();
+  register_extensions();
   check_kernels();
 
   Loaded m;
   m.method = o.method;
   const archive::Archive archive(o.model);
+  register_stand_ins(archive);
   ScriptArchive script(archive);
   try {
     m.module = script.module();
   } catch (const Failure&) {
     throw;
   } catch (const std::exception& e) {
-    explain_load_error(archive, e);
+    explain_load_error(o.model, e);
   }
   allocate_here(m.module);
   if (!m.module.find_method(o.method)) {

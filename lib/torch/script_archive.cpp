@@ -16,6 +16,7 @@
 #include "lib/archive/model_json.h"
 #include "lib/torch/archive_reader.h"
 #include "lib/torch/source_lines.h"
+#include "lib/torch/stand_ins.h"
 
 namespace oe::torch_io {
 namespace {
@@ -25,6 +26,25 @@ using torch::jit::Source;
 
 // Storages lie at multiples of this in files that PyTorch wrote; kernels may rely on it.
 constexpr size_t kAlignment = 64;
+
+c10::intrusive_ptr<c10::ivalue::Object> stand_in_object(const c10::ClassTypePtr& type,
+                                                        const c10::IValue& state) {
+  // Without a compilation unit, as LibTorch wants constants to be.
+  auto made = c10::ivalue::Object::create(c10::StrongTypePtr(nullptr, type), type->numAttributes());
+  if (type->numAttributes() == 1) {
+    made->setSlot(0, state);
+    return made;
+  }
+  const auto& slots = state.toTupleRef().elements();
+  TORCH_CHECK(slots.size() == type->numAttributes(), "an object of ", type->repr_str(), " has ",
+              slots.size(), " values instead of ", type->numAttributes());
+  for (size_t i = 0; i < slots.size(); ++i) {
+    TORCH_CHECK(slots[i].type()->isSubtypeOf(*type->getAttribute(i)), "an object of ",
+                type->repr_str(), " has another value as ", type->getAttributeName(i));
+    made->setSlot(i, slots[i]);
+  }
+  return made;
+}
 
 // The quantized convolutions of PyTorch 1.5 and before repeat what their packed weights hold.
 void shorten_quantized_convolutions(torch::jit::Block* b) {
@@ -133,6 +153,7 @@ c10::StrongTypePtr ArchiveReader::type(const c10::QualifiedName& name) const {
 c10::intrusive_ptr<c10::ivalue::Object> ArchiveReader::object(const c10::StrongTypePtr& type,
                                                               const c10::IValue& state) const {
   const auto cls = type.type_->expect<c10::ClassType>();
+  if (is_stand_in(*cls)) return stand_in_object(cls, state);
   auto made = c10::ivalue::Object::create(type, cls->numAttributes());
   if (cls->findMethod("__getstate__") && cls->findMethod("__setstate__")) {
     set_state(made, state);
