@@ -134,7 +134,8 @@ struct Reference::Snapshot {
       const bool container = v.isList() || v.isGenericDict() || v.isTuple();
       slots.push_back({object, i, container ? v.deepcopy() : v});
       // Parameters are not written by inference, and may be most of the memory.
-      if (v.isTensor() && v.toTensor().defined() && !type->is_parameter(i))
+      const bool parameter = type->is_module() && type->is_parameter(i);
+      if (v.isTensor() && v.toTensor().defined() && !parameter)
         buffers.push_back({v.toTensor(), v.toTensor().clone(), v.toTensor()._version()});
     }
   }

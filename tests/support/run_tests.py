@@ -34,6 +34,8 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
     programs = [python, str(tests / "random/run.py"), "--build", str(build), "--jobs", str(jobs), "--count", "100"]
     models = [python, str(tests / "models/run_models.py"), "--tool", tool, "--jobs", str(jobs)]
     foreign = [python, str(tests / "foreign/run.py"), "--tool", tool, "--jobs", str(jobs)]
+    files = [python, str(tests / "files/run.py"), "--tool", tool]
+    wild = [python, str(tests / "files/wild.py"), "--build", str(build), "--jobs", str(jobs)]
     matrix = [python, str(tests / "support/matrix.py"), "--build", str(build), "--jobs", str(jobs)]
     layers = [python, str(ROOT / "scripts/check-layers")]
     return [
@@ -50,6 +52,8 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
         Group("cli", [python, str(tests / "support/cli_runner.py"), "--build", str(build)]),
         Group("tool", [python, str(tests / "support/tool_tests.py"), "--build", str(build)]),
         Group("examples", [python, str(tests / "support/run_examples.py"), "--tool", tool]),
+        Group("files", files),
+        Group("wild", wild),
         Group("models", models + ["--full"], models + ["--quick"]),
         Group("foreign", foreign, foreign + ["--part", "1/8"]),
     ]
