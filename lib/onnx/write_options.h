@@ -7,12 +7,14 @@
 namespace oe::onnx {
 
 struct WriteOptions {
-  enum class External { Auto, Always, Never };
-  External external = External::Auto;  // Auto: external when the file would pass 2 GiB
-  std::string external_file;           // location written into the model: a plain file name
-  int64_t threshold = 1024;            // bytes; smaller tensors stay inside the model
-  int64_t align = 4096;                // bytes; offset alignment of external tensors
-  bool doc_strings = false;            // source locations in nodes
+  enum class External { Auto, Always, Never, InPlace };
+  // Auto: external when the file would pass 2 GiB. InPlace: tensors that the .pt holds as they are
+  // are read from there, the others are in the model.
+  External external = External::Auto;
+  std::string external_file;  // location written into the model: a plain file name
+  int64_t threshold = 1024;   // bytes; smaller tensors stay inside the model
+  int64_t align = 4096;       // bytes; offset alignment of external tensors
+  bool doc_strings = false;   // source locations in nodes
 };
 
 struct WriteResult {

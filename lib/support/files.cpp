@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <system_error>
+#include <vector>
 
 namespace oe {
 namespace {
@@ -43,16 +45,57 @@ std::string File::read(uint64_t offset, uint64_t count) const {
   return bytes;
 }
 
-MappedFile::MappedFile(const File& file) : size_(file.size()) {
+MappedFile::MappedFile(const File& file)
+    : fd_(fcntl(file.fd_, F_DUPFD_CLOEXEC, 0)), size_(file.size()) {
+  if (fd_ < 0) fail();
   if (size_ == 0) return;
   // Not reserved: what is never written needs no memory of ours.
-  void* at = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file.fd_, 0);
-  if (at == MAP_FAILED) fail();
+  void* at = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd_, 0);
+  if (at == MAP_FAILED) {
+    close(fd_);
+    fail();
+  }
   data_ = static_cast<char*>(at);
 }
 
 MappedFile::~MappedFile() {
   if (data_) munmap(data_, size_);
+  close(fd_);
+}
+
+std::optional<uint64_t> MappedFile::place_of(const void* bytes, size_t count) const {
+  const char* begin = static_cast<const char*>(bytes);
+  if (!data_ || std::less<>()(begin, data_) || count > size_ ||
+      std::greater<>()(begin, data_ + size_ - count) || !unwritten(begin, begin + count))
+    return std::nullopt;
+  return static_cast<uint64_t>(begin - data_);
+}
+
+// A page that was written to is a copy of the process's own. The kernel says of each page whether
+// it is the file's: https://docs.kernel.org/admin-guide/mm/pagemap.html
+bool MappedFile::unwritten(const char* begin, const char* end) const {
+  constexpr uint64_t kPresent = uint64_t{1} << 63, kSwapped = uint64_t{1} << 62,
+                     kOfFile = uint64_t{1} << 61;
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const uintptr_t first = reinterpret_cast<uintptr_t>(begin) / page,
+                  last = (reinterpret_cast<uintptr_t>(end) + page - 1) / page;
+  const int pages = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  if (pages < 0) return false;
+  bool clean = true;
+  std::vector<uint64_t> entries(4096);
+  for (uintptr_t at = first; clean && at < last;) {
+    const size_t wanted = std::min<size_t>(entries.size(), last - at);
+    const ssize_t got = pread(pages, entries.data(), wanted * sizeof(uint64_t),
+                              static_cast<off_t>(at * sizeof(uint64_t)));
+    const size_t n = got < 0 ? 0 : static_cast<size_t>(got) / sizeof(uint64_t);
+    clean = n > 0 &&
+            std::all_of(entries.begin(), entries.begin() + static_cast<long>(n), [](uint64_t e) {
+              return e & kPresent ? (e & kOfFile) != 0 : !(e & kSwapped);
+            });
+    at += n;
+  }
+  close(pages);
+  return clean;
 }
 
 std::string read_file_prefix(const std::filesystem::path& path, uint64_t limit) {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -39,8 +39,15 @@ class MappedFile {
 
   char* data() const { return data_; }  // null when empty
   uint64_t size() const { return size_; }
+  int descriptor() const { return fd_; }  // of the file, for reading
+  // Where in the file these bytes of the map stand, if they are as the file has them: not outside
+  // the map, and nobody has written to them.
+  std::optional<uint64_t> place_of(const void* bytes, size_t count) const;
 
  private:
+  bool unwritten(const char* begin, const char* end) const;
+
+  int fd_;
   char* data_ = nullptr;
   uint64_t size_;
 };
