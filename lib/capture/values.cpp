@@ -49,15 +49,18 @@ Sym Values::wrap_tensor(const at::Tensor& t, const std::string& name) {
   value->axes.resize(static_cast<size_t>(t.dim()));
   value->name = name;
   Sym s = tensor(value);
-  s.tensor()->serial = s.tensor()->storage->serial = 0;
-  if (t.has_storage()) {
-    // Another tensor of the model over the same memory: reading both is fine, writing is not.
-    auto& same_memory = by_memory_[t.storage().unsafeGetStorageImpl()];
-    for (auto& other : same_memory) Heap::entangle(*other, *s.tensor()->storage);
-    same_memory.push_back(s.tensor()->storage);
-  }
+  owns_memory(t, *s.tensor());
   model_storages_.push_back({name, s.tensor()->storage, s.tensor()->storage->version});
   return s;
+}
+
+void Values::owns_memory(const at::Tensor& t, TensorHandle& handle) {
+  handle.serial = handle.storage->serial = 0;
+  if (!t.has_storage()) return;
+  // Another tensor of the model over the same memory: reading both is fine, writing is not.
+  auto& same_memory = by_memory_[t.storage().unsafeGetStorageImpl()];
+  for (auto& other : same_memory) Heap::entangle(*other, *handle.storage);
+  same_memory.push_back(handle.storage);
 }
 
 Sym Values::wrap_list(const c10::List<c10::IValue>& of, const std::string& name) {

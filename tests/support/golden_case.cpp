@@ -285,7 +285,7 @@ class Runner {
     Converted no_program;
     try {
       Diagnostics d;
-      const torch_io::ExampleInputs inputs = torch_io::make_inputs(options_, module_);
+      torch_io::ExampleInputs inputs = torch_io::make_inputs(options_, module_);
       keep_types(inputs);
       captured_ = capture::capture(module_, inputs, options_, lower::has_row, d);
       throw_errors(d, -1);
@@ -368,7 +368,7 @@ class Runner {
       Options o = options_;
       o.inputs = replaced(options_.inputs, run);
       try {
-        const torch_io::ExampleInputs other = torch_io::make_inputs(o, module_);
+        torch_io::ExampleInputs other = torch_io::make_inputs(o, module_);
         if (!has_other_sizes(other, first)) continue;
         Diagnostics d;
         const capture::Captured again = capture::capture(module_, other, o, lower::has_row, d);
