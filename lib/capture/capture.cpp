@@ -141,7 +141,7 @@ Attempt run(Job& job, const std::vector<World>& worlds) {
     job.kept_by_choice |= ex.control.kept_by_choice();
     throw;
   }
-  add_outputs(ex, result, "", a.diagnostics);
+  if (!result.is(K::None)) add_outputs(ex, result, "", a.diagnostics);
   add_state_outputs(ex, inputs, o, a.captured, a.diagnostics);
   a.captured.assumptions = ex.assumed.said();
   a.dead = ex.worlds.dead();
@@ -255,7 +255,10 @@ Captured capture(Job& job, Diagnostics& d) {
                       "' is declared dynamic, but LibTorch ran at no other "
                       "size than " +
                       std::to_string(example[i]) + refusals[i],
-                  "", nullptr, 0});
+                  inputs.state.empty() ? ""
+                                       : "state may have to follow it: --dynamic-axes " +
+                                             inputs.leaves.back().name + ":0=" + axes[i].name,
+                  nullptr, 0});
       }
       for (const Diagnostic& x : a.diagnostics.all()) d.report(x);
       left_out.report(d);
@@ -308,6 +311,9 @@ Captured capture(const torch_io::Loaded& m, torch_io::ExampleInputs& inputs, con
       c = capture_all(m, inputs, o, writable, round);
     }
     if (o.state == State::InputsAndOutputs && widen_state(o, m, c, inputs)) continue;
+    if (c.program.outputs.empty())
+      throw Failure(ExitCode::Refused, "OE2304", "the method '" + m.method + "' returns nothing",
+                    "where it writes attributes, --state=outputs and --state=io return those");
     for (const Diagnostic& x : round.all()) d.report(x);
     return c;
   }

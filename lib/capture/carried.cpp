@@ -80,7 +80,7 @@ void add_state_outputs(Executor& ex, const torch_io::ExampleInputs& inputs, cons
     for (const Values::State& s : ex.values.carried_state()) {
       const size_t first = out.program.outputs.size();
       if (s.value.is(K::None)) refuse(s.path, "a value", "None", s.origin);
-      add_outputs(ex, s.value, torch_io::kStateOut + s.path, d);
+      add_carried(ex, s.value, torch_io::kStateOut + s.path, d);
       pair_ports(s, inputs, first, out);
     }
   }

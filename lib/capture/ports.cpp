@@ -79,17 +79,17 @@ class InputBuilder {
 // Flattens the result into ports; dict keys and field names become output names.
 class OutputBuilder {
  public:
-  OutputBuilder(Executor& ex, Diagnostics& d) : ex_(ex), d_(d) {}
+  OutputBuilder(Executor& ex, bool field_names, Diagnostics& d)
+      : ex_(ex), field_names_(field_names), d_(d) {}
 
   void add(const Sym& s, const std::string& name) {
     switch (s.kind) {
       case K::Tuple: {
         auto type = s.type() ? s.type()->cast<c10::TupleType>() : nullptr;
         for (size_t i = 0; i < s.tuple().size(); ++i) {
-          std::string field = std::to_string(i);
-          if (type && type->schema()) field = type->schema()->arguments()[i].name();
-          const bool named = type && type->schema();
-          add(s.tuple()[i], join(name, field, named));
+          const bool named = field_names_ && type && type->schema();
+          add(s.tuple()[i],
+              join(name, named ? type->schema()->arguments()[i].name() : std::to_string(i), named));
         }
         return;
       }
@@ -143,6 +143,7 @@ class OutputBuilder {
     return named ? inner : "output_" + inner;
   }
   Executor& ex_;
+  bool field_names_;
   Diagnostics& d_;
 };
 
@@ -155,7 +156,11 @@ std::vector<Sym> make_arguments(Executor& ex, const torch_io::ExampleInputs& e,
 }
 
 void add_outputs(Executor& ex, const Sym& value, const std::string& name, Diagnostics& d) {
-  OutputBuilder(ex, d).add(value, name);
+  OutputBuilder(ex, /*field_names=*/true, d).add(value, name);
+}
+
+void add_carried(Executor& ex, const Sym& value, const std::string& name, Diagnostics& d) {
+  OutputBuilder(ex, /*field_names=*/false, d).add(value, name);
 }
 
 }  // namespace oe::capture

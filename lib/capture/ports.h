@@ -21,4 +21,8 @@ std::vector<Sym> make_arguments(Executor& ex, const torch_io::ExampleInputs& e,
 // Throws Failure(Unsupported) for what ONNX has no output for; None is left out, with a note.
 void add_outputs(Executor& ex, const Sym& value, const std::string& name, Diagnostics& d);
 
+// The same for state that is an input too. What is in a named tuple may be in a plain one after the
+// call, so that fields have their index as name.
+void add_carried(Executor& ex, const Sym& value, const std::string& name, Diagnostics& d);
+
 }  // namespace oe::capture

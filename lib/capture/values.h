@@ -72,7 +72,12 @@ class Values {
     uint64_t version;  // before the run
   };
   std::vector<ModelStorage> model_storages_;
-  std::unordered_map<const void*, std::vector<std::shared_ptr<StorageCell>>> by_memory_;
+  struct Owned {
+    at::Tensor tensor;
+    std::shared_ptr<StorageCell> cell;
+    uint64_t version;  // before the run
+  };
+  std::unordered_map<const void*, std::vector<Owned>> by_memory_;
   std::vector<c10::IValue> kept_alive_;
   std::vector<std::shared_ptr<ObjectCell>> model_objects_;
   struct Begun {

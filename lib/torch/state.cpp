@@ -27,6 +27,7 @@ c10::IValue step(const c10::IValue& v, const std::string& name, const std::strin
     return dict.at(text ? c10::IValue(name) : c10::IValue(index));
   }
   if (v.isTuple()) {
+    // Outputs of --state=outputs have the names of fields.
     const auto type = v.type()->expect<c10::TupleType>();
     for (size_t i = 0; type->schema() && i < type->elements().size(); ++i)
       if (type->schema()->arguments()[i].name() == name) index = static_cast<int64_t>(i);
@@ -47,7 +48,7 @@ c10::IValue own_copy(const c10::IValue& v) {
 
 using Visit = std::function<void(const c10::IValue& leaf, const std::string& name)>;
 
-// The tensors and numbers of `v` in the order of leaf_values(), named like outputs.
+// The tensors and numbers of `v` in the order of leaf_values(), named as add_carried() names them.
 void each_leaf(const c10::IValue& v, const std::string& name, const Visit& visit) {
   const auto refuse = [&](const std::string& what) {
     throw Failure(ExitCode::Unsupported, "OE2301",
@@ -59,12 +60,9 @@ void each_leaf(const c10::IValue& v, const std::string& name, const Visit& visit
   if ((v.isTensor() && v.toTensor().defined()) || v.isInt() || v.isDouble() || v.isBool()) {
     visit(v, name);
   } else if (v.isTuple()) {
-    const auto type = v.type()->expect<c10::TupleType>();
-    for (size_t i = 0; i < type->elements().size(); ++i)
-      each_leaf(v.toTupleRef().elements()[i],
-                name + "." +
-                    (type->schema() ? type->schema()->arguments()[i].name() : std::to_string(i)),
-                visit);
+    const auto& elements = v.toTupleRef().elements();
+    for (size_t i = 0; i < elements.size(); ++i)
+      each_leaf(elements[i], name + "." + std::to_string(i), visit);
   } else if (v.isList()) {
     if (v.toListRef().empty()) refuse("an empty list");
     for (size_t i = 0; i < v.toListRef().size(); ++i)
