@@ -81,7 +81,7 @@ Output::Output(const Options& o) : o_(o) {
     unwritable("OE0702", target_, "is a directory", "name the file to write");
   const fs::path folder = target_.has_parent_path() ? target_.parent_path() : fs::path(".");
   data_target_ = folder / o.write.external_file;
-  state_target_ = folder / o.state_file;
+  state_target_ = target_.parent_path() / o.state_file;
   std::error_code error;
   const fs::file_status status = fs::status(folder, error);
   if (!fs::exists(status)) unwritable("OE0701", folder, "the output folder does not exist");

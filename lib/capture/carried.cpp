@@ -71,7 +71,7 @@ std::string axis_name(const torch_io::ExampleInputs& inputs, const torch_io::Inp
 
 void add_state_outputs(Executor& ex, const torch_io::ExampleInputs& inputs, const Options& o,
                        Captured& out, Diagnostics& d) {
-  const std::vector<Values::State> written = ex.values.written_state();
+  const std::vector<Values::State> written = ex.values.written_state(o.state == State::Discard);
   if (o.state == State::Outputs)
     for (const Values::State& s : written) add_outputs(ex, s.value, s.path, d);
   if (o.state == State::InputsAndOutputs) {

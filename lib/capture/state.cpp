@@ -111,12 +111,24 @@ void Values::refuse_shared(const std::vector<State>& carried) const {
 std::vector<Values::State> Values::carried_state() {
   std::vector<State> out;
   for (const Begun& b : begun_)
-    out.push_back({b.path, b.owner->attributes.at(b.name), writes_[{b.owner.get(), b.name}]});
+    out.push_back({b.path, b.owner->attributes.at(b.name), last_write(*b.owner, b.name)});
   refuse_shared(out);
   return out;
 }
 
-std::vector<Values::State> Values::written_state() {
+OriginPtr Values::last_write(const ObjectCell& o, const std::string& name) const {
+  const auto at = writes_.find({&o, name});
+  return at == writes_.end() ? nullptr : at->second;
+}
+
+// None stays what no output can be.
+bool Values::was_set(const ObjectCell& o, const std::string& name, const Sym& now) const {
+  bool set = writes_.contains({&o, name}) && !now.is(K::None);
+  each_cell(now, [&](const auto& cell) { set = set || ex_.heap.changed(*cell); });
+  return set;
+}
+
+std::vector<Values::State> Values::written_state(bool only_other) {
   std::vector<State> out;
   const auto is_input = [&](const ObjectCell* owner, const std::string& name) {
     return std::ranges::any_of(
@@ -128,9 +140,11 @@ std::vector<Values::State> Values::written_state() {
       const std::string& name = cell->type->getAttributeName(i);
       auto now = cell->attributes.find(name);  // not there: never looked at
       if (now == cell->attributes.end() || is_input(cell.get(), name)) continue;
-      if (as_saved(now->second, object.getSlot(i))) continue;
+      if (as_saved(now->second, object.getSlot(i)) &&
+          (only_other || !was_set(*cell, name, now->second)))
+        continue;
       out.push_back({cell->path.empty() ? name : cell->path + "." + name, now->second,
-                     writes_[{cell.get(), name}]});
+                     last_write(*cell, name)});
     }
   }
   std::ranges::sort(out, {}, &State::path);

@@ -52,8 +52,8 @@ class Values {
   // could tell two of them that are one from two that are not.
   std::vector<State> carried_state();
   // The other buffers and attributes of the model that the run has changed, in the order of their
-  // names.
-  std::vector<State> written_state();
+  // names; where not `only_other`, also those that it set to what they were.
+  std::vector<State> written_state(bool only_other);
 
  private:
   Sym once(const void* identity, const std::function<Sym()>& make);
@@ -62,6 +62,8 @@ class Values {
   Sym wrap_dict(const c10::Dict<c10::IValue, c10::IValue>& dict, const std::string& name);
   Sym wrap_object(c10::intrusive_ptr<c10::ivalue::Object> object, const std::string& name);
   bool as_saved(const Sym& now, const c10::IValue& saved);
+  bool was_set(const ObjectCell& o, const std::string& name, const Sym& now) const;
+  OriginPtr last_write(const ObjectCell& o, const std::string& name) const;
   void refuse_shared(const std::vector<State>& carried) const;
 
   Executor& ex_;

@@ -50,6 +50,7 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
         Group("cli", [python, str(tests / "support/cli_runner.py"), "--build", str(build)]),
         Group("tool", [python, str(tests / "support/tool_tests.py"), "--build", str(build)]),
         Group("examples", [python, str(tests / "support/run_examples.py"), "--tool", tool]),
+        Group("over_time", [python, str(tests / "models/over_time.py"), "--tool", tool]),
         Group("models", models + ["--full"], models + ["--quick"]),
         Group("foreign", foreign, foreign + ["--part", "1/8"]),
     ]
