@@ -157,7 +157,7 @@ int run(const Strings& arguments) {
       output.discard();
       end_by(our_signal);
     }
-    if (usable(r) && !c.options.dry_run) 
+    if (usable(r) && !c.options.dry_run)
       output.commit(r.outcome.written.external, !r.outcome.state.empty());
   } catch (const Failure& f) {
     r.stop = stop_of(f);

@@ -22,8 +22,8 @@ class Output {
   const std::filesystem::path& data_tmp() const { return data_tmp_; }
   const std::filesystem::path& state_tmp() const { return state_tmp_; }
 
-  // Flushes and renames: data and state first, the model last, so that a model is never seen without
-  // them. `external`, `state`: whether data_tmp and state_tmp were written. Throws
+  // Flushes and renames: data and state first, the model last, so that a model is never seen
+  // without them. `external`, `state`: whether data_tmp and state_tmp were written. Throws
   // Failure(Unwritable) with errno's text.
   void commit(bool external, bool state);
   void discard() noexcept;  // removes the private folder

@@ -80,8 +80,8 @@ int main(int argc, char** argv) {
   const int pairs_end = std::min(argc, 5 + std::atoi(argv[4]));
   std::vector<oe::LeftOut> left_out;
   for (int i = 5; i + 1 < pairs_end; i += 2) left_out.push_back({argv[i], argv[i + 1]});
-  const oe::app::Report r = oe::app::convert_to_report({argv + pairs_end, argv + argc},
-                                                       std::move(left_out), argv + 1);
+  const oe::app::Report r =
+      oe::app::convert_to_report({argv + pairs_end, argv + argc}, std::move(left_out), argv + 1);
   oe::app::send(oe::app::to_json(r));
   // The files are complete. Tearing LibTorch down takes longer than it is worth.
   std::cout.flush();

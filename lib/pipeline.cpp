@@ -112,8 +112,7 @@ void write_state(const ir::Model& m, const torch_io::ExampleInputs& e, const cap
   std::vector<std::pair<std::string, TensorPtr>> arrays;
   for (const capture::CarriedState& s : c.state) {
     const c10::IValue& v = e.leaves[s.input].value;
-    const TensorPtr t =
-        torch_io::to_host(v.isTensor() ? v.toTensor() : torch_io::number_tensor(v));
+    const TensorPtr t = torch_io::to_host(v.isTensor() ? v.toTensor() : torch_io::number_tensor(v));
     arrays.emplace_back(m.graph.inputs.at(s.input)->name, t);
     out.state.push_back({s.attribute, arrays.back().first, m.graph.outputs.at(s.output)->name,
                          t->numel() <= shown ? json_text(*t) : ""});

@@ -22,9 +22,9 @@ struct StageTime {
 
 // State that is an input and an output (--state=io).
 struct StatePort {
-  std::string attribute;  // of the model: "rnn.hidden", "states.0"
+  std::string attribute;      // of the model: "rnn.hidden", "states.0"
   std::string input, output;  // their names
-  std::string saved;  // the value in the .pt as JSON; "" where it has more than 64 elements
+  std::string saved;          // the value in the .pt as JSON; "" where it has more than 64 elements
 };
 
 struct Outcome {
@@ -42,9 +42,9 @@ struct Outcome {
 };
 
 // Converts `o.model`, writing the caller's private temporary files `model_tmp`, (external data)
-// `data_tmp` and (where the outcome has state) `state_tmp`; the caller renames them. --print-ir and -v text goes to `out`. Problems are reported
-// in `d`; Failure is thrown for those that stop the run at once. `on_stage` hears of each stage as
-// it begins.
+// `data_tmp` and (where the outcome has state) `state_tmp`; the caller renames them. --print-ir and
+// -v text goes to `out`. Problems are reported in `d`; Failure is thrown for those that stop the
+// run at once. `on_stage` hears of each stage as it begins.
 Outcome convert(const Options& o, const std::filesystem::path& model_tmp,
                 const std::filesystem::path& data_tmp, const std::filesystem::path& state_tmp,
                 Diagnostics& d, std::ostream& out,

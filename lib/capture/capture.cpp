@@ -257,7 +257,7 @@ Captured capture(Job& job, Diagnostics& d) {
                       std::to_string(example[i]) + refusals[i],
                   inputs.state.empty() ? ""
                                        : "state may have to follow it: --dynamic-axes " +
-                                             inputs.leaves.back().name + ":0=" + axes[i].name,
+                                             inputs.leaves.back().name + ":AXIS=" + axes[i].name,
                   nullptr, 0});
       }
       for (const Diagnostic& x : a.diagnostics.all()) d.report(x);

@@ -39,8 +39,8 @@ struct Captured {
 // it is constant, whatever --fold-limit says.
 using Writable = std::function<bool(std::string_view)>;
 
-// With --state=io what the method writes is added to `inputs`, and axes of it that the next call may
-// find at another size are dynamic.
+// With --state=io what the method writes is added to `inputs`, and axes of it that the next call
+// may find at another size are dynamic.
 Captured capture(const torch_io::Loaded& m, torch_io::ExampleInputs& inputs, const Options& o,
                  const Writable& writable, Diagnostics& d);
 

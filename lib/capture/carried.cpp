@@ -13,8 +13,7 @@ namespace {
 program::Type type_of(const program::Arg& a) {
   if (const program::Value* v = a.value()) return v->type;
   if (std::holds_alternative<int64_t>(a.v)) return program::Type::integer();
-  return std::holds_alternative<double>(a.v) ? program::Type::floating()
-                                             : program::Type::boolean();
+  return std::holds_alternative<double>(a.v) ? program::Type::floating() : program::Type::boolean();
 }
 
 [[noreturn]] void refuse(const std::string& attribute, const std::string& before,
@@ -34,8 +33,8 @@ void pair_ports(const Values::State& s, const torch_io::ExampleInputs& inputs, s
   size_t paired = 0;
   for (size_t i = 0; i < inputs.leaves.size(); ++i) {
     const torch_io::InputLeaf& leaf = inputs.leaves[i];
-    if (leaf.attribute.empty() || inputs.state[leaf.argument + inputs.state.size() -
-                                               inputs.arguments.size()] != s.path)
+    if (leaf.attribute.empty() ||
+        inputs.state[leaf.argument + inputs.state.size() - inputs.arguments.size()] != s.path)
       continue;
     const auto at = std::find_if(
         outputs.begin() + static_cast<std::ptrdiff_t>(first), outputs.end(),

@@ -1,4 +1,5 @@
-// Between the caller's values and the program's ports: arguments and state in, results and state out.
+// Between the caller's values and the program's ports: arguments and state in, results and state
+// out.
 #include "lib/capture/ports.h"
 
 namespace oe::capture {

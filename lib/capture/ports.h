@@ -1,4 +1,5 @@
-// Between the caller's values and the program's ports: arguments and state in, results and state out.
+// Between the caller's values and the program's ports: arguments and state in, results and state
+// out.
 #pragma once
 
 #include <map>
@@ -10,8 +11,8 @@
 
 namespace oe::capture {
 
-// The method's arguments with symbolic leaves, which become the program's inputs; then the values of
-// `e.state`. `leaves`: what each world has for them, in the order of torch_io::leaf_values();
+// The method's arguments with symbolic leaves, which become the program's inputs; then the values
+// of `e.state`. `leaves`: what each world has for them, in the order of torch_io::leaf_values();
 // `axis_ids`: of the dynamic axes, by name.
 std::vector<Sym> make_arguments(Executor& ex, const torch_io::ExampleInputs& e,
                                 const std::vector<std::vector<c10::IValue>>& leaves,

@@ -80,7 +80,8 @@ void Values::owns_memory(const at::Tensor& t, TensorHandle& handle) {
   for (const Owned& other : same_storage) {
     if (!overlap(t, other.tensor)) continue;
     if (other.cell->version != other.version)
-      ex_.site.refuse("OE4020", "a tensor is read that shares memory with another one, which was written",
+      ex_.site.refuse("OE4020",
+                      "a tensor is read that shares memory with another one, which was written",
                       "copy one of them with clone() in __init__");
     Heap::entangle(*other.cell, *handle.storage);
   }

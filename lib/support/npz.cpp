@@ -22,10 +22,10 @@ void put(std::string& out, T v) {
 
 std::string descr(DType t) {
   static constexpr std::pair<DType, const char*> types[] = {
-      {DType::Float, "<f4"},    {DType::Double, "<f8"},     {DType::Float16, "<f2"},
-      {DType::Int8, "|i1"},     {DType::Int16, "<i2"},      {DType::Int32, "<i4"},
-      {DType::Int64, "<i8"},    {DType::UInt8, "|u1"},      {DType::UInt16, "<u2"},
-      {DType::UInt32, "<u4"},   {DType::UInt64, "<u8"},     {DType::Bool, "|b1"},
+      {DType::Float, "<f4"},     {DType::Double, "<f8"},     {DType::Float16, "<f2"},
+      {DType::Int8, "|i1"},      {DType::Int16, "<i2"},      {DType::Int32, "<i4"},
+      {DType::Int64, "<i8"},     {DType::UInt8, "|u1"},      {DType::UInt16, "<u2"},
+      {DType::UInt32, "<u4"},    {DType::UInt64, "<u8"},     {DType::Bool, "|b1"},
       {DType::Complex64, "<c8"}, {DType::Complex128, "<c16"}};
   for (const auto& [type, text] : types)
     if (type == t) return text;

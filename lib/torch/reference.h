@@ -48,8 +48,8 @@ class Reference {
   // Runs the method. Numbers vary with the seed where LibTorch accepts that. Throws
   // std::runtime_error with LibTorch's message when it refuses the inputs.
   HostRun run(const ExampleInputs& e, const Draw& draw, const Form& form);
-  // The same, but the module goes on from where the last step left it; where `begin`, from the saved
-  // state, or from the draw's where that is another one.
+  // The same, but the module goes on from where the last step left it; where `begin`, from the
+  // saved state, or from the draw's where that is another one.
   HostRun step(const ExampleInputs& e, const Draw& draw, const Form& form, bool begin);
   // The outputs of the last run, computed in float64 by a copy of the module: what rounding in the
   // element types of the model is measured by. Throws std::runtime_error where the model itself
@@ -71,7 +71,7 @@ class Reference {
   const Loaded& module_;
   std::vector<LeftOut> left_out_;
   std::unique_ptr<Snapshot> snapshot_;
-  ExampleInputs last_inputs_;               // what the last run was drawn from
+  ExampleInputs last_inputs_;                // what the last run was drawn from
   std::vector<c10::IValue> last_arguments_;  // with the state it began from
 };
 

@@ -70,10 +70,10 @@ void each_leaf(const c10::IValue& v, const std::string& name, const Visit& visit
   } else if (v.isGenericDict()) {
     if (v.toGenericDict().empty()) refuse("an empty dict");
     for (const auto& entry : v.toGenericDict())
-      each_leaf(entry.value(),
-                name + "." +
-                    (entry.key().isString() ? entry.key().toStringRef() : c10::str(entry.key())),
-                visit);
+      each_leaf(
+          entry.value(),
+          name + "." + (entry.key().isString() ? entry.key().toStringRef() : c10::str(entry.key())),
+          visit);
   } else {
     refuse(v.isNone() || v.isTensor() ? "None" : "a value of type " + v.type()->repr_str());
   }

@@ -380,7 +380,7 @@ class Driver {
   std::unique_ptr<Ort::Session> session_;
   std::optional<CoverageMeter> meter_;
   std::vector<std::string> names_;
-  std::vector<size_t> outputs_;  // position in the session's outputs
+  std::vector<size_t> outputs_;   // position in the session's outputs
   std::vector<OrtValue> actual_;  // of the last run
   bool accepted_ = false;         // whether LibTorch ran the last sizes
   std::string refusal_;

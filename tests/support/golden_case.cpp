@@ -108,8 +108,8 @@ void make_runs_of(const std::string& what, const Options& o, const torch_io::Loa
     torch_io::ExampleInputs fresh = torch_io::make_inputs(o, loaded);
     torch_io::add_state(o, module, state, given);
     for (const torch_io::InputLeaf& leaf : given.leaves) run.inputs[leaf.name] = host(leaf.value);
-    run.expected = expected(
-        module.get_method(loaded.method)(std::move(fresh.arguments)).deepcopy(), c, module);
+    run.expected = expected(module.get_method(loaded.method)(std::move(fresh.arguments)).deepcopy(),
+                            c, module);
     runs.push_back(std::move(run));
   }
 }

@@ -51,7 +51,7 @@ struct Case {
   double atol = -1, rtol = -1;
   bool seeds = true;
   std::string mode = "auto";
-  std::string grows;   // why a larger input has more nodes
+  std::string grows;              // why a larger input has more nodes
   std::string state = "discard";  // what becomes of written state: outputs, io
 };
 
