@@ -89,7 +89,8 @@ Report convert_in_worker(const Strings& arguments, Output& output, int& our_sign
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe");
   Strings left_out;
   for (int tries = 0;; ++tries) {
-    Strings forwarded = {output.model_tmp(), output.data_tmp(), std::to_string(left_out.size())};
+    Strings forwarded = {output.model_tmp(), output.data_tmp(), output.state_tmp(),
+                         std::to_string(left_out.size())};
     forwarded.insert(forwarded.end(), left_out.begin(), left_out.end());
     forwarded.insert(forwarded.end(), arguments.begin(), arguments.end());
     const WorkerResult w = run_worker(self.parent_path() / "onnx-export-worker", forwarded);
@@ -156,7 +157,8 @@ int run(const Strings& arguments) {
       output.discard();
       end_by(our_signal);
     }
-    if (usable(r) && !c.options.dry_run) output.commit(r.outcome.written.external);
+    if (usable(r) && !c.options.dry_run)
+      output.commit(r.outcome.written.external, !r.outcome.state.empty());
   } catch (const Failure& f) {
     r.stop = stop_of(f);
   } catch (const std::exception& e) {

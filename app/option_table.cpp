@@ -113,8 +113,9 @@ void add_options(CLI::App& app, Raw& r) {
        "N");
   text(kModel, "--training", r.training, "eval, preserve or train (default eval)", "MODE");
   text(kModel, "--state", r.state,
-       "attributes the method writes: discard, or outputs (default "
-       "discard)",
+       "attributes the method writes: discard; outputs: further outputs; io: inputs "
+       "state_in.NAME and outputs state_out.NAME, the saved values in OUTPUT's name with "
+       ".state.npz (default discard)",
        "WHAT");
   list(kModel, "--custom-op-lib", r.op_libs, "shared library that registers operators; repeatable",
        "LIB");

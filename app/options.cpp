@@ -163,6 +163,11 @@ void file_options(const Raw& r, Options& o) {
     o.write.external_file = std::filesystem::path(o.output).filename().string() + ".data";
   if (o.write.external_file == std::filesystem::path(o.output).filename())
     usage("--external-data-file: has the model's own name");
+  std::filesystem::path state = std::filesystem::path(o.output).filename();
+  if (state.extension() == ".onnx") state.replace_extension();
+  o.state_file = state.string() + ".state.npz";
+  if (o.write.external_file == o.state_file)
+    usage("--external-data-file: has the name of the saved state");
 }
 
 // Gives the texts their meaning.
@@ -200,7 +205,7 @@ Options interpret(Raw& r) {
   o.mode = static_cast<CaptureMode>(choose("--mode", r.mode, {"auto", "script", "trace"}));
   o.training =
       static_cast<Training>(choose("--training", r.training, {"eval", "preserve", "train"}));
-  o.state = static_cast<State>(choose("--state", r.state, {"discard", "outputs"}));
+  o.state = static_cast<State>(choose("--state", r.state, {"discard", "outputs", "io"}));
   if (!r.method.empty()) o.method = r.method;
   o.custom_op_libs = r.op_libs;
   choose("--device", r.device, {"cpu"});

@@ -73,6 +73,7 @@ Output::Output(const Options& o) : o_(o) {
     private_folder_ = make_private_folder(folder && *folder ? folder : "/tmp");
     model_tmp_ = private_folder_ / "model.onnx";
     data_tmp_ = private_folder_ / "model.onnx.data";
+    state_tmp_ = private_folder_ / "model.state.npz";
     return;
   }
   target_ = o.output;
@@ -80,6 +81,7 @@ Output::Output(const Options& o) : o_(o) {
     unwritable("OE0702", target_, "is a directory", "name the file to write");
   const fs::path folder = target_.has_parent_path() ? target_.parent_path() : fs::path(".");
   data_target_ = folder / o.write.external_file;
+  state_target_ = target_.parent_path() / o.state_file;
   std::error_code error;
   const fs::file_status status = fs::status(folder, error);
   if (!fs::exists(status)) unwritable("OE0701", folder, "the output folder does not exist");
@@ -88,9 +90,11 @@ Output::Output(const Options& o) : o_(o) {
   // With =auto the data file is rarely needed; an existing one of that name then does no harm.
   if (o.write.external == onnx::WriteOptions::External::Always)
     check_target(data_target_, "external data");
+  if (o.state == State::InputsAndOutputs) check_target(state_target_, "saved state");
   private_folder_ = make_private_folder(folder);
   model_tmp_ = private_folder_ / target_.filename();
   data_tmp_ = private_folder_ / o.write.external_file;
+  state_tmp_ = private_folder_ / state_target_.filename();
 }
 
 Output::~Output() { discard(); }
@@ -99,6 +103,7 @@ void Output::discard() noexcept {
   if (private_folder_.empty()) return;
   unlink(model_tmp_.c_str());
   unlink(data_tmp_.c_str());
+  unlink(state_tmp_.c_str());
   rmdir(private_folder_.c_str());
   private_folder_.clear();
 }
@@ -143,7 +148,7 @@ void Output::copy_to_stdout() const {
   close(fd);
 }
 
-void Output::commit(bool external) {
+void Output::commit(bool external, bool state) {
   if (o_.output == "-") {
     copy_to_stdout();
     return discard();
@@ -153,15 +158,19 @@ void Output::commit(bool external) {
     check_target(data_target_, "external data");
     flush_to_disk(data_tmp_, O_WRONLY);
   }
+  if (state) {
+    check_target(state_target_, "saved state");
+    flush_to_disk(state_tmp_, O_WRONLY);
+  }
   flush_to_disk(model_tmp_, O_WRONLY);
   const bool replaces = fs::exists(target_);
   const bool stale = !external && replaces && fs::is_regular_file(data_target_) &&
                      refers_to(target_, o_.write.external_file);
-  if (external) {
-    // An old model must never be seen with new data: better none than a wrong one.
-    if (replaces && fs::exists(data_target_)) fs::remove(target_);
-    move_into_place(data_tmp_, data_target_, o_.force);
-  }
+  // An old model must never be seen with new data: better none than a wrong one.
+  if (replaces && ((external && fs::exists(data_target_)) || (state && fs::exists(state_target_))))
+    fs::remove(target_);
+  if (external) move_into_place(data_tmp_, data_target_, o_.force);
+  if (state) move_into_place(state_tmp_, state_target_, o_.force);
   move_into_place(model_tmp_, target_, o_.force);
   if (stale) fs::remove(data_target_);  // the weights of the model that is gone
   flush_to_disk(target_.has_parent_path() ? target_.parent_path() : fs::path("."),

@@ -20,10 +20,12 @@ class Output {
 
   const std::filesystem::path& model_tmp() const { return model_tmp_; }
   const std::filesystem::path& data_tmp() const { return data_tmp_; }
+  const std::filesystem::path& state_tmp() const { return state_tmp_; }
 
-  // Flushes and renames: the data first, the model last, so that a model is never seen without its
-  // data. `external`: whether data_tmp was written. Throws Failure(Unwritable) with errno's text.
-  void commit(bool external);
+  // Flushes and renames: data and state first, the model last, so that a model is never seen
+  // without them. `external`, `state`: whether data_tmp and state_tmp were written. Throws
+  // Failure(Unwritable) with errno's text.
+  void commit(bool external, bool state);
   void discard() noexcept;  // removes the private folder
 
  private:
@@ -31,7 +33,8 @@ class Output {
   void copy_to_stdout() const;
 
   const Options& o_;
-  std::filesystem::path target_, data_target_, private_folder_, model_tmp_, data_tmp_;
+  std::filesystem::path target_, data_target_, state_target_;
+  std::filesystem::path private_folder_, model_tmp_, data_tmp_, state_tmp_;
 };
 
 }  // namespace oe::app

@@ -64,6 +64,16 @@ ordered_json coverage_json(const std::vector<verify::Covered>& coverage) {
   return list;
 }
 
+ordered_json state_json(const std::vector<StatePort>& state) {
+  ordered_json list = ordered_json::array();
+  for (const StatePort& s : state)
+    list.push_back({{"attribute", s.attribute},
+                    {"input", s.input},
+                    {"output", s.output},
+                    {"saved", s.saved.empty() ? ordered_json() : ordered_json::parse(s.saved)}});
+  return list;
+}
+
 ordered_json report_json(const Report& r) {
   const Outcome& o = r.outcome;
   ordered_json j = {{"exit_code", static_cast<int>(r.exit_code())},
@@ -76,6 +86,7 @@ ordered_json report_json(const Report& r) {
                     {"external_data", o.written.external},
                     {"inputs", o.inputs},
                     {"outputs", o.outputs},
+                    {"state", state_json(o.state)},
                     {"assumptions", o.assumptions},
                     {"verification", o.verification},
                     {"coverage", coverage_json(o.coverage)},
@@ -124,6 +135,9 @@ std::optional<Report> from_json(const std::string& s) {
     o.written = {j.at("external_data"), j.at("model_bytes"), j.at("data_bytes")};
     o.inputs = j.at("inputs").get<Strings>();
     o.outputs = j.at("outputs").get<Strings>();
+    for (const ordered_json& s : j.at("state"))
+      o.state.push_back({s.at("attribute"), s.at("input"), s.at("output"),
+                         s.at("saved").is_null() ? "" : s.at("saved").dump()});
     o.assumptions = j.at("assumptions").get<Strings>();
     o.verification = j.at("verification");
     for (const ordered_json& c : j.at("coverage"))
@@ -147,9 +161,11 @@ std::string json_document(const Report& r, const Options& o) {
   ordered_json j = {{"model", o.model}};
   j["output"] = nullptr;
   j["external_data_file"] = nullptr;
+  j["state_file"] = nullptr;
   if (written && !o.dry_run) {
     j["output"] = o.output;
     if (r.outcome.written.external) j["external_data_file"] = o.write.external_file;
+    if (!r.outcome.state.empty()) j["state_file"] = o.state_file;
   }
   j.update(report_json(r));
   return dump(j, 2) + "\n";
@@ -173,6 +189,7 @@ std::string summary(const Report& r, const Options& o) {
                      human_bytes(out.written.model_bytes + out.written.data_bytes);
   if (out.written.external) text += " (weights in " + o.write.external_file + ")";
   text += ports("input", out.inputs) + ports("output", out.outputs);
+  if (!out.state.empty()) text += ", saved state in " + o.state_file;
   if (!out.verification.empty()) text += ", " + out.verification;
   return text;
 }

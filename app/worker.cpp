@@ -1,6 +1,6 @@
 // onnx-export-worker: converts in a process of its own, so that a crash in LibTorch is a message.
 //
-//   onnx-export-worker MODEL_TMP DATA_TMP N [SIZES OPERATOR]... ARGUMENTS...
+//   onnx-export-worker MODEL_TMP DATA_TMP STATE_TMP N [SIZES OPERATOR]... ARGUMENTS...
 //
 // Started by onnx-export only; the N / 2 pairs are sizes that ended an earlier worker.
 #include <signal.h>
@@ -32,8 +32,9 @@ void send(std::string line) {
   }
 }
 
+// `files`: the temporary ones of the model, its data and its state.
 Report convert_to_report(const std::vector<std::string>& arguments, std::vector<LeftOut> left_out,
-                         const std::string& model_tmp, const std::string& data_tmp) {
+                         const char* const* files) {
   Report r;
   const auto stop = [&](ExitCode exit_code, const char* code, const std::string& message,
                         const std::string& hint = {}) {
@@ -45,7 +46,7 @@ Report convert_to_report(const std::vector<std::string>& arguments, std::vector<
     r.outcome.opset = o.opset;
     // Standard output belongs to the model, or to the JSON document.
     std::ostream& out = o.output == "-" || o.json ? std::cerr : std::cout;
-    r.outcome = convert(o, model_tmp, data_tmp, r.diagnostics, out,
+    r.outcome = convert(o, files[0], files[1], files[2], r.diagnostics, out,
                         [](std::string_view stage) { send("stage " + std::string(stage)); });
   } catch (const Failure& f) {
     r.stop = {f.exit_code, f.diagnostic_code, f.what(), f.hint, f.origin};
@@ -71,16 +72,16 @@ Report convert_to_report(const std::vector<std::string>& arguments, std::vector<
 int main(int argc, char** argv) {
   // Nothing is to outlive the supervisor, which cleans up.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (argc < 4) {
+  if (argc < 5) {
     std::cerr << "onnx-export-worker is started by onnx-export\n";
     return 2;
   }
   oe::share_trial_note(oe::app::kTrialFd);
-  const int pairs_end = std::min(argc, 4 + std::atoi(argv[3]));
+  const int pairs_end = std::min(argc, 5 + std::atoi(argv[4]));
   std::vector<oe::LeftOut> left_out;
-  for (int i = 4; i + 1 < pairs_end; i += 2) left_out.push_back({argv[i], argv[i + 1]});
-  const oe::app::Report r = oe::app::convert_to_report({argv + pairs_end, argv + argc},
-                                                       std::move(left_out), argv[1], argv[2]);
+  for (int i = 5; i + 1 < pairs_end; i += 2) left_out.push_back({argv[i], argv[i + 1]});
+  const oe::app::Report r =
+      oe::app::convert_to_report({argv + pairs_end, argv + argc}, std::move(left_out), argv + 1);
   oe::app::send(oe::app::to_json(r));
   // The files are complete. Tearing LibTorch down takes longer than it is worth.
   std::cout.flush();

@@ -42,7 +42,8 @@ constexpr int64_t kOldestOpset = 7, kNewestOpset = 28;
 
 enum class CaptureMode { Auto, Script, Trace };
 enum class Training { Eval, Preserve, Train };
-enum class State { Discard, Outputs };
+// What becomes of attributes that the method writes: --state=discard, outputs, io.
+enum class State { Discard, Outputs, InputsAndOutputs };
 enum class Checker { Full, Basic, Off };
 
 // Sizes of the converter's own choosing at which LibTorch ended the process: not run again.
@@ -80,6 +81,7 @@ struct Options {
   int64_t unroll = 64;  // longest loop of a known number of iterations that is unrolled
   Training training = Training::Eval;
   State state = State::Discard;
+  std::string state_file;  // of --state=io, in the output's folder: "policy.state.npz"
   std::string method = "forward";
   int threads = 0;  // 0: LibTorch's choice
   std::string device = "cpu";

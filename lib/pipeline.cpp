@@ -14,7 +14,9 @@
 #include "lib/names.h"
 #include "lib/onnx/onnx.h"
 #include "lib/optimize/optimize.h"
+#include "lib/support/npz.h"
 #include "lib/support/text.h"
+#include "lib/torch/convert.h"
 #include "lib/torch/inputs.h"
 #include "lib/torch/load.h"
 #include "lib/torch/probe.h"
@@ -102,6 +104,22 @@ void describe(ir::Model& m, Outcome& out) {
   for (const ir::Value* v : m.graph.outputs) out.outputs.push_back(port_text(*v));
 }
 
+// The saved state goes to `file`. Each leaf is an input of the graph and each port an output, in
+// order.
+void write_state(const ir::Model& m, const torch_io::ExampleInputs& e, const capture::Captured& c,
+                 const std::filesystem::path& file, Outcome& out) {
+  constexpr int64_t shown = 64;
+  std::vector<std::pair<std::string, TensorPtr>> arrays;
+  for (const capture::CarriedState& s : c.state) {
+    const c10::IValue& v = e.leaves[s.input].value;
+    const TensorPtr t = torch_io::to_host(v.isTensor() ? v.toTensor() : torch_io::number_tensor(v));
+    arrays.emplace_back(m.graph.inputs.at(s.input)->name, t);
+    out.state.push_back({s.attribute, arrays.back().first, m.graph.outputs.at(s.output)->name,
+                         t->numel() <= shown ? json_text(*t) : ""});
+  }
+  if (!arrays.empty()) write_npz(arrays, file);
+}
+
 // Keys of --dynamic-axes that were no input have to be outputs.
 void require_known_axes(const torch_io::ExampleInputs& e, const program::Program& p,
                         const Options& o) {
@@ -160,6 +178,10 @@ verify::Request verification_request(const Options& o, const capture::Captured& 
     form.vectors.push_back(v->type.shape && v->type.shape->size() == 1);
   }
   for (const program::Port& port : c.program.outputs) form.output_names.push_back(port.name);
+  for (const capture::CarriedState& s : c.state) {
+    form.output_names[s.output] = s.attribute;
+    r.state.push_back({s.input, s.output});
+  }
   return r;
 }
 
@@ -233,6 +255,13 @@ void verify_written(const Options& o, const std::filesystem::path& model, verify
     torch_io::HostRun run = reference.run(e, draw, form);
     return verify::ReferenceRun{std::move(run.inputs), to_ort(std::move(run.outputs))};
   };
+  torch_io::ExampleInputs steady = e;  // a number out of range would end a row of calls
+  for (torch_io::InputLeaf& leaf : steady.leaves)
+    leaf.fixed = leaf.fixed || (leaf.attribute.empty() && !leaf.value.isTensor());
+  r.step = [&](const Draw& draw, bool begin) {
+    torch_io::HostRun run = reference.step(steady, draw, form, begin);
+    return verify::ReferenceRun{std::move(run.inputs), to_ort(std::move(run.outputs))};
+  };
   r.exact = [&] { return to_ort(reference.last_in_double(form)); };
   verify::Probe probe;
   std::string unmeasured;
@@ -280,7 +309,8 @@ void verify_written(const Options& o, const std::filesystem::path& model, verify
 }  // namespace
 
 Outcome convert(const Options& o, const std::filesystem::path& model_tmp,
-                const std::filesystem::path& data_tmp, Diagnostics& d, std::ostream& out,
+                const std::filesystem::path& data_tmp, const std::filesystem::path& state_tmp,
+                Diagnostics& d, std::ostream& out,
                 const std::function<void(std::string_view)>& on_stage) {
   Outcome outcome;
   outcome.opset = o.opset;
@@ -352,9 +382,15 @@ Outcome convert(const Options& o, const std::filesystem::path& model_tmp,
         ExitCode::Usage, "OE0707",
         "-o -: the model needs a file of external data, which cannot go to standard output",
         "name a file with -o, or use --external-data=never");
+  if (o.output == "-" && !captured.state.empty())
+    throw Failure(ExitCode::Usage, "OE0708",
+                  "-o -: the model needs a file with its saved state, which cannot go to standard "
+                  "output",
+                  "name a file with -o, or use --state=outputs");
   outcome.written = onnx::write(m, o.write, model_tmp, data_tmp);
   if (o.verbosity > 0) out << ir::print(m) << std::flush;
   describe(m, outcome);
+  write_state(m, inputs, captured, state_tmp, outcome);
 
   if (ort) {
     clock.stage("verify");

@@ -20,6 +20,13 @@ struct StageTime {
   double seconds = 0;
 };
 
+// State that is an input and an output (--state=io).
+struct StatePort {
+  std::string attribute;      // of the model: "rnn.hidden", "states.0"
+  std::string input, output;  // their names
+  std::string saved;          // the value in the .pt as JSON; "" where it has more than 64 elements
+};
+
 struct Outcome {
   ExitCode exit_code = ExitCode::Ok;
   int64_t opset = 0, ir_version = 0;
@@ -27,18 +34,20 @@ struct Outcome {
   uint64_t parameter_bytes = 0;
   onnx::WriteResult written;
   std::vector<std::string> inputs, outputs;  // "x float[batch,3,224,224]"
-  std::vector<std::string> assumptions;      // what could not be proven
+  std::vector<StatePort> state;
+  std::vector<std::string> assumptions;  // what could not be proven
   std::string verification;  // one line: runs, sizes, largest error; empty when not asked for
   std::vector<verify::Covered> coverage;  // which branches and trips the verification drove
   std::vector<StageTime> times;
 };
 
-// Converts `o.model`, writing the caller's private temporary files `model_tmp` and (external data)
-// `data_tmp`; the caller renames them. --print-ir and -v text goes to `out`. Problems are reported
-// in `d`; Failure is thrown for those that stop the run at once. `on_stage` hears of each stage as
-// it begins.
+// Converts `o.model`, writing the caller's private temporary files `model_tmp`, (external data)
+// `data_tmp` and (where the outcome has state) `state_tmp`; the caller renames them. --print-ir and
+// -v text goes to `out`. Problems are reported in `d`; Failure is thrown for those that stop the
+// run at once. `on_stage` hears of each stage as it begins.
 Outcome convert(const Options& o, const std::filesystem::path& model_tmp,
-                const std::filesystem::path& data_tmp, Diagnostics& d, std::ostream& out,
+                const std::filesystem::path& data_tmp, const std::filesystem::path& state_tmp,
+                Diagnostics& d, std::ostream& out,
                 const std::function<void(std::string_view)>& on_stage = {});
 
 }  // namespace oe

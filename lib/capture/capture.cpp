@@ -10,8 +10,10 @@
 #include <optional>
 #include <set>
 
+#include "lib/capture/carried.h"
 #include "lib/capture/executor.h"
 #include "lib/capture/missing.h"
+#include "lib/capture/ports.h"
 #include "lib/capture/prune.h"
 #include "lib/capture/sizes.h"
 #include "lib/support/text.h"
@@ -19,162 +21,6 @@
 
 namespace oe::capture {
 namespace {
-
-// Rebuilds the method's arguments with symbolic leaves, in the order of torch_io::leaf_values().
-class InputBuilder {
- public:
-  InputBuilder(Executor& ex, const torch_io::ExampleInputs& e,
-               const std::vector<std::vector<c10::IValue>>& leaves,
-               const std::map<std::string, int>& axis_ids)
-      : ex_(ex), e_(e), leaves_(leaves), axis_ids_(axis_ids) {}
-
-  std::vector<Sym> build() {
-    std::vector<Sym> args;
-    for (size_t i = 0; i < e_.arguments.size(); ++i) {
-      const bool symbolic = next_ < e_.leaves.size() && e_.leaves[next_].argument == i;
-      args.push_back(symbolic ? build(e_.arguments[i])
-                              : ex_.values.constant(e_.arguments[i], "argument"));
-    }
-    return args;
-  }
-
- private:
-  Sym build(const c10::IValue& v) {
-    if (v.isTensor() || v.isInt() || v.isDouble() || v.isBool()) return leaf(next_++);
-    if (v.isTuple()) {
-      std::vector<Sym> items;
-      for (const c10::IValue& x : v.toTupleRef().elements()) items.push_back(build(x));
-      return Sym::of_tuple(std::move(items), v.type());
-    }
-    if (v.isList()) {
-      std::vector<Sym> items;
-      for (const c10::IValue& x : v.toListRef()) items.push_back(build(x));
-      return ex_.values.list(std::move(items), v.toList().elementType());
-    }
-    if (v.isGenericDict()) {
-      const auto dict = v.toGenericDict();
-      std::vector<std::pair<Sym, Sym>> items;
-      for (const auto& x : dict)
-        items.emplace_back(ex_.values.constant(x.key(), ""), build(x.value()));
-      return ex_.values.dict(std::move(items), dict.keyType(), dict.valueType());
-    }
-    return ex_.values.constant(v, "argument");
-  }
-
-  Sym leaf(size_t i) {
-    const auto& l = e_.leaves[i];
-    PerWorld c = PerWorld::sized(leaves_.size());
-    for (size_t w = 0; w < leaves_.size(); ++w) c.set(w, leaves_[w][i]);
-    program::Program& p = ex_.recorder.program();
-    if (l.value.isTensor()) {
-      std::vector<Axis> axes(static_cast<size_t>(l.value.toTensor().dim()));
-      for (size_t a = 0; a < l.axis_names.size(); ++a)
-        if (!l.axis_names[a].empty()) axes[a] = {Taint::Shape, axis_ids_.at(l.axis_names[a])};
-      TensorValuePtr t = ex_.values.input_tensor(nullptr, std::move(c), std::move(axes));
-      t->recorded = p.new_value(ex_.recorder.type_of(*t), l.name);
-      p.inputs.push_back({l.name, {t->recorded}});
-      return ex_.values.tensor(t);
-    }
-    program::Value* v = p.new_value(l.value.isInt()      ? program::Type::integer()
-                                    : l.value.isDouble() ? program::Type::floating()
-                                                         : program::Type::boolean(),
-                                    l.name);
-    p.inputs.push_back({l.name, {v}});
-    return ex_.values.input_number(v, std::move(c));
-  }
-
-  Executor& ex_;
-  const torch_io::ExampleInputs& e_;
-  const std::vector<std::vector<c10::IValue>>& leaves_;
-  const std::map<std::string, int>& axis_ids_;
-  size_t next_ = 0;
-};
-
-// Flattens the result into ports; dict keys and field names become output names.
-class OutputBuilder {
- public:
-  OutputBuilder(Executor& ex, Captured& out, Diagnostics& d) : ex_(ex), out_(out), d_(d) {}
-
-  void add(const Sym& s, const std::string& name) {
-    switch (s.kind) {
-      case K::Tuple: {
-        auto type = s.type() ? s.type()->cast<c10::TupleType>() : nullptr;
-        for (size_t i = 0; i < s.tuple().size(); ++i) {
-          std::string field = std::to_string(i);
-          if (type && type->schema()) field = type->schema()->arguments()[i].name();
-          const bool named = type && type->schema();
-          add(s.tuple()[i], join(name, field, named));
-        }
-        return;
-      }
-      case K::List:
-        if (s.list()->is_open()) return add(ex_.open_lists.output(s, label(name)), name);
-        for (size_t i = 0; i < s.list()->items.size(); ++i)
-          add(s.list()->items[i], join(name, std::to_string(i), false));
-        return;
-      case K::Dict:
-        if (s.dict()->unordered)
-          throw Failure(ExitCode::Unsupported, "OE4044",
-                        "output " + label(name) + " is a dict whose keys depend on the input",
-                        "return its entries as values of their own");
-        for (const auto& [k, v] : s.dict()->items) {
-          const c10::IValue& key = k.c.at(0);
-          add(v, join(name, key.isString() ? key.toStringRef() : std::to_string(key.toInt()),
-                      key.isString()));
-        }
-        return;
-      case K::None:
-        d_.report({"OE2201", Severity::Note, "", "output " + label(name) + " is None and left out",
-                   "", nullptr, 0});
-        return;
-      case K::Maybe:
-        throw Failure(ExitCode::Unsupported, "OE4041",
-                      "output " + label(name) + " is None or a value, depending on the input",
-                      "return a value in every case, and what says whether it counts");
-      case K::Tensor:
-        if (!ex_.views.read(s.tensor())->ranked)
-          throw Failure(ExitCode::Unsupported, "OE4042",
-                        "output " + label(name) + " has a rank that depends on the input",
-                        "ONNX outputs have one rank: reshape it to a fixed number of axes");
-        [[fallthrough]];
-      case K::Sequence:
-      case K::Int:
-      case K::Float:
-      case K::Bool:
-        out_.program.outputs.push_back({label(name), ex_.apply.arg(s)});
-        return;
-      default:
-        throw Failure(ExitCode::Unsupported, "OE4040",
-                      "output " + label(name) + " is neither a tensor nor a number",
-                      "return tensors, numbers, and tuples, lists or dicts of them");
-    }
-  }
-
- private:
-  static std::string label(const std::string& name) { return name.empty() ? "output" : name; }
-  static std::string join(const std::string& outer, const std::string& inner, bool named) {
-    if (!outer.empty()) return outer + "." + inner;
-    return named ? inner : "output_" + inner;
-  }
-  Executor& ex_;
-  Captured& out_;
-  Diagnostics& d_;
-};
-
-void add_state_outputs(Executor& ex, const Options& o, Captured& out, Diagnostics& d) {
-  const auto written = ex.values.written_state();
-  if (written.empty()) return;
-  if (o.state == State::Outputs) {
-    for (const auto& [name, value] : written) OutputBuilder(ex, out, d).add(value, name);
-    return;
-  }
-  std::string names;
-  for (const auto& [name, value] : written) names += (names.empty() ? "" : ", ") + name;
-  d.report({"OE2202", Severity::Note, "",
-            "the model writes its own state in forward (" + names +
-                "); each call of the ONNX file starts from the saved state",
-            "--state=outputs returns the new state as extra outputs", nullptr, 0});
-}
 
 std::string trial_text(const torch_io::ExampleInputs& inputs, const std::vector<DynamicAxis>& axes,
                        const std::vector<int64_t>& sizes) {
@@ -280,8 +126,12 @@ Attempt run(Job& job, const std::vector<World>& worlds) {
     ids[s.name] = s.axis_id;
     ex.recorder.add_symbol(std::move(s));
   }
-  std::vector<Sym> args = InputBuilder(ex, inputs, leaves, ids).build();
+  std::vector<Sym> args = make_arguments(ex, inputs, leaves, ids);
   Sym self = ex.values.constant(m.module._ivalue(), "");
+  const size_t own = args.size() - inputs.state.size();
+  for (size_t i = 0; i < inputs.state.size(); ++i)
+    ex.values.begin_with(inputs.state[i], self, args[own + i]);
+  args.resize(own);
   Sym result;
   try {
     result = ex.interpreter.run_method(self, m.method, std::move(args));
@@ -292,8 +142,8 @@ Attempt run(Job& job, const std::vector<World>& worlds) {
     job.kept_by_choice |= ex.control.kept_by_choice();
     throw;
   }
-  OutputBuilder(ex, a.captured, a.diagnostics).add(result, "");
-  add_state_outputs(ex, o, a.captured, a.diagnostics);
+  if (!result.is(K::None)) add_outputs(ex, result, "", a.diagnostics);
+  add_state_outputs(ex, inputs, o, a.captured, a.diagnostics);
   a.captured.assumptions = ex.assumed.said();
   a.dead = ex.worlds.dead();
   a.dropped = ex.assumed.dropped_branches();
@@ -406,7 +256,10 @@ Captured capture(Job& job, Diagnostics& d) {
                       "' is declared dynamic, but LibTorch ran at no other "
                       "size than " +
                       std::to_string(example[i]) + refusals[i],
-                  "", nullptr, 0});
+                  inputs.state.empty() ? ""
+                                       : "state may have to follow it: --dynamic-axes " +
+                                             inputs.leaves.back().name + ":AXIS=" + axes[i].name,
+                  nullptr, 0});
       }
       for (const Diagnostic& x : a.diagnostics.all()) d.report(x);
       left_out.report(d);
@@ -444,17 +297,34 @@ Captured capture_all(const torch_io::Loaded& m, const torch_io::ExampleInputs& i
   return capture(unrolled, d);
 }
 
-}  // namespace
-
-Captured capture(const torch_io::Loaded& m, const torch_io::ExampleInputs& inputs, const Options& o,
-                 const Writable& writable, Diagnostics& d) {
-  try {
+// Until no more state is found that the method carries on.
+Captured capture_rounds(const torch_io::Loaded& m, torch_io::ExampleInputs& inputs,
+                        const Options& o, const Writable& writable, Diagnostics& d) {
+  for (;;) {
+    Diagnostics round;
+    Captured c;
     try {
       const c10::InferenceMode inference;  // nothing is kept for a backward pass
-      return capture_all(m, inputs, o, writable, d);
+      c = capture_all(m, inputs, o, writable, round);
     } catch (const AsksAutograd&) {
-      return capture_all(m, inputs, o, writable, d);
+      round = {};
+      c = capture_all(m, inputs, o, writable, round);
     }
+    if (o.state == State::InputsAndOutputs && widen_state(o, m, c, inputs)) continue;
+    if (c.program.outputs.empty())
+      throw Failure(ExitCode::Refused, "OE2304", "the method '" + m.method + "' returns nothing",
+                    "where it writes attributes, --state=outputs and --state=io return those");
+    for (const Diagnostic& x : round.all()) d.report(x);
+    return c;
+  }
+}
+
+}  // namespace
+
+Captured capture(const torch_io::Loaded& m, torch_io::ExampleInputs& inputs, const Options& o,
+                 const Writable& writable, Diagnostics& d) {
+  try {
+    return capture_rounds(m, inputs, o, writable, d);
   } catch (const Failure& f) {
     if (f.diagnostic_code != kMissing) throw;
     report_missing(m.module, m.method, d);

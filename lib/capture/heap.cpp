@@ -29,6 +29,7 @@ void Heap::touch(Cell& c) {
 void Heap::change(Cell& c) {
   check_write(c);
   touch(c);
+  if (c.serial == 0) changed_.insert(&c);
 }
 
 void Heap::check_write(const Cell& c) const {

@@ -37,6 +37,8 @@ class Heap {
   void touch(Cell& c);
   // The same for a change that the model makes; refused where the cell may be another one too.
   void change(Cell& c);
+  // Whether the model has changed one of its own lists or dicts, be it to what it was.
+  bool changed(const Cell& c) const { return changed_.contains(&c); }
   void check_write(const Cell& c) const;
   // Another content for all that looks at the storage; it is never mistaken for an earlier one.
   void set_base(StorageCell& s, TensorValuePtr v);
@@ -70,6 +72,7 @@ class Heap {
   const Site& site_;
   uint64_t next_serial_ = 1, next_version_ = 1;
   std::vector<Scope> scopes_;
+  std::unordered_set<const Cell*> changed_;  // of serial 0, which live as long as the run
 };
 
 // The cell, what it may be by a condition, and what those may be.

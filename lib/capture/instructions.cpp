@@ -78,6 +78,7 @@ struct Interpreter::Instruction {
     if (!object.is(K::Object)) ex.site.refuse("OE4007", "an attribute of a foreign object is set");
     ex.values.load_attributes(*object.object());
     ex.heap.change(*object.object());
+    ex.values.note_write(*object.object(), n->s(c10::attr::name));
     object.object()->attributes[n->s(c10::attr::name)] = in(1);
   }
   void create_object() {

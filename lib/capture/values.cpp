@@ -6,6 +6,24 @@
 
 namespace oe::capture {
 
+namespace {
+
+// Whether two tensors of one storage may have an element in common.
+bool overlap(const at::Tensor& a, const at::Tensor& b) {
+  const auto range = [](const at::Tensor& t) {
+    int64_t last = t.storage_offset();
+    for (int64_t d = 0; d < t.dim(); ++d) last += (t.size(d) - 1) * t.stride(d);
+    const auto size = static_cast<int64_t>(t.element_size());
+    return std::pair{t.storage_offset() * size, (last + 1) * size};
+  };
+  if (a.numel() == 0 || b.numel() == 0) return false;
+  const auto [a_begin, a_end] = range(a);
+  const auto [b_begin, b_end] = range(b);
+  return a_begin < b_end && b_begin < a_end;
+}
+
+}  // namespace
+
 Sym Values::tensor(TensorValuePtr v) {
   ex_.recorder.remember_axes(*v);
   auto storage = ex_.heap.make<StorageCell>();
@@ -49,15 +67,25 @@ Sym Values::wrap_tensor(const at::Tensor& t, const std::string& name) {
   value->axes.resize(static_cast<size_t>(t.dim()));
   value->name = name;
   Sym s = tensor(value);
-  s.tensor()->serial = s.tensor()->storage->serial = 0;
-  if (t.has_storage()) {
-    // Another tensor of the model over the same memory: reading both is fine, writing is not.
-    auto& same_memory = by_memory_[t.storage().unsafeGetStorageImpl()];
-    for (auto& other : same_memory) Heap::entangle(*other, *s.tensor()->storage);
-    same_memory.push_back(s.tensor()->storage);
-  }
+  owns_memory(t, *s.tensor());
   model_storages_.push_back({name, s.tensor()->storage, s.tensor()->storage->version});
   return s;
+}
+
+// Another tensor of the model over the same memory: reading both is fine, writing is not.
+void Values::owns_memory(const at::Tensor& t, TensorHandle& handle) {
+  handle.serial = handle.storage->serial = 0;
+  if (!t.has_storage()) return;
+  auto& same_storage = by_memory_[t.storage().unsafeGetStorageImpl()];
+  for (const Owned& other : same_storage) {
+    if (!overlap(t, other.tensor)) continue;
+    if (other.cell->version != other.version)
+      ex_.site.refuse("OE4020",
+                      "a tensor is read that shares memory with another one, which was written",
+                      "copy one of them with clone() in __init__");
+    Heap::entangle(*other.cell, *handle.storage);
+  }
+  same_storage.push_back({t, handle.storage, handle.storage->version});
 }
 
 Sym Values::wrap_list(const c10::List<c10::IValue>& of, const std::string& name) {

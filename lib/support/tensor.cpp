@@ -2,10 +2,12 @@
 #include "lib/support/tensor.h"
 
 #include <algorithm>
+#include <cmath>
 #include <mutex>
 #include <stdexcept>
 
 #include "lib/support/half.h"
+#include "lib/support/text.h"
 
 namespace oe {
 namespace {
@@ -157,5 +159,28 @@ std::pair<const void*, bool> Tensor::memory() const {
 
 std::vector<int64_t> Tensor::as_int64() const { return as<int64_t>(*this); }
 std::vector<double> Tensor::as_double() const { return as<double>(*this); }
+
+std::string json_text(const Tensor& t) {
+  const bool floats = is_float(t.dtype()), bools = t.dtype() == DType::Bool;
+  if (!floats && !bools && !is_integer(t.dtype())) return {};
+  const std::vector<double> values = floats ? t.as_double() : std::vector<double>{};
+  const std::vector<int64_t> integers = floats ? std::vector<int64_t>{} : t.as_int64();
+  size_t next = 0;
+  const std::function<std::string(size_t)> list = [&](size_t axis) -> std::string {
+    if (axis == t.dims().size()) {
+      const size_t i = next++;
+      if (bools) return integers[i] ? "true" : "false";
+      if (!floats) return std::to_string(integers[i]);
+      const std::string text = t.dtype() == DType::Double
+                                   ? float_text(values[i])
+                                   : float_text(static_cast<float>(values[i]));
+      return std::isfinite(values[i]) ? text : '"' + text + '"';
+    }
+    std::string out;
+    for (int64_t i = 0; i < t.dims()[axis]; ++i) out += (i ? "," : "") + list(axis + 1);
+    return "[" + out + "]";
+  };
+  return list(0);
+}
 
 }  // namespace oe

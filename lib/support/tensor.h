@@ -71,6 +71,10 @@ class Tensor {
 };
 using TensorPtr = std::shared_ptr<const Tensor>;
 
+// Nested JSON lists: "[[1.0,-0.5]]", "true", "7"; NaN and infinities as "nan", "inf", "-inf"; of
+// types that are no real numbers "".
+std::string json_text(const Tensor& t);
+
 // f(T{}) for a T as large as one element.
 template <class F>
 void with_element(size_t size, const F& f) {

@@ -41,8 +41,8 @@ void axes_from_entry(const std::map<int64_t, std::string>& axes, InputLeaf& leaf
   }
 }
 
-void rename_leaves(const Options& o, ExampleInputs& e) {
-  for (size_t i = 0; i < std::min(o.input_names.size(), e.leaves.size()); ++i)
+void rename_leaves(const Options& o, size_t first, ExampleInputs& e) {
+  for (size_t i = first; i < std::min(o.input_names.size(), e.leaves.size()); ++i)
     e.leaves[i].name = o.input_names[i];
   std::set<std::string> seen;
   for (const InputLeaf& leaf : e.leaves)
@@ -109,7 +109,7 @@ std::string automatic_axis_name(const std::string& input, size_t index) {
 void name_axes(const Options& o, const std::vector<InputSpec>& specs, ExampleInputs& e) {
   std::vector<std::string> own_names;
   for (const InputLeaf& leaf : e.leaves) own_names.push_back(leaf.name);
-  rename_leaves(o, e);
+  rename_leaves(o, 0, e);
   for (size_t i = 0; i < e.leaves.size(); ++i) {
     InputLeaf& leaf = e.leaves[i];
     const size_t rank =
@@ -120,6 +120,19 @@ void name_axes(const Options& o, const std::vector<InputSpec>& specs, ExampleInp
   }
   axes_from_option(o, own_names, e);
   if (o.dynamic_batch) dynamic_batch(e);
+  refuse_two_sizes(e);
+}
+
+void name_state_axes(const Options& o, size_t first, ExampleInputs& e) {
+  std::vector<std::string> own_names;
+  for (const InputLeaf& leaf : e.leaves) own_names.push_back(leaf.name);
+  rename_leaves(o, first, e);
+  for (const auto& [key, axes] : o.dynamic_axes.entries)
+    for (size_t i = first; i < e.leaves.size(); ++i) {
+      if (key != e.leaves[i].name && key != own_names[i]) continue;
+      axes_from_entry(axes, e.leaves[i], false);
+      std::erase(e.output_axes_unresolved, key);
+    }
   refuse_two_sizes(e);
 }
 

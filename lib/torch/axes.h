@@ -13,6 +13,10 @@ namespace oe::torch_io {
 // not exist and for one name with two sizes.
 void name_axes(const Options& o, const std::vector<InputSpec>& specs, ExampleInputs& e);
 
+// The same for e.leaves from `first` on, which are state: names by --input-names, axes by
+// --dynamic-axes where it names them. Keys that do are taken out of e.output_axes_unresolved.
+void name_state_axes(const Options& o, size_t first, ExampleInputs& e);
+
 // torch.onnx's own spelling, so that models made by either have the same names: index counts
 // from 1.
 std::string automatic_axis_name(const std::string& input, size_t index);

@@ -21,15 +21,18 @@ struct InputLeaf {
   std::vector<std::pair<int64_t, int64_t>> bounds;  // per axis: inclusive; {0, -1}: none given
   size_t argument = 0;                              // index into ExampleInputs::arguments
   bool normal = false;                              // the value was drawn from N(0, 1)
-  bool fixed = false;  // resized_inputs() keeps the value (a number that the export froze)
+  bool fixed = false;     // resized_inputs() keeps the value (a number that the export froze)
+  std::string attribute;  // of the model that it is (--state=io): "rnn.hidden"; empty: an argument
 };
 
 struct ExampleInputs {
-  std::vector<c10::IValue> arguments;  // the method's arguments without self, complete
-  std::vector<InputLeaf> leaves;       // tensors and numbers inside `arguments`, in order
+  // The method's arguments without self, complete; then the values of `state`.
+  std::vector<c10::IValue> arguments;
+  std::vector<InputLeaf> leaves;  // tensors and numbers inside `arguments`, in order
   // Keys of --dynamic-axes that are no input: outputs, or wrong (the pipeline finds out which).
   std::vector<std::string> output_axes_unresolved;
-  uint64_t seed = 0;  // of the example itself
+  std::vector<std::string> state;  // attributes that are inputs too (lib/torch/state.h)
+  uint64_t seed = 0;               // of the example itself
 };
 
 // Builds the example arguments. Unknown names and axes, a wrong number of inputs, a missing input

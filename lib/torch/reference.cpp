@@ -10,7 +10,6 @@
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
-#include <charconv>
 #include <stdexcept>
 #include <unordered_set>
 
@@ -18,6 +17,7 @@
 #include "lib/support/trial.h"
 #include "lib/torch/convert.h"
 #include "lib/torch/runtime.h"
+#include "lib/torch/state.h"
 
 namespace oe::torch_io {
 namespace {
@@ -74,28 +74,6 @@ class Flattener {
   std::vector<HostValue>& out_;
 };
 
-// The attribute of a module at "layer1.0.bn.running_mean", or an element of one: "past.0".
-c10::IValue state_value(const torch::jit::Module& m, const std::string& path) {
-  c10::IValue v = m._ivalue();
-  for (const std::string& name : split(path, '.')) {
-    int64_t index = -1;  // of an element, where the name is one
-    std::from_chars(name.data(), name.data() + name.size(), index);
-    if (v.isObject()) {
-      v = v.toObject()->getAttr(name);
-    } else if (v.isGenericDict()) {
-      const auto dict = v.toGenericDict();
-      const bool text = dict.keyType()->kind() == c10::TypeKind::StringType;
-      v = dict.at(text ? c10::IValue(name) : c10::IValue(index));
-    } else if (v.isList() || v.isTuple()) {
-      v = v.isList() ? v.toListRef().at(static_cast<size_t>(index))
-                     : v.toTupleRef().elements().at(static_cast<size_t>(index));
-    } else {
-      throw std::runtime_error("output '" + path + "' is none of the model's results");
-    }
-  }
-  return v;
-}
-
 }  // namespace
 
 std::vector<HostValue> flatten(const c10::IValue& result, const Reference::Form& form,
@@ -104,7 +82,7 @@ std::vector<HostValue> flatten(const c10::IValue& result, const Reference::Form&
   Flattener flattener(form, out);
   flattener.add(result);
   for (size_t i = out.size(); i < form.output_names.size(); ++i)
-    flattener.add(state_value(m, form.output_names[i]).deepcopy());
+    flattener.add(attribute_value(m, form.output_names[i]).deepcopy());
   return out;
 }
 
@@ -161,35 +139,37 @@ Reference::Reference(const Loaded& m, std::vector<LeftOut> left_out)
 }
 Reference::~Reference() = default;
 
-std::vector<HostValue> Reference::call(const std::vector<c10::IValue>& arguments,
+std::vector<HostValue> Reference::call(const ExampleInputs& e,
+                                       const std::vector<c10::IValue>& arguments,
                                        const Form& form) {
-  try {
-    return call(arguments, form, true);
-  } catch (const std::exception&) {
-    // Autograd refuses to write into a parameter: such a model runs under no_grad only.
-    return call(arguments, form, false);
+  // Autograd refuses to write into a parameter: such a model runs under no_grad only.
+  for (const bool gradients : {true, false}) {
+    snapshot_->restore();
+    try {
+      set_state(module_.module, e, arguments);
+      std::vector<HostValue> outputs = call_as_is(e, arguments, form, gradients);
+      snapshot_->restore();
+      return outputs;
+    } catch (const std::exception& error) {
+      snapshot_->restore();
+      if (!gradients) throw std::runtime_error(message_of(error));
+    } catch (...) {
+      snapshot_->restore();
+      throw;
+    }
   }
+  return {};
 }
 
-std::vector<HostValue> Reference::call(const std::vector<c10::IValue>& arguments, const Form& form,
-                                       bool gradients) {
+std::vector<HostValue> Reference::call_as_is(const ExampleInputs& e,
+                                             const std::vector<c10::IValue>& arguments,
+                                             const Form& form, bool gradients) {
   const c10::AutoGradMode mode(gradients);
-  snapshot_->restore();
-  try {
-    std::vector<c10::IValue> own;
-    for (const c10::IValue& a : arguments) own.push_back(a.deepcopy());
-    const c10::IValue result = module_.module.get_method(module_.method)(std::move(own));
-    // A copy: a result may be a buffer itself, which is about to be restored.
-    std::vector<HostValue> outputs = flatten(result.deepcopy(), form, module_.module);
-    snapshot_->restore();
-    return outputs;
-  } catch (const std::exception& e) {
-    snapshot_->restore();
-    throw std::runtime_error(message_of(e));
-  } catch (...) {
-    snapshot_->restore();
-    throw;
-  }
+  std::vector<c10::IValue> own;
+  for (const c10::IValue& a : own_arguments(e, arguments)) own.push_back(a.deepcopy());
+  const c10::IValue result = module_.module.get_method(module_.method)(std::move(own));
+  // A copy: a result may be a buffer itself, which is about to be restored or written again.
+  return flatten(result.deepcopy(), form, module_.module);
 }
 
 namespace {
@@ -225,7 +205,7 @@ std::pair<std::vector<HostValue>, std::vector<HostValue>> Reference::first_and_t
   for (std::vector<HostValue>& outputs : calls) {
     at::Generator generator = at::detail::getDefaultCPUGenerator();
     generator.set_current_seed(e.seed);  // random numbers are the same in each
-    outputs = call(e.arguments, {});
+    outputs = call(e, e.arguments, {});
   }
   return {std::move(calls[0]), std::move(calls[2])};
 }
@@ -279,8 +259,8 @@ HostRun Reference::run(const ExampleInputs& e, const Draw& draw, const Form& for
     HostRun r;
     r.inputs = host_leaves(inputs, arguments, form);
     last_inputs_ = inputs;
-    last_draw_ = draw;
-    r.outputs = call(arguments, form);
+    last_arguments_ = arguments;
+    r.outputs = call(inputs, arguments, form);
     return r;
   };
   const bool varies = std::any_of(e.leaves.begin(), e.leaves.end(), [](const InputLeaf& l) {
@@ -295,6 +275,37 @@ HostRun Reference::run(const ExampleInputs& e, const Draw& draw, const Form& for
     for (InputLeaf& l : steady.leaves) l.fixed = l.fixed || is_number(l.value);
     return attempt(steady);
   }
+}
+
+HostRun Reference::step(const ExampleInputs& e, const Draw& draw, const Form& form, bool begin) {
+  std::vector<c10::IValue> arguments = drawn_arguments(e, draw);
+  const size_t own = arguments.size() - e.state.size();
+  if (begin) {
+    snapshot_->restore();
+    bool saved = draw.seed == e.seed;  // then what the module has is not touched
+    for (size_t i = 0; i < e.leaves.size(); ++i)
+      if (e.leaves[i].value.isTensor())
+        saved = saved && e.leaves[i].value.toTensor().sizes() == draw.sizes.at(i);
+    if (!saved) set_state(module_.module, e, arguments);
+  } else {
+    for (size_t i = 0; i < e.state.size(); ++i)
+      arguments[own + i] = attribute_value(module_.module, e.state[i]).deepcopy();
+  }
+  HostRun r;
+  r.inputs = host_leaves(e, arguments, form);
+  last_inputs_ = e;
+  last_arguments_ = arguments;
+  try {
+    r.outputs = call_as_is(e, arguments, form, true);
+  } catch (const std::exception&) {
+    try {
+      set_state(module_.module, e, arguments);  // the call may have come half way
+      r.outputs = call_as_is(e, arguments, form, false);
+    } catch (const std::exception& error) {
+      throw std::runtime_error(message_of(error));
+    }
+  }
+  return r;
 }
 
 namespace {
@@ -326,14 +337,14 @@ c10::IValue in_double(const c10::IValue& v) {
 }  // namespace
 
 std::vector<HostValue> Reference::last_in_double(const Form& form) {
-  snapshot_->restore();
   try {
     torch::jit::Module copy = module_.module.deepcopy();
     copy.to(at::kDouble);
     std::vector<c10::IValue> arguments;
-    for (const c10::IValue& v : drawn_arguments(last_inputs_, last_draw_))
-      arguments.push_back(in_double(v));
-    const c10::IValue result = copy.get_method(module_.method)(std::move(arguments));
+    for (const c10::IValue& v : last_arguments_) arguments.push_back(in_double(v));
+    set_state(copy, last_inputs_, arguments);
+    const c10::IValue result =
+        copy.get_method(module_.method)(own_arguments(last_inputs_, arguments));
     return flatten(result, form, copy);
   } catch (const std::exception& e) {
     throw std::runtime_error(message_of(e));

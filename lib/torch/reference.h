@@ -48,6 +48,9 @@ class Reference {
   // Runs the method. Numbers vary with the seed where LibTorch accepts that. Throws
   // std::runtime_error with LibTorch's message when it refuses the inputs.
   HostRun run(const ExampleInputs& e, const Draw& draw, const Form& form);
+  // The same, but the module goes on from where the last step left it; where `begin`, from the
+  // saved state, or from the draw's where that is another one.
+  HostRun step(const ExampleInputs& e, const Draw& draw, const Form& form, bool begin);
   // The outputs of the last run, computed in float64 by a copy of the module: what rounding in the
   // element types of the model is measured by. Throws std::runtime_error where the model itself
   // asks for other types.
@@ -57,15 +60,19 @@ class Reference {
   struct Snapshot;
   // As module(x) is called by who loaded a file and does nothing else: gradients are on, which
   // models ask (nn.MultiheadAttention chooses its operators by it).
-  std::vector<HostValue> call(const std::vector<c10::IValue>& arguments, const Form& form);
-  std::vector<HostValue> call(const std::vector<c10::IValue>& arguments, const Form& form,
-                              bool gradients);
+  // From the snapshot and the state in `arguments`.
+  std::vector<HostValue> call(const ExampleInputs& e, const std::vector<c10::IValue>& arguments,
+                              const Form& form);
+  // From the state that the module has.
+  std::vector<HostValue> call_as_is(const ExampleInputs& e,
+                                    const std::vector<c10::IValue>& arguments, const Form& form,
+                                    bool gradients);
   std::string trial_of(const ExampleInputs& e, const Draw& draw) const;
   const Loaded& module_;
   std::vector<LeftOut> left_out_;
   std::unique_ptr<Snapshot> snapshot_;
-  ExampleInputs last_inputs_;  // what the last run was drawn from
-  Draw last_draw_;
+  ExampleInputs last_inputs_;                // what the last run was drawn from
+  std::vector<c10::IValue> last_arguments_;  // with the state it began from
 };
 
 // The leaves of a run that is not made, as Reference::run gives them.

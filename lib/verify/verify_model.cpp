@@ -111,6 +111,7 @@ class Driver {
   // took, if that is more).
   static constexpr int kCandidates = 400;
   static constexpr double kSeconds = 0.5;
+  static constexpr size_t kSteps = 5;  // calls in a row
 
   void plain_runs() {
     for (const Sizes& w : r_.worlds)
@@ -122,6 +123,7 @@ class Driver {
     for (const std::string& name : std::set<std::string>(missing))
       if (!one_axis(pick, name, missing)) return;
     if (!one_alone(pick)) return;
+    if (!rows_of_calls()) return;
     for (const std::string& name : missing)
       if (!pick.varied_by_worlds(name))
         v_.gaps.push_back("axis '" + name + "' runs at no other size than the example's" +
@@ -190,6 +192,49 @@ class Driver {
     return true;
   }
 
+  // State handed on from call to call: from the saved state, and from drawn ones at every size.
+  bool rows_of_calls() {
+    if (r_.state.empty()) return true;
+    for (size_t w = 0; w < r_.worlds.size(); ++w)
+      for (const uint64_t seed : {r_.seed, r_.seed + 1})
+        if ((w == 0 || seed == r_.seed) && !row_of_calls(r_.worlds[w], seed)) return false;
+    if (v_.steps < kSteps)
+      v_.gaps.push_back("LibTorch ran " + plural(v_.steps, "call") + " in a row, not " +
+                        std::to_string(kSteps) + ": " + first_line(refusal_));
+    return true;
+  }
+
+  bool row_of_calls(const Sizes& sizes, uint64_t seed) {
+    std::vector<TensorPtr> left;  // by the last call of ONNX Runtime, one for each of r_.state
+    for (size_t step = 0; step < kSteps; ++step) {
+      ReferenceRun expected;
+      try {
+        expected = r_.step({sizes, seed + 1000 * step, {}}, step == 0);
+      } catch (const std::runtime_error& e) {
+        refusal_ = e.what();
+        return true;
+      }
+      const std::string where = " at " + sizes_text(r_.leaf_names, sizes) + ", seed " +
+                                std::to_string(seed) + ", call " + std::to_string(step + 1) +
+                                " in a row";
+      ReferenceRun own = expected;
+      for (size_t i = 0; i < left.size(); ++i) own.inputs[r_.state[i].leaf] = left[i];
+      const double error = v_.max_abs;
+      if (!one_run(where, own)) {
+        if (step == 0) return false;
+        // Rounding that many calls add up, or a mistake: one call from LibTorch's own state tells.
+        v_.mismatch.clear();
+        v_.max_abs = error;
+        if (!one_run(where, expected)) return false;
+        ++v_.drifted;
+      }
+      left.clear();
+      for (const Carried& c : r_.state) left.push_back(actual_[outputs_[c.output]].tensor);
+      v_.steps = std::max(v_.steps, step + 1);
+    }
+    return true;
+  }
+
   // Tries inputs on the probe, which is cheap; what reaches something new is compared like any run.
   // What LibTorch refuses, or what never ends, has reached nothing.
   void explore() {
@@ -244,9 +289,9 @@ class Driver {
       v.tensor = expected.inputs[static_cast<size_t>(at - r_.leaf_names.begin())];
       inputs.push_back(std::move(v));
     }
-    std::vector<OrtValue> actual;
+    const std::vector<OrtValue>& actual = actual_;
     try {
-      actual = session_->run(inputs);
+      actual_ = session_->run(inputs);
     } catch (const std::runtime_error& e) {
       v_.mismatch = "ONNX Runtime fails" + where + ": " + e.what();
       return false;
@@ -335,8 +380,9 @@ class Driver {
   std::unique_ptr<Ort::Session> session_;
   std::optional<CoverageMeter> meter_;
   std::vector<std::string> names_;
-  std::vector<size_t> outputs_;  // position in the session's outputs
-  bool accepted_ = false;        // whether LibTorch ran the last sizes
+  std::vector<size_t> outputs_;   // position in the session's outputs
+  std::vector<OrtValue> actual_;  // of the last run
+  bool accepted_ = false;         // whether LibTorch ran the last sizes
   std::string refusal_;
   Verification v_;
 };
@@ -347,7 +393,9 @@ std::string Verification::line() const {
   char error[32];
   std::snprintf(error, sizeof error, "%.2g", max_abs);
   return "verified: " + plural(runs, "run") + ", " + plural(sizes, "size") + ", max abs error " +
-         error +
+         error + (steps ? ", " + plural(steps, "call") + " in a row" : std::string()) +
+         (drifted ? " (" + plural(drifted, "call") + " from LibTorch's state: rounding adds up)"
+                  : std::string()) +
          (judged ? " (" + plural(judged, "output") + " judged by a run in float64)"
                  : std::string());
 }

@@ -29,6 +29,10 @@ struct Axis {  // a dynamic axis of one leaf
   int64_t low = 0, high = -1;  // inclusive bounds; low > high: none
 };
 
+struct Carried {  // state: an output of one call is an input of the next
+  size_t leaf = 0, output = 0;
+};
+
 struct Request {
   std::filesystem::path model;
   std::vector<Sizes> worlds;  // that the original is known to run at; [0] is the example
@@ -46,6 +50,10 @@ struct Request {
   bool assumes = false;
   // Runs the original. Throws std::runtime_error when it refuses these inputs.
   std::function<ReferenceRun(const Draw&)> reference;
+  // State that is carried, and the original run without a reset in between: `begin` starts from the
+  // draw's state. Throws like `reference`.
+  std::vector<Carried> state;
+  std::function<ReferenceRun(const Draw&, bool begin)> step;
   // The outputs of its last run, in float64. Throws std::runtime_error when it cannot be so run.
   std::function<std::vector<OrtValue>()> exact;
   // The inputs alone, one a leaf, without running anything.
@@ -56,7 +64,9 @@ struct Request {
 
 struct Verification {
   size_t runs = 0, sizes = 0;
-  size_t judged = 0;  // outputs beyond the tolerance, but as near to float64 as LibTorch's own
+  size_t steps = 0;    // the longest row of calls that handed their state on
+  size_t drifted = 0;  // calls in a row whose state was not the same any more by rounding
+  size_t judged = 0;   // outputs beyond the tolerance, but as near to float64 as LibTorch's own
   double max_abs = 0;
   std::string mismatch;           // the first one: output, size, seed, what differs; empty: none
   std::vector<TensorPtr> inputs;  // of the mismatch, one a leaf
@@ -68,7 +78,8 @@ struct Verification {
 
 // Stops at the first mismatch. Sizes: those of the worlds, and for each dynamic axis one more that
 // the export has not seen. An axis that runs at no other size is a gap. Then, while a branch or a
-// trip count was not reached, other values and sizes that reach one, within a bounded effort.
+// trip count was not reached, other values and sizes that reach one, within a bounded effort. Where
+// state is carried, rows of calls: each ONNX Runtime call begins with what its last one left.
 Verification verify_model(Ort& ort, const Request& r);
 
 }  // namespace oe::verify

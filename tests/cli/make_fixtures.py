@@ -240,6 +240,31 @@ class Counter(nn.Module):
         return self.total * self.steps
 
 
+class Policy(nn.Module):
+    """A recurrent policy with its memory in buffers."""
+
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.LSTM(4, 2)
+        self.register_buffer("hidden", torch.zeros(1, 1, 2))
+        self.register_buffer("cell", torch.zeros(1, 1, 2))
+
+    def forward(self, x):
+        y, (hidden, cell) = self.rnn(x.unsqueeze(0), (self.hidden, self.cell))
+        self.hidden[:] = hidden
+        self.cell[:] = cell
+        return y.squeeze(0)
+
+    @torch.jit.export
+    def reset_memory(self):
+        self.hidden[:] = 0.0
+        self.cell[:] = 0.0
+
+    @torch.jit.export
+    def look(self):
+        pass
+
+
 class Trained(nn.Module):
     """Layers that differ between training and inference."""
 
@@ -350,6 +375,7 @@ def main() -> None:
     save(torch.jit.script(Chosen().eval()), "chosen.pt")
     save(torch.jit.script(Dropped().train()), "train.pt")
     save(torch.jit.script(Counter().eval()), "counter.pt")
+    save(torch.jit.script(Policy().eval()), "policy.pt")
     trained, batch = Trained().train(), torch.randn(2, 4, 5)
     # Tracing in train mode moves the running statistics: the file in eval mode comes after it.
     save(torch.jit.trace(trained, batch, check_trace=False), "traced_train.pt")

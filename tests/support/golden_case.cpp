@@ -17,6 +17,7 @@
 #include "lib/torch/convert.h"
 #include "lib/torch/inputs.h"
 #include "lib/torch/reference.h"
+#include "lib/torch/state.h"
 #include "lib/verify/compare.h"
 #include "tests/support/golden_convert.h"
 
@@ -72,10 +73,10 @@ TensorPtr host(const c10::IValue& v) {
 }
 
 // The model's result like the program's outputs.
-std::vector<verify::OrtValue> expected(const c10::IValue& result, const program::Program& p,
+std::vector<verify::OrtValue> expected(const c10::IValue& result, const capture::Captured& c,
                                        const torch::jit::Module& module) {
   torch_io::Reference::Form form;
-  for (const program::Port& port : p.outputs) {
+  for (const program::Port& port : c.program.outputs) {
     const program::Value* v = port.value.value();
     const program::Type::Kind kind = v ? v->type.kind : program::Type::Kind::Int;
     form.output_names.push_back(port.name);
@@ -83,6 +84,7 @@ std::vector<verify::OrtValue> expected(const c10::IValue& result, const program:
     form.vectors.push_back(kind == program::Type::Kind::Tensor && v->type.shape &&
                            v->type.shape->size() == 1);
   }
+  for (const capture::CarriedState& s : c.state) form.output_names[s.output] = s.attribute;
   std::vector<verify::OrtValue> out;
   for (torch_io::HostValue& v : torch_io::flatten(result, form, module)) {
     using Kind = verify::OrtValue::Kind;
@@ -94,21 +96,27 @@ std::vector<verify::OrtValue> expected(const c10::IValue& result, const program:
   return out;
 }
 
-Run make_run(const std::string& what, const Options& o, const torch_io::Loaded& loaded,
-             const program::Program& p) {
-  Run run{what, {}, {}};
-  for (const torch_io::InputLeaf& leaf : torch_io::make_inputs(o, loaded).leaves)
-    run.inputs[leaf.name] = host(leaf.value);
-  // Other storages and another module: forward may write to both.
-  torch_io::ExampleInputs fresh = torch_io::make_inputs(o, loaded);
+// One run; where state is carried, three calls in a row, each from what LibTorch's last one left.
+void make_runs_of(const std::string& what, const Options& o, const torch_io::Loaded& loaded,
+                  const capture::Captured& c, const std::vector<std::string>& state,
+                  std::vector<Run>& runs) {
   torch::jit::Module module = loaded.module.deepcopy();
-  run.expected =
-      expected(module.get_method(loaded.method)(std::move(fresh.arguments)).deepcopy(), p, module);
-  return run;
+  for (int call = 0; call < (state.empty() ? 1 : 3); ++call) {
+    Run run{what + (call ? ", call " + std::to_string(call + 1) : ""), {}, {}};
+    // Other storages and another module: forward may write to both.
+    torch_io::ExampleInputs given = torch_io::make_inputs(o, loaded);
+    torch_io::ExampleInputs fresh = torch_io::make_inputs(o, loaded);
+    torch_io::add_state(o, module, state, given);
+    for (const torch_io::InputLeaf& leaf : given.leaves) run.inputs[leaf.name] = host(leaf.value);
+    run.expected = expected(module.get_method(loaded.method)(std::move(fresh.arguments)).deepcopy(),
+                            c, module);
+    runs.push_back(std::move(run));
+  }
 }
 
 std::vector<Run> make_runs(const Case& c, const Options& base, const torch_io::Loaded& loaded,
-                           const program::Program& p) {
+                           const capture::Captured& captured,
+                           const std::vector<std::string>& state) {
   std::vector<Run> runs;
   const auto add = [&](const std::string& what, const std::vector<InputSpec>& specs) {
     for (uint64_t seed = 0; seed < (c.seeds ? 2 : 1); ++seed) {
@@ -117,7 +125,7 @@ std::vector<Run> make_runs(const Case& c, const Options& base, const torch_io::L
       o.seed = seed;
       const std::string label = what + ", seed " + std::to_string(seed);
       try {
-        runs.push_back(make_run(label, o, loaded, p));
+        make_runs_of(label, o, loaded, captured, state, runs);
       } catch (const std::exception& e) {
         throw std::runtime_error("LibTorch does not run the case (" + label + "): " + e.what());
       }
@@ -285,9 +293,10 @@ class Runner {
     Converted no_program;
     try {
       Diagnostics d;
-      const torch_io::ExampleInputs inputs = torch_io::make_inputs(options_, module_);
+      torch_io::ExampleInputs inputs = torch_io::make_inputs(options_, module_);
       keep_types(inputs);
       captured_ = capture::capture(module_, inputs, options_, lower::has_row, d);
+      state_ = inputs.state;
       throw_errors(d, -1);
       throw_problems("the program", program::verify(captured_->program));
       collect(captured_->program.body, reached_);
@@ -368,7 +377,7 @@ class Runner {
       Options o = options_;
       o.inputs = replaced(options_.inputs, run);
       try {
-        const torch_io::ExampleInputs other = torch_io::make_inputs(o, module_);
+        torch_io::ExampleInputs other = torch_io::make_inputs(o, module_);
         if (!has_other_sizes(other, first)) continue;
         Diagnostics d;
         const capture::Captured again = capture::capture(module_, other, o, lower::has_row, d);
@@ -436,7 +445,7 @@ class Runner {
   void run_model(int64_t opset, const ir::Model& m) {
     ++converted_;
     if (!settings_.ort || opset > settings_.ort->newest_opset() || left_out(case_, opset)) return;
-    if (runs_.empty()) runs_ = make_runs(case_, options_, module_, captured_->program);
+    if (runs_.empty()) runs_ = make_runs(case_, options_, module_, *captured_, state_);
     const auto session = settings_.ort->open_bytes(onnx::write_bytes(m), 1);
     run_and_compare(case_, m, *session, runs_);
   }
@@ -447,6 +456,7 @@ class Runner {
   std::set<std::string>& reached_;
   Options options_;
   std::optional<capture::Captured> captured_;
+  std::vector<std::string> state_;  // attributes that are inputs
   std::vector<Run> runs_;
   Failures failures_;
   Outcome outcome_;

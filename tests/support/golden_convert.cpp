@@ -29,7 +29,8 @@ Options options_of(const Case& c) {
   if (!c.dynamic.empty()) parse_dynamic_axes(c.dynamic, o.dynamic_axes);
   if (c.mode == "script") o.mode = CaptureMode::Script;
   if (c.mode == "trace") o.mode = CaptureMode::Trace;
-  if (c.state) o.state = State::Outputs;
+  if (c.state == "outputs") o.state = State::Outputs;
+  if (c.state == "io") o.state = State::InputsAndOutputs;
   return o;
 }
 

@@ -110,8 +110,9 @@ void parse_section(Case& c, const tests::Section& s) {
   } else if (key == "mode") {
     c.mode = rest;
   } else if (key == "state") {
-    if (rest != "outputs") throw std::runtime_error("expected '-- state outputs'");
-    c.state = true;
+    if (rest != "outputs" && rest != "io")
+      throw std::runtime_error("expected '-- state outputs' or '-- state io'");
+    c.state = rest;
   } else if (key == "python") {
     c.python = true;
   } else {

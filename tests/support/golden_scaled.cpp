@@ -53,7 +53,7 @@ std::string difference(const Nodes& was, Nodes now) {
   return text + " (" + ops + ")";
 }
 
-Counts count(const Case& c, const torch_io::Loaded& module, const ExampleInputs& inputs,
+Counts count(const Case& c, const torch_io::Loaded& module, ExampleInputs inputs,
              const std::vector<int64_t>& opsets) {
   Counts counts;
   Diagnostics d;

@@ -54,6 +54,7 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
         Group("examples", [python, str(tests / "support/run_examples.py"), "--tool", tool]),
         Group("files", files),
         Group("wild", wild),
+        Group("over_time", [python, str(tests / "models/over_time.py"), "--tool", tool]),
         Group("models", models + ["--full"], models + ["--quick"]),
         Group("foreign", foreign, foreign + ["--part", "1/8"]),
     ]

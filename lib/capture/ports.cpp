@@ -1,0 +1,167 @@
+// Between the caller's values and the program's ports: arguments and state in, results and state
+// out.
+#include "lib/capture/ports.h"
+
+namespace oe::capture {
+namespace {
+
+// Rebuilds the method's arguments with symbolic leaves, in the order of torch_io::leaf_values().
+class InputBuilder {
+ public:
+  InputBuilder(Executor& ex, const torch_io::ExampleInputs& e,
+               const std::vector<std::vector<c10::IValue>>& leaves,
+               const std::map<std::string, int>& axis_ids)
+      : ex_(ex), e_(e), leaves_(leaves), axis_ids_(axis_ids) {}
+
+  std::vector<Sym> build() {
+    std::vector<Sym> args;
+    for (size_t i = 0; i < e_.arguments.size(); ++i) {
+      const bool symbolic = next_ < e_.leaves.size() && e_.leaves[next_].argument == i;
+      args.push_back(symbolic ? build(e_.arguments[i])
+                              : ex_.values.constant(e_.arguments[i], "argument"));
+    }
+    return args;
+  }
+
+ private:
+  Sym build(const c10::IValue& v) {
+    if (v.isTensor() || v.isInt() || v.isDouble() || v.isBool()) return leaf(next_++);
+    if (v.isTuple()) {
+      std::vector<Sym> items;
+      for (const c10::IValue& x : v.toTupleRef().elements()) items.push_back(build(x));
+      return Sym::of_tuple(std::move(items), v.type());
+    }
+    if (v.isList()) {
+      std::vector<Sym> items;
+      for (const c10::IValue& x : v.toListRef()) items.push_back(build(x));
+      return ex_.values.list(std::move(items), v.toList().elementType());
+    }
+    if (v.isGenericDict()) {
+      const auto dict = v.toGenericDict();
+      std::vector<std::pair<Sym, Sym>> items;
+      for (const auto& x : dict)
+        items.emplace_back(ex_.values.constant(x.key(), ""), build(x.value()));
+      return ex_.values.dict(std::move(items), dict.keyType(), dict.valueType());
+    }
+    return ex_.values.constant(v, "argument");
+  }
+
+  Sym leaf(size_t i) {
+    const auto& l = e_.leaves[i];
+    PerWorld c = PerWorld::sized(leaves_.size());
+    for (size_t w = 0; w < leaves_.size(); ++w) c.set(w, leaves_[w][i]);
+    program::Program& p = ex_.recorder.program();
+    if (l.value.isTensor()) {
+      std::vector<Axis> axes(static_cast<size_t>(l.value.toTensor().dim()));
+      for (size_t a = 0; a < l.axis_names.size(); ++a)
+        if (!l.axis_names[a].empty()) axes[a] = {Taint::Shape, axis_ids_.at(l.axis_names[a])};
+      TensorValuePtr t = ex_.values.input_tensor(nullptr, std::move(c), std::move(axes));
+      t->recorded = p.new_value(ex_.recorder.type_of(*t), l.name);
+      p.inputs.push_back({l.name, {t->recorded}});
+      Sym made = ex_.values.tensor(t);
+      if (!l.attribute.empty()) ex_.values.owns_memory(l.value.toTensor(), *made.tensor());
+      return made;
+    }
+    program::Value* v = p.new_value(l.value.isInt()      ? program::Type::integer()
+                                    : l.value.isDouble() ? program::Type::floating()
+                                                         : program::Type::boolean(),
+                                    l.name);
+    p.inputs.push_back({l.name, {v}});
+    return ex_.values.input_number(v, std::move(c));
+  }
+
+  Executor& ex_;
+  const torch_io::ExampleInputs& e_;
+  const std::vector<std::vector<c10::IValue>>& leaves_;
+  const std::map<std::string, int>& axis_ids_;
+  size_t next_ = 0;
+};
+
+// Flattens the result into ports; dict keys and field names become output names.
+class OutputBuilder {
+ public:
+  OutputBuilder(Executor& ex, bool field_names, Diagnostics& d)
+      : ex_(ex), field_names_(field_names), d_(d) {}
+
+  void add(const Sym& s, const std::string& name) {
+    switch (s.kind) {
+      case K::Tuple: {
+        auto type = s.type() ? s.type()->cast<c10::TupleType>() : nullptr;
+        for (size_t i = 0; i < s.tuple().size(); ++i) {
+          const bool named = field_names_ && type && type->schema();
+          add(s.tuple()[i],
+              join(name, named ? type->schema()->arguments()[i].name() : std::to_string(i), named));
+        }
+        return;
+      }
+      case K::List:
+        if (s.list()->is_open()) return add(ex_.open_lists.output(s, label(name)), name);
+        for (size_t i = 0; i < s.list()->items.size(); ++i)
+          add(s.list()->items[i], join(name, std::to_string(i), false));
+        return;
+      case K::Dict:
+        if (s.dict()->unordered)
+          throw Failure(ExitCode::Unsupported, "OE4044",
+                        "output " + label(name) + " is a dict whose keys depend on the input",
+                        "return its entries as values of their own");
+        for (const auto& [k, v] : s.dict()->items) {
+          const c10::IValue& key = k.c.at(0);
+          add(v, join(name, key.isString() ? key.toStringRef() : std::to_string(key.toInt()),
+                      key.isString()));
+        }
+        return;
+      case K::None:
+        d_.report({"OE2201", Severity::Note, "", "output " + label(name) + " is None and left out",
+                   "", nullptr, 0});
+        return;
+      case K::Maybe:
+        throw Failure(ExitCode::Unsupported, "OE4041",
+                      "output " + label(name) + " is None or a value, depending on the input",
+                      "return a value in every case, and what says whether it counts");
+      case K::Tensor:
+        if (!ex_.views.read(s.tensor())->ranked)
+          throw Failure(ExitCode::Unsupported, "OE4042",
+                        "output " + label(name) + " has a rank that depends on the input",
+                        "ONNX outputs have one rank: reshape it to a fixed number of axes");
+        [[fallthrough]];
+      case K::Sequence:
+      case K::Int:
+      case K::Float:
+      case K::Bool:
+        ex_.recorder.program().outputs.push_back({label(name), ex_.apply.arg(s)});
+        return;
+      default:
+        throw Failure(ExitCode::Unsupported, "OE4040",
+                      "output " + label(name) + " is neither a tensor nor a number",
+                      "return tensors, numbers, and tuples, lists or dicts of them");
+    }
+  }
+
+ private:
+  static std::string label(const std::string& name) { return name.empty() ? "output" : name; }
+  static std::string join(const std::string& outer, const std::string& inner, bool named) {
+    if (!outer.empty()) return outer + "." + inner;
+    return named ? inner : "output_" + inner;
+  }
+  Executor& ex_;
+  bool field_names_;
+  Diagnostics& d_;
+};
+
+}  // namespace
+
+std::vector<Sym> make_arguments(Executor& ex, const torch_io::ExampleInputs& e,
+                                const std::vector<std::vector<c10::IValue>>& leaves,
+                                const std::map<std::string, int>& axis_ids) {
+  return InputBuilder(ex, e, leaves, axis_ids).build();
+}
+
+void add_outputs(Executor& ex, const Sym& value, const std::string& name, Diagnostics& d) {
+  OutputBuilder(ex, /*field_names=*/true, d).add(value, name);
+}
+
+void add_carried(Executor& ex, const Sym& value, const std::string& name, Diagnostics& d) {
+  OutputBuilder(ex, /*field_names=*/false, d).add(value, name);
+}
+
+}  // namespace oe::capture
