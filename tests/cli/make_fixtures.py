@@ -90,6 +90,23 @@ class Recurrent(nn.Module):
         return self.lstm(x, (h, c))[0]
 
 
+class Layers(nn.Module):
+    """The other recurrent layers, and one of packed sequences."""
+    def __init__(self):
+        super().__init__()
+        self.gru, self.rnn, self.lstm = nn.GRU(4, 3), nn.RNN(4, 3), nn.LSTM(4, 3)
+
+    def forward(self, x, lengths):
+        packed = nn.utils.rnn.pack_padded_sequence(x, lengths)
+        padded = nn.utils.rnn.pad_packed_sequence(self.lstm(packed)[0])[0]
+        return self.gru(x)[0], self.rnn(x)[0], padded
+
+
+class Squeezed(nn.Module):
+    def forward(self, x):
+        return torch.relu(x[:, -1]).squeeze()
+
+
 class Count(nn.Module):
     """The documented loop: a trip count that is an input."""
 
@@ -361,6 +378,8 @@ def main() -> None:
     save(torch.jit.trace(Upper().eval(), torch.randn(5, 5)), "upper.pt")
     state = torch.zeros(1, 2, 3)
     save(torch.jit.trace(Recurrent().eval(), (torch.randn(5, 2, 4), state, state)), "recurrent.pt")
+    save(torch.jit.trace(Layers().eval(), (torch.randn(5, 2, 4), torch.tensor([5, 3]))), "layers.pt")
+    save(torch.jit.trace(Squeezed().eval(), torch.randn(3, 8, 1)), "squeezed.pt")
     save(torch.jit.script(Count().eval()), "count.pt")
     save(torch.jit.script(Choice().eval()), "choice.pt")
     save(torch.jit.script(Talks().eval()), "talks.pt")
