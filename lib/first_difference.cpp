@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "lib/capture/operators.h"
 #include "lib/capture/replay.h"
 #include "lib/lower/lower.h"
 #include "lib/onnx/onnx.h"
@@ -40,7 +39,7 @@ std::string model_of_steps(program::Program& p, const std::vector<capture::Repla
 }  // namespace
 
 std::string first_difference(program::Program& p, const std::vector<TensorPtr>& inputs,
-                             const Options& o, verify::Ort& ort, bool& random) {
+                             const Options& o, verify::Ort& ort) {
   if (inputs.size() != p.inputs.size()) return {};
   const std::vector<capture::Replayed> steps = capture::replay(p, inputs);
   const std::string model = steps.empty() ? std::string() : model_of_steps(p, steps, o);
@@ -64,8 +63,6 @@ std::string first_difference(program::Program& p, const std::vector<TensorPtr>& 
       if (!v.tensor) continue;
       const verify::Comparison c = verify::compare(*v.tensor, *steps[i].tensor);
       if (c.ok) continue;
-      random = !steps[i].node->op.starts_with("prim::") &&
-               capture::Operators().named(steps[i].node->op).random;
       return place(*steps[i].node) + ": " + c.message;
     }
   } catch (const std::exception&) {

@@ -174,9 +174,11 @@ verify::Request verification_request(const Options& o, const capture::Captured& 
   }
   for (const ir::Value* v : m.graph.outputs) {
     r.output_names.push_back(v->name);
+    r.shapes.push_back(v->type.shape);
     form.sequences.push_back(v->type.kind == ir::Type::Kind::Sequence);
     form.vectors.push_back(v->type.shape && v->type.shape->size() == 1);
   }
+  r.lineage = verify::lineage(m);
   for (const program::Port& port : c.program.outputs) form.output_names.push_back(port.name);
   for (const capture::CarriedState& s : c.state) {
     form.output_names[s.output] = s.attribute;
@@ -224,19 +226,6 @@ void compare_calls(torch_io::Reference& reference, const torch_io::ExampleInputs
   }
 }
 
-// The float type of the model whose rounding is the largest; Undefined when it has none.
-DType coarsest_float(ir::Model& m) {
-  constexpr DType order[] = {DType::BFloat16, DType::Float16, DType::Float, DType::Double};
-  const DType* found = std::end(order);
-  const auto see = [&](const ir::Value* v) {
-    if (v) found = std::min(found, std::find(std::begin(order), found, v->type.dtype));
-  };
-  ir::for_each_graph(m.graph, [&](const ir::Graph& g) {
-    for (const auto& n : g.nodes) std::ranges::for_each(n->outputs, see);
-  });
-  return found == std::end(order) ? DType::Undefined : *found;
-}
-
 void verify_written(const Options& o, const std::filesystem::path& model, verify::Ort& ort,
                     capture::Captured& c, torch_io::ExampleInputs e, ir::Model& m,
                     torch_io::Reference& reference, Outcome& out, Diagnostics& d) {
@@ -250,7 +239,6 @@ void verify_written(const Options& o, const std::filesystem::path& model, verify
   verify::Request r = verification_request(o, c, e, m, form);
   r.model = model;
   r.inputs = [&](const Draw& draw) { return torch_io::drawn_inputs(e, draw, form); };
-  r.coarsest = coarsest_float(m);
   r.reference = [&](const Draw& draw) {
     torch_io::HostRun run = reference.run(e, draw, form);
     return verify::ReferenceRun{std::move(run.inputs), to_ort(std::move(run.outputs))};
@@ -282,12 +270,12 @@ void verify_written(const Options& o, const std::filesystem::path& model, verify
                   std::string("ONNX Runtime does not take the model: ") + e.what());
   }
   if (!v.mismatch.empty()) {
-    bool random = false;
-    const std::string first = first_difference(c.program, v.inputs, o, ort, random);
+    // Where numbers are drawn every run differs.
+    const std::string first =
+        v.drawn.empty() ? first_difference(c.program, v.inputs, o, ort) : std::string();
     throw Failure(ExitCode::Mismatch, "OE0601",
                   v.mismatch + (first.empty() ? "" : "\n  first difference: " + first),
-                  random ? "the model draws random numbers there"
-                  : !c.assumptions.empty()
+                  !c.assumptions.empty()
                       ? "these inputs may break what the export assumed:\n      " +
                             join(c.assumptions, "\n      ")
                       : "this is a bug in onnx-export, please report it with the model");
@@ -303,6 +291,12 @@ void verify_written(const Options& o, const std::filesystem::path& model, verify
                                ? verify::unreached_note(v.coverage)
                                : "which branches the verification took is not known: " + unmeasured;
   if (!note.empty()) d.report({"OE0603", Severity::Note, "", note, "", nullptr, 0});
+  if (!v.drawn.empty())
+    d.report({"OE0606", Severity::Note, "",
+              "random numbers determine " + join(v.drawn, ", ") +
+                  ": compared were the shape and the element type" +
+                  (v.draws ? ", and the moments over " + plural(v.draws, "run") : ""),
+              "", nullptr, 0});
   out.coverage = std::move(v.coverage);
 }
 

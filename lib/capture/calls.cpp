@@ -63,6 +63,8 @@ std::vector<Sym> Interpreter::call_operator(const OpInfo& op, const std::vector<
                                             JitNode* n) {
   if (op.missing) ex_.site.refuse(kMissing, op.base + " is not here");
   if (auto known = known_of_tensor(op, args)) return {*known};
+  if (auto known = known_by_bounds(op, args)) return {*known};
+  if (auto out = squeeze_within_bounds(op, args)) return *out;
   // An argument that may be None: the operator with it, and without it.
   for (size_t i = 0; i < args.size() && !ex_.worlds.alone(); ++i)
     if (args[i].is(K::Maybe)) {

@@ -121,7 +121,7 @@ Attempt run(Job& job, const std::vector<World>& worlds) {
   Executor ex(a.captured.program, std::move(plan));
   std::map<std::string, int> ids;
   for (size_t i = 0; i < axes.size(); ++i) {
-    Symbol s{axes[i].name, ex.recorder.new_axis_id(), {}};
+    Symbol s{axes[i].name, ex.recorder.new_axis_id(), {}, axes[i].low, axes[i].high};
     for (const World& w : worlds) s.sizes.push_back(w.sizes[i]);
     ids[s.name] = s.axis_id;
     ex.recorder.add_symbol(std::move(s));

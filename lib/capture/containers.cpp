@@ -175,42 +175,24 @@ std::optional<std::vector<Sym>> Containers::call(const OpInfo& op, const std::ve
   return list_operator(op, args);
 }
 
-namespace {
-
-// A tensor of one element, which LibTorch compares as the number in it.
-bool is_one_number(const TensorValue& t) {
-  return t.ranked && axes_taint(t) == Taint::Constant && example(t).numel() == 1;
-}
-
-}  // namespace
-
 // An operator on a list that is none of its methods.
 std::optional<std::vector<Sym>> Containers::list_operator(const OpInfo& op,
                                                           const std::vector<Sym>& args) {
-  const ListCell& list = *args[0].list();
-  if (list.is_open()) {
-    if (auto out = ex_.open_lists.call(op, args)) return out;
-    ex_.site.refuse("OE4038", op.base + " of a list whose length depends on the input",
-                    "ONNX has no such operator on lists of unknown length: stack the list first");
-  }
+  const bool open =
+      std::ranges::any_of(args, [](const Sym& s) { return s.is(K::List) && s.list()->is_open(); });
   Taint taint = Taint::Constant;
   for (const Sym& a : args) taint = join(taint, ex_.apply.taint_of(a));
-  if (taint == Taint::Constant) {
+  if (!open && taint == Taint::Constant) {
     if (op.schema->is_mutable()) return change_constant_list(op, args);
     return std::nullopt;
   }
-  const bool equal = op.base == "aten::eq";
-  if ((equal || op.base == "aten::ne") && args[1].is(K::List) &&
-      list.element->kind() == c10::TypeKind::IntType) {
-    const Sym same = equal_lists(list, *args[1].list());
-    return {{equal ? same : ex_.apply("aten::__not__", {same})}};
-  }
-  const bool numbers = std::ranges::all_of(list.items, [&](const Sym& s) {
-    return s.is_number() || (s.is(K::Tensor) && is_one_number(*ex_.views.read(s)));
-  });
   // In one world alone LibTorch has all values, but not the list that it would change.
-  const bool here = !ex_.worlds.alone() || op.schema->is_mutable();
-  return numbers && here ? search_numbers(op, args) : std::nullopt;
+  if (open || !ex_.worlds.alone() || op.schema->is_mutable())
+    if (auto out = by_value(op, args)) return out;
+  if (!args[0].list()->is_open()) return std::nullopt;
+  if (auto out = ex_.open_lists.call(op, args)) return out;
+  ex_.site.refuse("OE4038", op.base + " of a list whose length depends on the input",
+                  "ONNX has no such operator on lists of unknown length: stack the list first");
 }
 
 }  // namespace oe::capture

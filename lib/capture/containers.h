@@ -33,10 +33,11 @@ class Containers {
   // --- lists.cpp
   struct ListMethods;
   Outputs list_call(const OpInfo& op, const std::vector<Sym>& args);
-  Sym equal_lists(const ListCell& a, const ListCell& b);
-  struct NumberSearch;
-  Outputs search_numbers(const OpInfo& op, const std::vector<Sym>& args);
   std::vector<Sym> change_constant_list(const OpInfo& op, const std::vector<Sym>& args);
+
+  // --- list_values.cpp
+  struct ByValue;
+  Outputs by_value(const OpInfo& op, const std::vector<Sym>& args);
 
   // --- dicts.cpp
   struct DictMethods;

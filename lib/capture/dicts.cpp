@@ -1,10 +1,14 @@
 // The methods of dicts. Keys are constants; an entry may be there or not, by what the input says.
+// One may be read by a computed key, which is compared with each of them.
 #include <algorithm>
 
 #include "lib/capture/executor.h"
 #include "lib/capture/methods.h"
 
 namespace oe::capture {
+
+// A computed key is compared with no more keys than these.
+constexpr size_t kMostCompared = 64;
 
 // A call of one of them; what a method gives are the results of the call.
 struct Containers::DictMethods {
@@ -21,11 +25,22 @@ struct Containers::DictMethods {
     Sym value;
   };
 
+  bool computed(const Sym& key) const {
+    return ex.apply.taint_of(key) != Taint::Constant && !ex.worlds.alone();
+  }
+  [[noreturn]] void refuse_key(const char* what) {
+    ex.site.refuse("OE4033", std::string("a dict is ") + what + " a key that depends on the input",
+                   "an ONNX graph can look an entry up by such a key, but all keys are known at "
+                   "export: use a tensor and index it");
+  }
   auto find(const Sym& key) {
-    if (ex.apply.taint_of(key) != Taint::Constant && !ex.worlds.alone())
-      ex.site.refuse("OE4033", "a dict is used with a key that depends on the input");
+    if (computed(key)) refuse_key("changed at");
+    // In one world alone a computed key is what it is there.
+    const Sym known = ex.apply.taint_of(key) == Taint::Constant
+                          ? key
+                          : ex.values.constant(ex.apply.value(key, *ex.worlds.alone()), "");
     return std::find_if(items.begin(), items.end(),
-                        [&](const auto& e) { return equal_constants(e.first, key); });
+                        [&](const auto& e) { return equal_constants(e.first, known); });
   }
   // Worlds in which the key that is asked for is not there: all, or where the flag is not set.
   void missing(const Sym* flag) {
@@ -40,7 +55,26 @@ struct Containers::DictMethods {
     if (auto known = ex.control.known_condition(flag)) return {*known, std::nullopt, content};
     return {true, flag, content};
   }
+  // The entry whose key is the computed one.
+  Entry chosen(const Sym& key) {
+    if (!key.is_number() || items.size() > kMostCompared) refuse_key("used with");
+    Entry e;
+    for (const auto& [k, v] : items) {
+      const Entry mine = entry_of(v, dict);
+      if (!mine.there) continue;
+      Sym hit = ex.apply(key.is(K::Int)     ? "aten::eq.int"
+                         : key.is(K::Float) ? "aten::eq.float"
+                                            : "aten::eq.bool",
+                         {key, k});
+      if (mine.flag) hit = ex.apply("aten::__and__.bool", {hit, *mine.flag});
+      e.value = e.there ? either(hit, mine.value, e.value) : mine.value;
+      e.flag = e.there ? ex.apply("aten::__or__.bool", {*e.flag, hit}) : hit;
+      e.there = true;
+    }
+    return e;
+  }
   Entry look(const Sym& key) {
+    if (computed(key)) return chosen(key);
     auto it = find(key);
     return it == items.end() ? Entry{} : entry_of(it->second, dict);
   }
@@ -99,7 +133,7 @@ struct Containers::DictMethods {
   Outputs get() {
     const Entry e = look(args[1]);
     if (e.flag && args.size() < 3)
-      return {find(args[1])->second};  // None or the value: the Optional that the model gets
+      return {Sym::maybe(*e.flag, e.value)};  // the Optional that the model gets
     return {value_or(args[1], args.size() > 2 ? args[2] : Sym::none())};
   }
   Outputs set_item() {

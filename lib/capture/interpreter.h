@@ -62,6 +62,10 @@ class Interpreter {
   struct Instruction;
   void run_node(JitNode* n, Frame& f);
   std::optional<Sym> known_of_tensor(const OpInfo& op, const std::vector<Sym>& args);
+  // --- bounds.cpp: what the declared bounds of dynamic axes say
+  std::optional<Sym> known_by_bounds(const OpInfo& op, const std::vector<Sym>& args);
+  std::optional<std::vector<Sym>> squeeze_within_bounds(const OpInfo& op,
+                                                        const std::vector<Sym>& args);
   // Refused where the function has no TorchScript code.
   JitBlock* code_of(torch::jit::Function& f);
   Sym run_code(JitBlock* block, std::vector<Sym> args, Frame& frame);

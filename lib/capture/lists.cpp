@@ -159,7 +159,7 @@ const Containers::ListMethods::Method* Containers::ListMethods::named(std::strin
                                        {"reverse", &L::reverse},
                                        {"add", &L::add, Opens::List},
                                        {"mul", &L::mul, Opens::Index},
-                                       {"mul_", &L::mul_in_place},
+                                       {"mul_", &L::mul_in_place, Opens::Index},
                                        {"slice", &L::slice, Opens::Bounds},
                                        {"copy", &L::copy},
                                        {"list", &L::copy}};
@@ -173,92 +173,6 @@ std::optional<std::vector<Sym>> Containers::list_call(const OpInfo& op,
   if (call.list.is_open() || (method && call.opens(*method)))
     return ex_.open_lists.method(op, args);
   if (!method) return std::nullopt;
-  return (call.*method->run)();
-}
-
-// Lists of sizes are compared element by element, in the graph.
-Sym Containers::equal_lists(const ListCell& a, const ListCell& b) {
-  const auto &x = a.items, &y = b.items;
-  Sym all = Sym::of(x.size() == y.size());
-  for (size_t i = 0; x.size() == y.size() && i < x.size(); ++i) {
-    if (x[i].is(K::Int) && x[i].axis_id && x[i].axis_id == y[i].axis_id) continue;
-    Sym same = ex_.apply("aten::eq.int", {x[i], y[i]});
-    all = all.is_constant_number() && all.c.at(0).toBool()
-              ? same
-              : ex_.apply("aten::__and__.bool", {all, same});
-  }
-  return all;
-}
-
-// Searches and orderings of numbers that the graph computes.
-struct Containers::NumberSearch {
-  Executor& ex;
-  const std::vector<Sym>& args;
-  ListCell& list = *args[0].list();
-  const std::vector<Sym>& items = list.items;
-
-  using Outputs = std::vector<Sym>;
-
-  Sym equal(const Sym& x) {
-    if (!x.is_number())
-      ex.site.refuse("OE4030", "tensors are looked for in a list by their values");
-    return ex.apply(x.is(K::Int)     ? "aten::eq.int"
-                    : x.is(K::Float) ? "aten::eq.float"
-                                     : "aten::eq.bool",
-                    {x, args[1]});
-  }
-  Outputs contains() {
-    Sym any = Sym::of(false);
-    for (const Sym& x : items)
-      any = any.is_constant_number() ? equal(x) : ex.apply("aten::__or__.bool", {any, equal(x)});
-    return {any};
-  }
-  Outputs count() {
-    Sym n = Sym::of(int64_t{0});
-    for (const Sym& x : items)
-      n = ex.apply("aten::add.int", {n, ex.apply("aten::Int.bool", {equal(x)})});
-    return {n};
-  }
-  std::vector<Sym> ordered() {
-    if (items.empty()) return {};
-    for (const Sym& x : items)
-      if (!ex.contents.stackable(items[0], x, false, false))
-        ex.site.refuse("OE4030", "a list of values of different types or shapes is put in order");
-    const Sym descending = args.size() > 1 ? args[1] : Sym::of(false);
-    const Sym sorted =
-        ex.apply("aten::sort", {ex.contents.stack_items(items), Sym::of(int64_t{0}), descending});
-    std::vector<Sym> out;
-    for (size_t i = 0; i < items.size(); ++i) {
-      out.push_back(ex.open_lists.element(sorted, Sym::of(static_cast<int64_t>(i)), list.element));
-      // Each may be any of them.
-      if (out.back().is(K::Tensor))
-        for (const Sym& x : items) hold(out.back(), x);
-    }
-    return out;
-  }
-  Outputs sorted() { return {ex.values.list(ordered(), list.element)}; }
-  Outputs sort() {
-    std::vector<Sym> now = ordered();
-    ex.heap.change(list);
-    list.items = std::move(now);
-    return {};
-  }
-};
-
-std::optional<std::vector<Sym>> Containers::search_numbers(const OpInfo& op,
-                                                           const std::vector<Sym>& args) {
-  using N = NumberSearch;
-  struct Method {
-    std::string_view name;
-    std::vector<Sym> (N::*run)();
-  };
-  static constexpr Method methods[] = {{"__contains__", &N::contains},
-                                       {"count", &N::count},
-                                       {"sort", &N::sort},
-                                       {"sorted", &N::sorted}};
-  const Method* method = row_named(methods, op.method());
-  if (!method) return std::nullopt;
-  N call{ex_, args};
   return (call.*method->run)();
 }
 

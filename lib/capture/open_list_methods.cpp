@@ -124,28 +124,53 @@ struct OpenLists::Methods {
     ex.open_lists.set_open(list, reversed(list.open), {});
     return none();
   }
+  // Where the bound of a slice with a negative step lies in the list turned round; none: as it is.
+  Sym turned(const Sym& bound, const Sym& length) {
+    const Sym zero = Sym::of(int64_t{0}), one = Sym::of(int64_t{1});
+    if (bound.is(K::None)) return bound;
+    const Sym below = ex.apply("aten::Int.bool", {ex.apply("aten::lt.int", {bound, zero})});
+    const Sym at = ex.apply("aten::add.int", {bound, ex.apply("aten::mul.int", {below, length})});
+    const Sym from_end = ex.apply("aten::sub.int", {ex.apply("aten::sub.int", {length, one}), at});
+    return ex.apply("prim::max.int", {from_end, zero});
+  }
   Outputs slice() {
     const int64_t step = ex.apply.known_int(args[3], "step");
     const Sym c = content("computed bounds");
     if (step > 0) return one(made(ex.open_lists.slice(c, args[1], args[2], step)));
-    if (step == -1 && args[1].is(K::None) && args[2].is(K::None)) return one(made(reversed(c)));
-    return std::nullopt;
+    const Sym n = ex.open_lists.length(c);
+    return one(
+        made(ex.open_lists.slice(reversed(c), turned(args[1], n), turned(args[2], n), -step)));
   }
-  Outputs mul() {
+  std::optional<Sym> times() {
     const Sym c = content("a computed count");
-    if (c.is(K::Sequence)) return std::nullopt;
-    return one(made(each_column(c, [&](const Sym& t, size_t) {
+    if (c.is(K::Sequence)) return repeated(c);
+    return each_column(c, [&](const Sym& t, size_t) {
       std::vector<Sym> repeats(ex.views.read(t.tensor())->axes.size(), Sym::of(int64_t{1}));
       repeats[0] = ex.apply("prim::max.int", {args[1], Sym::of(int64_t{0})});
       return ex.apply("aten::repeat", {t, ex.values.list(std::move(repeats), c10::IntType::get())});
-    })));
+    });
+  }
+  // ONNX repeats no sequence: a small number of them, one behind the other.
+  std::optional<Sym> repeated(const Sym& sequence) {
+    if (!args[1].is_constant_number()) return std::nullopt;
+    const int64_t count = args[1].c.at(0).toInt();
+    if (count > 64) return std::nullopt;
+    if (count < 1) return ex.open_lists.slice(sequence, Sym::of(int64_t{0}), Sym::of(int64_t{0}));
+    Sym all = sequence;
+    for (int64_t i = 1; i < count; ++i) all = ex.open_lists.concat(all, sequence);
+    return all;
+  }
+  Outputs mul() {
+    const auto all = times();
+    return all ? one(made(*all)) : std::nullopt;
+  }
+  Outputs mul_in_place() {
+    const auto all = times();
+    if (!all) return std::nullopt;
+    ex.open_lists.set_open(list, *all, {});
+    return one(args[0]);
   }
   Outputs copy() { return one(made(list.open)); }
-  Outputs contains() {
-    if (!list.open.is(K::Tensor) || !args[1].is_number()) return std::nullopt;
-    const Sym same = ex.apply("aten::eq.Scalar", {list.open, args[1]});
-    return one(ex.apply("aten::Bool.Tensor", {ex.apply("aten::any", {same})}));
-  }
 };
 
 std::optional<std::vector<Sym>> OpenLists::method(const OpInfo& op, const std::vector<Sym>& args) {
@@ -168,9 +193,9 @@ std::optional<std::vector<Sym>> OpenLists::method(const OpInfo& op, const std::v
                                        {"reverse", &L::reverse},
                                        {"slice", &L::slice},
                                        {"mul", &L::mul},
+                                       {"mul_", &L::mul_in_place},
                                        {"copy", &L::copy},
-                                       {"list", &L::copy},
-                                       {"__contains__", &L::contains}};
+                                       {"list", &L::copy}};
   const Method* method = row_named(methods, op.method());
   if (!method) return std::nullopt;
   L call{ex_, args};

@@ -141,20 +141,27 @@ struct OpenLists::Operators {
     return one(
         ex.apply("aten::to.dtype", {content, type, Sym::of(false), Sym::of(true), Sym::none()}));
   }
+  // A number is true where it is not 0; NaN is.
   Outputs logical(const char* op) {
-    if (!elements_are(c10::TypeKind::BoolType)) return std::nullopt;
-    return one(ex.apply("aten::Bool.Tensor", {ex.apply(op, {content})}));
+    if (!numbers()) return std::nullopt;
+    const Sym held = elements_are(c10::TypeKind::BoolType)
+                         ? content
+                         : ex.apply("aten::ne.Scalar", {content, Sym::of(int64_t{0})});
+    return one(ex.apply("aten::Bool.Tensor", {ex.apply(op, {held})}));
   }
   Outputs any() { return logical("aten::any"); }
   Outputs all() { return logical("aten::all"); }
   Outputs sum() {
     if (!numbers()) return std::nullopt;
-    return one(
-        ex.open_lists.number_in(ex.apply("aten::sum", {content, Sym::none()}), list.element));
+    const c10::TypePtr type =
+        elements_are(c10::TypeKind::BoolType) ? c10::IntType::get() : list.element;
+    return one(ex.open_lists.number_in(ex.apply("aten::sum", {content, Sym::none()}), type));
   }
   // NaN counts only where it is the first.
   Outputs extreme(const char* op, double beyond) {
-    if (!numbers()) return std::nullopt;
+    if (!numbers() || args.size() > 1) return std::nullopt;  // two lists: one of them
+    if (elements_are(c10::TypeKind::BoolType))
+      return logical(beyond < 0 ? "aten::any" : "aten::all");
     if (elements_are(c10::TypeKind::IntType))
       return one(ex.open_lists.number_in(ex.apply(op, {content}), list.element));
     const Sym counted = ex.apply("aten::masked_fill.Scalar",
@@ -167,21 +174,6 @@ struct OpenLists::Operators {
   }
   Outputs max() { return extreme("aten::max", -std::numeric_limits<double>::infinity()); }
   Outputs min() { return extreme("aten::min", std::numeric_limits<double>::infinity()); }
-  Sym ordered() {
-    const Sym descending = args.size() > 1 ? args[1] : Sym::of(false);
-    return ex.apply("aten::sort", {content, Sym::of(int64_t{0}), descending});
-  }
-  Outputs sort() {
-    if (!numbers()) return std::nullopt;
-    ex.open_lists.set_open(*args[0].list(), ordered(), {});
-    return std::vector<Sym>{};
-  }
-  Outputs sorted() {
-    if (!numbers()) return std::nullopt;
-    Sym l = ex.values.list({}, list.element);
-    l.list()->open = ordered();
-    return one(l);
-  }
   Outputs stack() {
     if (numbers()) return std::nullopt;
     if (content.is(K::Sequence)) return ex.apply(ex.operators.named("aten::stack"), args);
@@ -209,10 +201,10 @@ std::optional<std::vector<Sym>> OpenLists::call(const OpInfo& op, const std::vec
     L::Outputs (L::*run)();
   };
   static constexpr Method methods[] = {
-      {"aten::tensor", &L::tensor}, {"aten::any", &L::any},      {"aten::all", &L::all},
-      {"prim::max", &L::max},       {"prim::min", &L::min},      {"aten::sum", &L::sum},
-      {"aten::stack", &L::stack},   {"aten::cat", &L::cat},      {"aten::concat", &L::cat},
-      {"aten::sort", &L::sort},     {"aten::sorted", &L::sorted}};
+      {"aten::tensor", &L::tensor},  {"aten::any", &L::any}, {"aten::all", &L::all},
+      {"prim::max", &L::max},        {"prim::min", &L::min}, {"aten::sum", &L::sum},
+      {"aten::stack", &L::stack},    {"aten::cat", &L::cat}, {"aten::concat", &L::cat},
+      {"aten::concatenate", &L::cat}};
   const Method* method = row_named(methods, op.base);
   if (!method || args[0].list()->open.is(K::Tuple)) return std::nullopt;
   L call{ex_, args};

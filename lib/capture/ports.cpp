@@ -2,6 +2,9 @@
 // out.
 #include "lib/capture/ports.h"
 
+#include "lib/capture/ranks.h"
+#include "lib/support/text.h"
+
 namespace oe::capture {
 namespace {
 
@@ -119,10 +122,8 @@ class OutputBuilder {
                       "output " + label(name) + " is None or a value, depending on the input",
                       "return a value in every case, and what says whether it counts");
       case K::Tensor:
-        if (!ex_.views.read(s.tensor())->ranked)
-          throw Failure(ExitCode::Unsupported, "OE4042",
-                        "output " + label(name) + " has a rank that depends on the input",
-                        "ONNX outputs have one rank: reshape it to a fixed number of axes");
+        if (const TensorValuePtr t = ex_.views.read(s.tensor()); !t->ranked)
+          refuse_rank(label(name), rank_source(ex_.recorder.value(t)));
         [[fallthrough]];
       case K::Sequence:
       case K::Int:
@@ -138,6 +139,20 @@ class OutputBuilder {
   }
 
  private:
+  [[noreturn]] static void refuse_rank(const std::string& output, const RankSource& from) {
+    std::string message = "output " + output + " has a rank that depends on the input";
+    std::string hint = "ONNX outputs have one rank: reshape it to a fixed number of axes";
+    if (!from.axes.empty()) {
+      const std::string axes = oe::join(from.axes, ", ");
+      message += ": " + from.node->op.substr(0, from.node->op.find('.')) + " drops " + axes +
+                 " where it is 1";
+      hint = "say in the model which axis is squeezed; or leave " + axes +
+             " out of --dynamic-axes, or give it a lower bound: --input x:" + from.axes[0] +
+             "=2..64x8";
+    }
+    throw Failure(ExitCode::Unsupported, "OE4042", message, hint,
+                  from.node ? from.node->origin : nullptr);
+  }
   static std::string label(const std::string& name) { return name.empty() ? "output" : name; }
   static std::string join(const std::string& outer, const std::string& inner, bool named) {
     if (!outer.empty()) return outer + "." + inner;

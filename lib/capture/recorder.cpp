@@ -72,11 +72,15 @@ void Recorder::remember_axes(const TensorValue& t) {
     if (!t.axes[i].is_static()) sources_.back().try_emplace(t.axes[i].id, t.recorded, i);
 }
 
+const Symbol* Recorder::symbol(int axis_id) const {
+  const auto found = std::ranges::find(symbols_, axis_id, &Symbol::axis_id);
+  return axis_id == 0 || found == symbols_.end() ? nullptr : &*found;
+}
+
 // Sizes that agree in all worlds name nothing: x[:5] has as many rows as x until there are more.
 std::string Recorder::symbol_name(const TensorValue& t, size_t axis) const {
-  for (const Symbol& s : symbols_)
-    if (s.axis_id == t.axes[axis].id) return s.name;
-  return {};
+  const Symbol* s = symbol(t.axes[axis].id);
+  return s ? s->name : std::string();
 }
 
 program::Type Recorder::type_of(const TensorValue& t) const {

@@ -15,11 +15,13 @@
 
 namespace oe::capture {
 
-// A dynamic axis the caller declared: its name and its size in every world.
+// A dynamic axis the caller declared: its name, its size in every world, and the bounds of its size
+// (inclusive).
 struct Symbol {
   std::string name;
   int axis_id = 0;
   std::vector<int64_t> sizes;
+  int64_t low = 1, high = INT64_MAX;
 };
 
 class Recorder {
@@ -57,6 +59,8 @@ class Recorder {
   program::Type type_of(const TensorValue& t) const;
 
   void add_symbol(Symbol s) { symbols_.push_back(std::move(s)); }
+  // The declared axis with this id; null where it is none.
+  const Symbol* symbol(int axis_id) const;
   int new_axis_id() { return next_axis_id_++; }
   program::Program& program() { return program_; }
 

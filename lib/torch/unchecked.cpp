@@ -2,7 +2,8 @@
 //
 // The checks sit in LibTorch's dispatcher, on a key of its own for tests that nothing else uses, so
 // that they hold for operators that capture runs and for those inside a whole method. Found by
-// running operators at wrong sizes under valgrind; those of the kernels that do check are not here.
+// running operators at wrong sizes, under valgrind and with other values behind their arguments;
+// kernels that do check are not here.
 #include "lib/torch/unchecked.h"
 
 #include <ATen/core/List.h>
@@ -24,20 +25,46 @@ void require_size(const char* what, const at::Tensor& t, at::IntArrayRef wanted)
   TORCH_CHECK(t.sizes() == wanted, "Expected ", what, " of size ", wanted, ", got ", t.sizes());
 }
 
-// oneDNN's kernel, which runs in these element types, takes all sizes from the input and the
-// weights. The other one (float64, or a projection: h and c of different widths) checks them, but
-// it reads as many layers of c as there are of h.
-void check_lstm(const Stack& stack) {
-  const at::Tensor input = stack[stack.size() - 9].toTensor();
-  const auto state = stack[stack.size() - 8].toTensorVector();
-  const auto weights = stack[stack.size() - 7].toTensorVector();
-  const bool biases = stack[stack.size() - 6].toBool();
-  const int64_t layers = stack[stack.size() - 5].toInt();
-  const int64_t directions = stack[stack.size() - 2].toBool() ? 2 : 1;
-  const bool batch_first = stack[stack.size() - 1].toBool();
+// The arguments of a call, by their place in the schema or by their name.
+class Arguments {
+ public:
+  Arguments(const c10::OperatorHandle& op, const Stack& stack)
+      : schema_(op.schema()), first_(stack.data() + stack.size() - schema_.arguments().size()) {}
+  const c10::IValue& operator[](size_t k) const { return first_[k]; }
+  const c10::IValue& operator[](const char* name) const {
+    return first_[static_cast<size_t>(schema_.argumentIndexWithName(name).value())];
+  }
+  // The tensor of that name; undefined where the operator has none, or it was left out.
+  at::Tensor tensor(const char* name) const {
+    const auto at = schema_.argumentIndexWithName(name);
+    return at && first_[*at].isTensor() ? first_[*at].toTensor() : at::Tensor();
+  }
+
+ private:
+  const c10::FunctionSchema& schema_;
+  const c10::IValue* first_;
+};
+
+// LibTorch's own kernel (of packed sequences, of float64, of a projection: h and c of different
+// widths) checks the sizes, but it reads as many layers of c as there are of h.
+void check_lstm_state(const Arguments& args) {
+  const auto state = args["hx"].toTensorVector();
   TORCH_CHECK(state.size() != 2 || state[0].dim() == 0 || state[1].dim() == 0 ||
                   state[0].size(0) <= state[1].size(0),
               "Expected hidden[1] to have the layers of hidden[0]");
+}
+
+// oneDNN's kernel, which runs in these element types, takes all sizes from the input and the
+// weights.
+void check_lstm(const Arguments& args) {
+  check_lstm_state(args);
+  const at::Tensor input = args.tensor("input");
+  const auto state = args["hx"].toTensorVector();
+  const auto weights = args["params"].toTensorVector();
+  const bool biases = args["has_biases"].toBool();
+  const int64_t layers = args["num_layers"].toInt();
+  const int64_t directions = args["bidirectional"].toBool() ? 2 : 1;
+  const bool batch_first = args["batch_first"].toBool();
   const at::ScalarType t = input.scalar_type();
   if (t != at::kFloat && t != at::kBFloat16 && t != at::kHalf) return;
   if (input.dim() != 3 || state.size() != 2 || weights.size() < 2) return;
@@ -59,41 +86,63 @@ void check_lstm(const Stack& stack) {
 }
 
 // Integer division by a step whose fraction is cut off.
-void check_range(const Stack& stack) {
-  const auto type = stack[stack.size() - 4].toOptional<at::ScalarType>();
-  const at::Scalar step = stack[stack.size() - 5].toScalar();
+void check_range(const Arguments& args) {
+  const auto type = args["dtype"].toOptional<at::ScalarType>();
+  const at::Scalar step = args["step"].toScalar();
   TORCH_CHECK(!type || !at::isIntegralType(*type, true) || step.to<double>() <= -1 ||
                   step.to<double>() >= 1,
               "step must be nonzero");
 }
 
-// The k-th of the n arguments on the stack.
-const c10::IValue& argument(const Stack& stack, size_t n, size_t k) {
-  return stack[stack.size() - n + k];
-}
-
-void check_attention(const Stack& stack) {
-  const at::Tensor key = argument(stack, 8, 1).toTensor(), value = argument(stack, 8, 2).toTensor();
+void check_attention(const Arguments& args) {
+  const at::Tensor key = args.tensor("key"), value = args.tensor("value");
   if (key.dim() < 2 || value.dim() < 2 || key.is_nested()) return;
   TORCH_CHECK(key.size(-2) == value.size(-2), "Expected as many values as keys, got ",
               value.sizes(), " and ", key.sizes());
 }
 
-void check_batch_norm(const Stack& stack) {
-  const at::Tensor x = argument(stack, 8, 0).toTensor();
+void check_batch_norm(const Arguments& args) {
+  const at::Tensor x = args.tensor("input");
   if (x.dim() < 2) return;
-  const char* names[] = {"weight", "bias", "running_mean", "running_var"};
-  for (size_t k = 1; k <= 4; ++k)
-    if (const c10::IValue& v = argument(stack, 8, k); v.isTensor() && v.toTensor().defined())
-      require_size(names[k - 1], v.toTensor(), {x.size(1)});
+  for (const char* name : {"weight", "bias", "running_mean", "running_var"})
+    if (const at::Tensor t = args.tensor(name); t.defined()) require_size(name, t, {x.size(1)});
+}
+
+// One norm for each slice of v along `dim`, which is its first axis or its last one.
+void check_weight_norm(const Arguments& args) {
+  const at::Tensor v = args.tensor("v"), g = args.tensor("g");
+  const int64_t dim = args["dim"].toInt();
+  if (v.dim() == 0 || dim < -v.dim() || dim >= v.dim()) return;
+  TORCH_CHECK(g.numel() == v.size(dim), "Expected ", v.size(dim), " norms, got ", g.sizes());
+}
+
+void check_qkv(const Arguments& args) {
+  const at::Tensor qkv = args.tensor("qkv");
+  if (qkv.dim() == 3 && !qkv.is_nested())
+    require_size("the bias", args.tensor("qkv_bias"), {qkv.size(2)});
+}
+
+// A row is exchanged for each pivot.
+void check_lu(const Arguments& args) {
+  const at::Tensor lu = args.tensor("LU_data"), pivots = args.tensor("LU_pivots");
+  if (lu.dim() < 2 || pivots.dim() == 0) return;
+  TORCH_CHECK(pivots.size(-1) <= lu.size(-2), "Expected at most ", lu.size(-2), " pivots, got ",
+              pivots.size(-1));
+}
+
+// A bag ends where the next one begins.
+void check_bags(const Arguments& args) {
+  const at::Tensor offsets = args.tensor("offsets");
+  if (offsets.dim() != 1 || offsets.numel() < 2) return;
+  TORCH_CHECK(at::min(offsets.diff()).item<int64_t>() >= 0, "Expected offsets in order");
 }
 
 // Only the targets are looked up unchecked, as many of each row as its length says (the rest is
 // padding of any value).
-void check_ctc(const Stack& stack) {
-  const at::Tensor probabilities = argument(stack, 6, 0).toTensor();
-  const at::Tensor targets = argument(stack, 6, 1).toTensor().to(at::kLong).contiguous();
-  const c10::IValue& given = argument(stack, 6, 3);
+void check_ctc(const Arguments& args) {
+  const at::Tensor probabilities = args.tensor("log_probs");
+  const at::Tensor targets = args.tensor("targets").to(at::kLong).contiguous();
+  const c10::IValue& given = args["target_lengths"];
   if (probabilities.dim() == 0 || targets.dim() == 0) return;
   std::vector<int64_t> lengths;
   if (given.isIntList()) {
@@ -114,27 +163,32 @@ void check_ctc(const Stack& stack) {
 }
 
 // `lengths` is looked at only where `unsafe` is false, `offsets` never.
-void check_segments(const Stack& stack) {
-  const at::Tensor data = argument(stack, 8, 0).toTensor();
-  const c10::IValue &lengths = argument(stack, 8, 2), &offsets = argument(stack, 8, 4);
-  const int64_t axis = argument(stack, 8, 5).toInt();
+void check_segments(const Arguments& args) {
+  const at::Tensor data = args.tensor("data");
+  const at::Tensor lengths = args.tensor("lengths"), offsets = args.tensor("offsets");
+  const int64_t axis = args["axis"].toInt();
   if (axis >= data.dim() || axis < -data.dim()) return;
   const int64_t n = data.size(axis);
-  if (lengths.isTensor() && lengths.toTensor().numel() > 0)
-    TORCH_CHECK(at::min(lengths.toTensor()).item<int64_t>() >= 0 &&
-                    at::max(at::sum(lengths.toTensor(), {-1})).item<int64_t>() <= n,
+  if (lengths.defined() && lengths.numel() > 0)
+    TORCH_CHECK(at::min(lengths).item<int64_t>() >= 0 &&
+                    at::max(at::sum(lengths, {-1})).item<int64_t>() <= n,
                 "Expected segments of ", n, " rows together");
-  if (offsets.isTensor() && offsets.toTensor().numel() > 0)
-    TORCH_CHECK(at::min(offsets.toTensor()).item<int64_t>() >= 0 &&
-                    at::max(offsets.toTensor()).item<int64_t>() <= n,
+  if (offsets.defined() && offsets.numel() > 0)
+    TORCH_CHECK(at::min(offsets).item<int64_t>() >= 0 && at::max(offsets).item<int64_t>() <= n,
                 "Expected offsets up to ", n);
 }
 
-template <void (*Check)(const Stack&)>
+template <void (*Check)(const Arguments&)>
 void checked(const c10::OperatorHandle& op, Stack* stack) {
-  Check(*stack);
+  Check(Arguments(op, *stack));
   const c10::impl::ExcludeDispatchKeyGuard inside(kKey);
   op.callBoxed(stack);
+}
+
+template <void (*Check)(const Arguments&)>
+void guard(torch::Library& m, std::initializer_list<const char*> operators) {
+  for (const char* name : operators)
+    m.impl(name, torch::CppFunction::makeFromBoxedFunction<&checked<Check>>());
 }
 
 }  // namespace
@@ -144,15 +198,20 @@ TORCH_LIBRARY_IMPL(_, TESTING_ONLY_GenericMode, m) {
 }
 
 TORCH_LIBRARY_IMPL(aten, TESTING_ONLY_GenericMode, m) {
-  m.impl("lstm.input", torch::CppFunction::makeFromBoxedFunction<&checked<&check_lstm>>());
-  m.impl("range.step", torch::CppFunction::makeFromBoxedFunction<&checked<&check_range>>());
-  m.impl("scaled_dot_product_attention",
-         torch::CppFunction::makeFromBoxedFunction<&checked<&check_attention>>());
-  m.impl("native_batch_norm",
-         torch::CppFunction::makeFromBoxedFunction<&checked<&check_batch_norm>>());
-  for (const char* form : {"_ctc_loss", "_ctc_loss.Tensor"})
-    m.impl(form, torch::CppFunction::makeFromBoxedFunction<&checked<&check_ctc>>());
-  m.impl("segment_reduce", torch::CppFunction::makeFromBoxedFunction<&checked<&check_segments>>());
+  guard<check_lstm>(m, {"lstm.input"});
+  guard<check_lstm_state>(m, {"lstm.data"});
+  guard<check_range>(m, {"range.step"});
+  guard<check_attention>(m, {"scaled_dot_product_attention"});
+  guard<check_batch_norm>(
+      m, {"native_batch_norm", "_native_batch_norm_legit", "_native_batch_norm_legit.no_stats",
+          "_native_batch_norm_legit_no_training", "_native_batch_norm_legit_functional",
+          "_batch_norm_no_update", "_batch_norm_with_update"});
+  guard<check_weight_norm>(m, {"_weight_norm_interface"});
+  guard<check_qkv>(m, {"_transform_bias_rescale_qkv"});
+  guard<check_lu>(m, {"lu_unpack"});
+  guard<check_bags>(m, {"_embedding_bag", "_embedding_bag_forward_only"});
+  guard<check_ctc>(m, {"_ctc_loss", "_ctc_loss.Tensor"});
+  guard<check_segments>(m, {"segment_reduce"});
 }
 
 void check_kernels() { c10::impl::tls_set_dispatch_key_included(kKey, true); }

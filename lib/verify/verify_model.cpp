@@ -12,6 +12,7 @@
 #include "lib/support/text.h"
 #include "lib/support/trial.h"
 #include "lib/verify/explore.h"
+#include "lib/verify/moments.h"
 
 namespace oe::verify {
 namespace {
@@ -97,7 +98,10 @@ class Driver {
     } catch (const std::runtime_error& e) {
       v_.unmeasured = first_line(e.what());
     }
+    for (size_t i = 0; i < r_.output_names.size(); ++i)
+      if (is_drawn(i)) v_.drawn.push_back(r_.output_names[i]);
     plain_runs();
+    if (v_.mismatch.empty() && v_.runs > 0 && !v_.drawn.empty()) compare_moments();
     if (meter_) {
       if (v_.mismatch.empty() && v_.runs > 0 && !meter_->complete()) explore();
       v_.coverage = meter_->covered();
@@ -112,6 +116,8 @@ class Driver {
   static constexpr int kCandidates = 400;
   static constexpr double kSeconds = 0.5;
   static constexpr size_t kSteps = 5;  // calls in a row
+  // For the moments of random outputs: no further run when this time is over.
+  static constexpr double kDrawSeconds = 5;
 
   void plain_runs() {
     for (const Sizes& w : r_.worlds)
@@ -273,13 +279,60 @@ class Driver {
     }
   }
 
+  // Outputs that depend on random numbers, over many runs at the example's sizes.
+  void compare_moments() {
+    const auto begin = Clock::now();
+    std::vector<Moments> moments(r_.output_names.size());
+    size_t runs = 0;
+    for (size_t k = 0; k < Moments::kRuns; ++k) {
+      if (Clock::now() - begin > std::chrono::duration<double>(kDrawSeconds)) break;
+      try {
+        const ReferenceRun expected = r_.reference({r_.worlds[0], r_.seed + k, {}});
+        const std::vector<OrtValue> actual = session_->run(session_inputs(expected));
+        for (size_t i = 0; i < moments.size() && i < expected.outputs.size(); ++i)
+          if (is_drawn(i) && expected.outputs[i].tensor && actual[outputs_[i]].tensor)
+            moments[i].add(*actual[outputs_[i]].tensor, *expected.outputs[i].tensor);
+        ++runs;
+      } catch (const std::runtime_error&) {
+        continue;  // LibTorch refuses these values
+      }
+    }
+    if (runs >= Moments::kEnough) v_.draws = runs;
+    for (size_t i = 0; i < moments.size(); ++i) {
+      const std::string what = moments[i].difference();
+      if (what.empty()) continue;
+      v_.mismatch = "output '" + r_.output_names[i] +
+                    "' depends on random numbers of another distribution than LibTorch's: " + what;
+      return;
+    }
+  }
+
+  bool is_drawn(size_t output) const {
+    return output < r_.lineage.size() && r_.lineage[output].drawn;
+  }
+
+  // What is the same of two random results: an axis of unknown size may be random too.
+  std::string form_difference(size_t output, const OrtValue& actual, const OrtValue& expected) {
+    if (actual.kind != expected.kind) return "a sequence and a tensor";
+    if (expected.kind != OrtValue::Kind::Tensor) return {};
+    const Tensor &a = *actual.tensor, &e = *expected.tensor;
+    if (a.dtype() != e.dtype())
+      return "element type is " + std::string(name(a.dtype())) + ", expected " +
+             std::string(name(e.dtype()));
+    bool same = a.dims().size() == e.dims().size();
+    const Shape& stated = r_.shapes[output];
+    for (size_t d = 0; same && d < a.dims().size(); ++d)
+      same = a.dims()[d] == e.dims()[d] || !stated || (*stated)[d].kind == Dim::Kind::Unknown;
+    return same ? std::string() : "it has another shape";
+  }
+
   bool one_run(const std::string& where, const ReferenceRun& expected) {
     if (compared(where, expected)) return true;
     v_.inputs = expected.inputs;
     return false;
   }
 
-  bool compared(const std::string& where, const ReferenceRun& expected) {
+  std::vector<OrtValue> session_inputs(const ReferenceRun& expected) const {
     std::vector<OrtValue> inputs;
     for (const std::string& name : names_) {
       const auto at = std::find(r_.leaf_names.begin(), r_.leaf_names.end(), name);
@@ -289,6 +342,11 @@ class Driver {
       v.tensor = expected.inputs[static_cast<size_t>(at - r_.leaf_names.begin())];
       inputs.push_back(std::move(v));
     }
+    return inputs;
+  }
+
+  bool compared(const std::string& where, const ReferenceRun& expected) {
+    const std::vector<OrtValue> inputs = session_inputs(expected);
     const std::vector<OrtValue>& actual = actual_;
     try {
       actual_ = session_->run(inputs);
@@ -303,8 +361,12 @@ class Driver {
       return false;
     }
     for (size_t i = 0; i < expected.outputs.size(); ++i) {
-      const std::string what = difference(i, actual[outputs_[i]], expected.outputs[i]);
-      if (what.empty() || is_rounding(i, actual[outputs_[i]], expected.outputs[i])) continue;
+      const std::string what = is_drawn(i)
+                                   ? form_difference(i, actual[outputs_[i]], expected.outputs[i])
+                                   : difference(i, actual[outputs_[i]], expected.outputs[i]);
+      if (what.empty() ||
+          (!is_drawn(i) && is_rounding(i, actual[outputs_[i]], expected.outputs[i])))
+        continue;
       v_.mismatch =
           "output '" + r_.output_names[i] + "' differs from LibTorch's" + where + ": " + what;
       return false;
@@ -343,18 +405,31 @@ class Driver {
   bool is_rounding(size_t output, const OrtValue& actual, const OrtValue& expected) {
     const Tolerance given = tolerance(r_.output_names[output]);
     if (!r_.exact || given.atol >= 0 || given.rtol >= 0) return false;
-    if (actual.kind != OrtValue::Kind::Tensor || expected.kind != OrtValue::Kind::Tensor)
-      return false;
+    const DType coarsest =
+        output < r_.lineage.size() ? r_.lineage[output].coarsest : DType::Undefined;
+    const std::vector<TensorPtr> a = tensors_of(actual), e = tensors_of(expected);
+    if (actual.kind != expected.kind || a.size() != e.size()) return false;
+    // LibTorch's own result is in float64 where the output is, whatever ONNX Runtime computed in.
+    bool same =
+        std::ranges::all_of(e, [](const TensorPtr& t) { return t->dtype() == DType::Double; });
+    std::vector<TensorPtr> exact = e;
     try {
-      const std::vector<OrtValue> exact = r_.exact();
-      const bool same =
-          output < exact.size() && exact[output].kind == OrtValue::Kind::Tensor &&
-          as_exact_as(*actual.tensor, *expected.tensor, *exact[output].tensor, r_.coarsest);
-      v_.judged += same;
-      return same;
+      if (!same) {
+        const std::vector<OrtValue> all = r_.exact();
+        if (output >= all.size() || all[output].kind != expected.kind) return false;
+        exact = tensors_of(all[output]);
+      }
     } catch (const std::runtime_error&) {
       return false;
     }
+    same = exact.size() == e.size();
+    for (size_t i = 0; same && i < e.size(); ++i)
+      same = compare(*a[i], *e[i], given).ok || as_exact_as(*a[i], *e[i], *exact[i], coarsest);
+    v_.judged += same;
+    return same;
+  }
+  static std::vector<TensorPtr> tensors_of(const OrtValue& v) {
+    return v.kind == OrtValue::Kind::Tensor ? std::vector<TensorPtr>{v.tensor} : v.sequence;
   }
 
   std::string difference(size_t output, const Tensor& actual, const Tensor& expected) {
@@ -397,7 +472,10 @@ std::string Verification::line() const {
          (drifted ? " (" + plural(drifted, "call") + " from LibTorch's state: rounding adds up)"
                   : std::string()) +
          (judged ? " (" + plural(judged, "output") + " judged by a run in float64)"
-                 : std::string());
+                 : std::string()) +
+         (drawn.empty() ? std::string()
+                        : " (" + plural(drawn.size(), "output") + " by shape, type" +
+                              (draws ? " and moments)" : ")"));
 }
 
 Verification verify_model(Ort& ort, const Request& r) { return Driver(ort, r).run(); }

@@ -11,6 +11,7 @@
 #include "lib/support/draw.h"
 #include "lib/verify/compare.h"
 #include "lib/verify/coverage.h"
+#include "lib/verify/lineage.h"
 #include "lib/verify/ort.h"
 
 namespace oe::verify {
@@ -43,8 +44,9 @@ struct Request {
   std::vector<std::pair<std::string, double>> atol, rtol;  // output ("": all), value
   int runs = 3;                                            // seeds a size
   int threads = 0;
-  uint64_t seed = 0;                  // of the first run; 0 the example itself
-  DType coarsest = DType::Undefined;  // the least exact type of float in the model
+  uint64_t seed = 0;             // of the first run; 0 the example itself
+  std::vector<Lineage> lineage;  // of each output; empty: nothing is known of them
+  std::vector<Shape> shapes;     // that the model states for them
   // Whether the export assumed something that inputs of unusual values may break: a difference
   // there is a gap.
   bool assumes = false;
@@ -68,12 +70,14 @@ struct Verification {
   size_t drifted = 0;  // calls in a row whose state was not the same any more by rounding
   size_t judged = 0;   // outputs beyond the tolerance, but as near to float64 as LibTorch's own
   double max_abs = 0;
-  std::string mismatch;           // the first one: output, size, seed, what differs; empty: none
-  std::vector<TensorPtr> inputs;  // of the mismatch, one a leaf
-  std::vector<std::string> gaps;  // what could not be tried, one line each
-  std::vector<Covered> coverage;  // of every kept If and Loop
-  std::string unmeasured;         // why the coverage is not known; empty: it is
-  std::string line() const;       // "verified: 9 runs, 3 sizes, max abs error 2.1e-06"
+  std::string mismatch;            // the first one: output, size, seed, what differs; empty: none
+  std::vector<TensorPtr> inputs;   // of the mismatch, one a leaf
+  std::vector<std::string> gaps;   // what could not be tried, one line each
+  std::vector<Covered> coverage;   // of every kept If and Loop
+  std::string unmeasured;          // why the coverage is not known; empty: it is
+  std::vector<std::string> drawn;  // outputs that depend on random numbers
+  size_t draws = 0;                // runs that their moments were compared on; too few: 0
+  std::string line() const;        // "verified: 9 runs, 3 sizes, max abs error 2.1e-06"
 };
 
 // Stops at the first mismatch. Sizes: those of the worlds, and for each dynamic axis one more that

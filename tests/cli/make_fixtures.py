@@ -56,6 +56,29 @@ class Draws(nn.Module):
         return x + torch.randn_like(x)
 
 
+class Encoder(nn.Module):
+    """Of its results the first and the last two depend on random numbers, in a branch and a loop."""
+    def forward(self, x: Tensor):
+        mean, spread = x * 2, torch.exp(x)
+        code = mean + torch.randn_like(x) * spread
+        for i in range(x.size(0)):
+            code = code + i
+        chosen = mean
+        if bool(x.sum() > 0):
+            chosen = code
+        return code, mean, spread, torch.bernoulli(torch.sigmoid(x)), chosen
+
+
+class Windows(nn.Module):
+    """A list of convolutions in float64, which ONNX Runtime computes in float."""
+    def forward(self, x: Tensor):
+        out: List[Tensor] = []
+        kernel = torch.full((1, 1, 3), 1 / 3, dtype=torch.float64)
+        for i in range(x.size(0)):
+            out.append(torch.conv1d(x[i:i + 1, :, :3 + i], kernel))
+        return out
+
+
 class Recurrent(nn.Module):
     """Whose state comes from outside."""
 
@@ -65,6 +88,23 @@ class Recurrent(nn.Module):
 
     def forward(self, x, h, c):
         return self.lstm(x, (h, c))[0]
+
+
+class Layers(nn.Module):
+    """The other recurrent layers, and one of packed sequences."""
+    def __init__(self):
+        super().__init__()
+        self.gru, self.rnn, self.lstm = nn.GRU(4, 3), nn.RNN(4, 3), nn.LSTM(4, 3)
+
+    def forward(self, x, lengths):
+        packed = nn.utils.rnn.pack_padded_sequence(x, lengths)
+        padded = nn.utils.rnn.pad_packed_sequence(self.lstm(packed)[0])[0]
+        return self.gru(x)[0], self.rnn(x)[0], padded
+
+
+class Squeezed(nn.Module):
+    def forward(self, x):
+        return torch.relu(x[:, -1]).squeeze()
 
 
 class Count(nn.Module):
@@ -358,9 +398,13 @@ def main() -> None:
     save(torch.jit.script(Swish().eval()), "swish.pt")
     save(torch.jit.script(Counted().eval()), "counted.pt")
     save(torch.jit.script(Draws().eval()), "draws.pt")
+    save(torch.jit.script(Encoder().eval()), "encoder.pt")
+    save(torch.jit.script(Windows().eval()), "windows.pt")
     save(torch.jit.trace(Upper().eval(), torch.randn(5, 5)), "upper.pt")
     state = torch.zeros(1, 2, 3)
     save(torch.jit.trace(Recurrent().eval(), (torch.randn(5, 2, 4), state, state)), "recurrent.pt")
+    save(torch.jit.trace(Layers().eval(), (torch.randn(5, 2, 4), torch.tensor([5, 3]))), "layers.pt")
+    save(torch.jit.trace(Squeezed().eval(), torch.randn(3, 8, 1)), "squeezed.pt")
     save(torch.jit.script(Count().eval()), "count.pt")
     save(torch.jit.script(Choice().eval()), "choice.pt")
     save(torch.jit.script(Talks().eval()), "talks.pt")

@@ -45,6 +45,11 @@ T any_of(Call& g, const Values& list) {
   for (T v : list) out = out | to_bool(v);
   return out;
 }
+T how_many(Call& g, const Values& list) {
+  T out = g.integer(0, g.result_dtype());
+  for (T v : list) out = out + cast(v, g.result_dtype());
+  return out;
+}
 
 template <FixedString Op>
 T compare_numbers(Call& g, T a, T b) {
@@ -85,8 +90,11 @@ constexpr Lowering table[] = {
     op<lowest_of>("prim::min.self_float(float[] self) -> float"),
     op<highest_of>("prim::max.self_int(int[] self) -> int"),
     op<highest_of>("prim::max.self_float(float[] self) -> float"),
+    op<all_of>("prim::min.self_bool(bool[] self) -> bool"),
+    op<any_of>("prim::max.self_bool(bool[] self) -> bool"),
     op<total>("aten::sum.int(int[] self) -> int"),
     op<total>("aten::sum.float(float[] self) -> float"),
+    op<how_many>("aten::sum.bool(bool[] self) -> int"),
     op<all_of>("aten::all.int(int[] self) -> bool"),
     op<all_of>("aten::all.float(float[] self) -> bool"),
     op<all_of>("aten::all.bool(bool[] self) -> bool"),

@@ -1,0 +1,20 @@
+// What the outputs of a model are computed from, as far as it says how they can be compared.
+#pragma once
+
+#include <vector>
+
+#include "lib/ir/ir.h"
+
+namespace oe::verify {
+
+struct Lineage {
+  bool drawn = false;                 // from random numbers, which differ from run to run
+  DType coarsest = DType::Undefined;  // the least exact type of float on the way; Undefined: none
+  bool operator==(const Lineage&) const = default;
+};
+
+// One entry an output. Follows values through branches and loops one by one; what only the shape
+// of a random value determines counts as drawn too.
+std::vector<Lineage> lineage(const ir::Model& m);
+
+}  // namespace oe::verify
