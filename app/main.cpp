@@ -1,6 +1,7 @@
 // onnx-export: reads the arguments, lets the worker convert, commits its files and prints the
 // result. Links no LibTorch, so that it starts at once and outlives any crash.
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -8,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <iostream>
+#include <tuple>
 
 #include "app/options.h"
 #include "app/output.h"
@@ -85,7 +87,30 @@ Stop stop_of(const WorkerResult& w) {
           nullptr};
 }
 
-Report convert_in_worker(const Strings& arguments, Output& output, int& our_signal) {
+// What tells a file from what it was.
+class Unchanged {
+ public:
+  explicit Unchanged(const std::string& path) : path_(path), was_(state()) {}
+  // Throws Failure(Unreadable).
+  void require() const {
+    if (state() != was_)
+      throw Failure(ExitCode::Unreadable, "OE0117", path_ + ": changed while it was converted",
+                    "convert it again when nobody writes to it");
+  }
+
+ private:
+  using State = std::tuple<dev_t, ino_t, off_t, time_t, long>;
+  State state() const {
+    struct stat s {};
+    if (stat(path_.c_str(), &s) != 0) return {};
+    return {s.st_dev, s.st_ino, s.st_size, s.st_mtim.tv_sec, s.st_mtim.tv_nsec};
+  }
+  const std::string& path_;
+  State was_;
+};
+
+Report convert_in_worker(const Strings& arguments, Output& output, const Unchanged& model,
+                         int& our_signal) {
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe");
   Strings left_out;
   for (int tries = 0;; ++tries) {
@@ -95,6 +120,7 @@ Report convert_in_worker(const Strings& arguments, Output& output, int& our_sign
     forwarded.insert(forwarded.end(), arguments.begin(), arguments.end());
     const WorkerResult w = run_worker(self.parent_path() / "onnx-export-worker", forwarded);
     our_signal = w.our_signal;
+    if (!our_signal) model.require();
     // A worker that reported and then crashed while its libraries shut down has done its work.
     if (auto r = from_json(w.report)) return *r;
     // A kernel that does not check its sizes, at sizes that nobody asked for: without them.
@@ -149,10 +175,11 @@ int run(const Strings& arguments) {
       std::cout << c.text << std::flush;
       return 0;
     }
+    const Unchanged model(c.options.model);
     archive::require_torchscript(c.options.model);
     hold_ending_signals();
     Output output(c.options);
-    r = convert_in_worker(arguments, output, our_signal);
+    r = convert_in_worker(arguments, output, model, our_signal);
     if (our_signal) {
       output.discard();
       end_by(our_signal);

@@ -139,7 +139,7 @@ void add_options(CLI::App& app, Raw& r) {
        "N");
   optional(kFile, "--external-data{always}", r.external,
            "weights in a file of their own: =auto "
-           "(above 2 GiB, the default), =always, =never");
+           "(above 2 GiB, the default), =always, =never; =in-place: they stay in MODEL");
   text(kFile, "--external-data-file", r.external_file,
        "its name, beside the model (default: the "
        "model's name with .data)",

@@ -142,7 +142,7 @@ void print_points(const Strings& texts, Strings& to) {
 
 void file_options(const Raw& r, Options& o) {
   o.write.external = static_cast<onnx::WriteOptions::External>(
-      choose("--external-data", r.external, {"auto", "always", "never"}));
+      choose("--external-data", r.external, {"auto", "always", "never", "in-place"}));
   o.write.external_file = r.external_file;
   if (r.external_file.find('/') != std::string::npos || r.external_file == "." ||
       r.external_file == "..")
@@ -155,9 +155,18 @@ void file_options(const Raw& r, Options& o) {
   if (r.keep_doc && r.strip_doc)
     usage("--keep-doc-strings and --strip-doc-strings contradict each other");
   o.write.doc_strings = r.keep_doc;
+  const bool in_place = o.write.external == onnx::WriteOptions::External::InPlace;
+  if (in_place && !r.external_file.empty())
+    usage(
+        "--external-data=in-place: the weights stay in MODEL; --external-data-file names another");
+  if (in_place) {
+    if (o.output.empty())
+      o.output = std::filesystem::path(o.model).replace_extension(".onnx").string();
+    o.write.external_file = std::filesystem::path(o.model).filename().string();
+  }
   if (o.output.empty())
     o.output = std::filesystem::path(o.model).filename().replace_extension(".onnx").string();
-  if (o.output == "-" && o.write.external == onnx::WriteOptions::External::Always)
+  if (o.output == "-" && (in_place || o.write.external == onnx::WriteOptions::External::Always))
     usage("-o -: a file of external data cannot go to standard output");
   if (o.write.external_file.empty())
     o.write.external_file = std::filesystem::path(o.output).filename().string() + ".data";

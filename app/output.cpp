@@ -91,10 +91,35 @@ Output::Output(const Options& o) : o_(o) {
   if (o.write.external == onnx::WriteOptions::External::Always)
     check_target(data_target_, "external data");
   if (o.state == State::InputsAndOutputs) check_target(state_target_, "saved state");
+  if (in_place()) check_beside(folder);
   private_folder_ = make_private_folder(folder);
   model_tmp_ = private_folder_ / target_.filename();
   data_tmp_ = private_folder_ / o.write.external_file;
+  if (in_place()) show_weights();
   state_tmp_ = private_folder_ / state_target_.filename();
+}
+
+bool Output::in_place() const { return o_.write.external == onnx::WriteOptions::External::InPlace; }
+
+// ONNX's readers look for weights in the model's own folder, and follow no links.
+void Output::check_beside(const fs::path& folder) const {
+  const fs::path model = o_.model;
+  std::error_code error;
+  const auto refuse = [&](const std::string& why) {
+    throw Failure(ExitCode::Usage, "OE0709", "--external-data=in-place: " + why,
+                  "name another file with -o, or use --external-data=always");
+  };
+  if (fs::is_symlink(fs::symlink_status(model, error)))
+    refuse("'" + model.string() + "' is a symbolic link, which readers of ONNX do not follow");
+  if (!fs::equivalent(folder, model.has_parent_path() ? model.parent_path() : fs::path("."), error))
+    refuse("'" + target_.string() + "' has to lie in the folder of '" + model.string() + "'");
+}
+
+// For who reads the model before it is committed (--verify).
+void Output::show_weights() const {
+  std::error_code error;
+  fs::create_hard_link(o_.model, data_tmp_, error);
+  if (error) fs::create_symlink(fs::absolute(o_.model), data_tmp_, error);
 }
 
 Output::~Output() { discard(); }
@@ -164,7 +189,7 @@ void Output::commit(bool external, bool state) {
   }
   flush_to_disk(model_tmp_, O_WRONLY);
   const bool replaces = fs::exists(target_);
-  const bool stale = !external && replaces && fs::is_regular_file(data_target_) &&
+  const bool stale = !external && !in_place() && replaces && fs::is_regular_file(data_target_) &&
                      refers_to(target_, o_.write.external_file);
   // An old model must never be seen with new data: better none than a wrong one.
   if (replaces && ((external && fs::exists(data_target_)) || (state && fs::exists(state_target_))))

@@ -30,6 +30,9 @@ class Output {
 
  private:
   void check_target(const std::filesystem::path& target, const char* what) const;
+  bool in_place() const;  // the weights stay in the input
+  void check_beside(const std::filesystem::path& folder) const;
+  void show_weights() const;
   void copy_to_stdout() const;
 
   const Options& o_;

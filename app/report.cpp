@@ -10,6 +10,10 @@
 namespace oe::app {
 namespace {
 
+bool weights_outside(const Outcome& out, const Options& o) {
+  return out.written.external || o.write.external == onnx::WriteOptions::External::InPlace;
+}
+
 using nlohmann::ordered_json;
 using Strings = std::vector<std::string>;
 
@@ -164,7 +168,7 @@ std::string json_document(const Report& r, const Options& o) {
   j["state_file"] = nullptr;
   if (written && !o.dry_run) {
     j["output"] = o.output;
-    if (r.outcome.written.external) j["external_data_file"] = o.write.external_file;
+    if (weights_outside(r.outcome, o)) j["external_data_file"] = o.write.external_file;
     if (!r.outcome.state.empty()) j["state_file"] = o.state_file;
   }
   j.update(report_json(r));
@@ -187,7 +191,7 @@ std::string summary(const Report& r, const Options& o) {
   std::string text = (o.dry_run ? "(not written) " : "") + o.output + ": opset " +
                      std::to_string(out.opset) + ", " + plural(out.nodes, "node") + ", " +
                      human_bytes(out.written.model_bytes + out.written.data_bytes);
-  if (out.written.external) text += " (weights in " + o.write.external_file + ")";
+  if (weights_outside(out, o)) text += " (weights in " + o.write.external_file + ")";
   text += ports("input", out.inputs) + ports("output", out.outputs);
   if (!out.state.empty()) text += ", saved state in " + o.state_file;
   if (!out.verification.empty()) text += ", " + out.verification;

@@ -381,7 +381,7 @@ Outcome convert(const Options& o, const std::filesystem::path& model_tmp,
                   "-o -: the model needs a file with its saved state, which cannot go to standard "
                   "output",
                   "name a file with -o, or use --state=outputs");
-  outcome.written = onnx::write(m, o.write, model_tmp, data_tmp);
+  outcome.written = onnx::write(m, o.write, loaded.file.get(), model_tmp, data_tmp);
   if (o.verbosity > 0) out << ir::print(m) << std::flush;
   describe(m, outcome);
   write_state(m, inputs, captured, state_tmp, outcome);

@@ -8,6 +8,7 @@
 
 #include "lib/ir/ir.h"
 #include "lib/onnx/write_options.h"
+#include "lib/support/files.h"
 
 namespace oe::onnx {
 
@@ -28,9 +29,10 @@ ir::Model read_bytes(std::string_view bytes);
 // Whether write() would use external data.
 bool needs_external(const ir::Model& m, const WriteOptions& o);
 // Streams the model into `model_path` and, where needed, the data into `data_path` (both are the
-// caller's private temporary files). Weights go from memory to the file without a copy.
-// Throws Failure(Unwritable) with errno's text when a write fails.
-WriteResult write(const ir::Model& m, const WriteOptions& o,
+// caller's private temporary files). Weights go from memory to the file without a copy; those that
+// stand in `source` (the .pt; may be null) unchanged go from file to file, or stay where they are
+// (External::InPlace). Throws Failure(Unwritable) with errno's text when a write fails.
+WriteResult write(const ir::Model& m, const WriteOptions& o, const MappedFile* source,
                   const std::filesystem::path& model_path, const std::filesystem::path& data_path);
 // The same bytes in memory (no external data), for in-process use and tests.
 std::string write_bytes(const ir::Model& m, const WriteOptions& o = {});

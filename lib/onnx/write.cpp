@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
+#include <stdexcept>
 
 #include "lib/onnx/encode.h"
 #include "lib/onnx/onnx.h"
@@ -15,10 +17,17 @@ namespace {
 
 constexpr uint64_t kProtobufLimit = (uint64_t{1} << 31) - 1;  // bytes of one message
 
+// Where the tensor stands in the file that is converted; nothing where it does not, as it is.
+std::optional<uint64_t> place_in(const MappedFile* source, const Tensor& t) {
+  const auto [bytes, deferred] = t.memory();
+  return source && !deferred ? source->place_of(bytes, t.nbytes()) : std::nullopt;
+}
+
 // A file that is written once, front to back.
 class Output {
  public:
-  explicit Output(const std::filesystem::path& path) : path_(path) {
+  Output(const std::filesystem::path& path, const MappedFile* source)
+      : path_(path), source_(source) {
     fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd_ < 0) fail();
     buffer_.reserve(kBuffer);
@@ -39,6 +48,7 @@ class Output {
     buffer_.append(static_cast<const char*>(data), size);
   }
   void put(const Tensor& t) {
+    if (t.nbytes() >= kBuffer && put_from_source(t)) return;
     t.stream([&](const void* data, size_t size) { put(data, size); });
   }
   void zeros(size_t n) {
@@ -56,6 +66,24 @@ class Output {
   static constexpr size_t kBuffer = 1 << 16;
   static constexpr size_t kMost = 1 << 30;  // one write(2) takes at most 2 GiB
 
+  // By the kernel, from file to file: a file system that can shares the blocks. False where it
+  // cannot, and nothing was written.
+  bool put_from_source(const Tensor& t) {
+    const auto place = place_in(source_, t);
+    if (!place) return false;
+    flush();
+    auto from = static_cast<off_t>(*place);
+    for (size_t left = t.nbytes(); left > 0;) {
+      const ssize_t n =
+          copy_file_range(source_->descriptor(), &from, fd_, nullptr, std::min(left, kMost), 0);
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0 && left == t.nbytes()) return false;
+      if (n < 0) fail();
+      if (n == 0) throw std::runtime_error("the model file became shorter while it was read");
+      left -= static_cast<size_t>(n);
+    }
+    return true;
+  }
   void flush() {
     write_all(buffer_.data(), buffer_.size());
     buffer_.clear();
@@ -80,6 +108,7 @@ class Output {
   }
 
   std::filesystem::path path_;
+  const MappedFile* source_;
   std::string buffer_;
   int fd_ = -1;
 };
@@ -104,10 +133,21 @@ struct DataFile {
   std::vector<Place> places;  // by ascending offset
   uint64_t size = 0;
 
+  // The tensors that stay where they are, and no file.
+  static DataFile in_place(const ir::Model& m, const WriteOptions& o, const MappedFile* source) {
+    DataFile f;
+    f.layout.location = o.external_file;
+    for_each_tensor(m.graph, [&](const Tensor& t) {
+      if (t.dtype() == DType::String || t.nbytes() < threshold_of(o)) return;
+      if (const auto place = place_in(source, t)) f.layout.offsets[&t] = *place;
+    });
+    return f;
+  }
+
   DataFile(const ir::Model& m, const WriteOptions& o) {
     layout.location = o.external_file;
     const uint64_t align = static_cast<uint64_t>(std::max<int64_t>(o.align, 1));
-    const uint64_t threshold = static_cast<uint64_t>(std::max<int64_t>(o.threshold, 1));
+    const uint64_t threshold = threshold_of(o);
     std::map<std::pair<std::pair<const void*, bool>, size_t>, uint64_t> known;
     for_each_tensor(m.graph, [&](const Tensor& t) {
       if (t.dtype() == DType::String || t.nbytes() < threshold) return;
@@ -118,6 +158,12 @@ struct DataFile {
       places.push_back({&t, next});
       size = next + t.nbytes();
     });
+  }
+
+ private:
+  DataFile() = default;
+  static uint64_t threshold_of(const WriteOptions& o) {
+    return static_cast<uint64_t>(std::max<int64_t>(o.threshold, 1));
   }
 };
 
@@ -136,26 +182,30 @@ Rope encode_inline(const ir::Model& m, const WriteOptions& o) {
 
 bool needs_external(const ir::Model& m, const WriteOptions& o) {
   if (o.external == WriteOptions::External::Never) return false;
+  if (o.external == WriteOptions::External::InPlace) return true;
   if (o.external == WriteOptions::External::Always) return !DataFile(m, o).places.empty();
   return encode_inline(m, o).size() > kProtobufLimit;
 }
 
-WriteResult write(const ir::Model& m, const WriteOptions& o,
+WriteResult write(const ir::Model& m, const WriteOptions& o, const MappedFile* source,
                   const std::filesystem::path& model_path, const std::filesystem::path& data_path) {
   WriteResult result;
   Rope model;
-  const bool always = o.external == WriteOptions::External::Always;
+  const bool in_place = o.external == WriteOptions::External::InPlace;
+  const bool always = in_place || o.external == WriteOptions::External::Always;
   if (!always) model = encode_inline(m, o);
   if (always || model.size() > kProtobufLimit) {
     if (o.external == WriteOptions::External::Never) too_large("");
-    const DataFile data(m, o);
+    const DataFile data = in_place ? DataFile::in_place(m, o, source) : DataFile(m, o);
     EncodeOptions e;
     e.doc_strings = o.doc_strings;
     e.external = &data.layout;
     model = encode(m, e);
-    if (model.size() > kProtobufLimit) too_large(" even without its external data");
+    if (model.size() > kProtobufLimit)
+      too_large(in_place ? " without the weights that the .pt holds as they are"
+                         : " even without its external data");
     if (!data.places.empty()) {
-      Output out(data_path);
+      Output out(data_path, source);
       uint64_t at = 0;
       for (const DataFile::Place& p : data.places) {
         out.zeros(p.offset - at);
@@ -167,7 +217,7 @@ WriteResult write(const ir::Model& m, const WriteOptions& o,
       result.data_bytes = data.size;
     }
   }
-  Output out(model_path);
+  Output out(model_path, source);
   size_t done = 0;
   for (const Rope::Splice& s : model.splices()) {
     out.put(model.small().data() + done, s.at - done);

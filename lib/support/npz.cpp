@@ -56,8 +56,9 @@ class ZipWriter {
 
   void add(const std::string& name, const std::string& header, const Tensor& t) {
     uLong crc = crc32_z(0, reinterpret_cast<const Bytef*>(header.data()), header.size());
-    t.stream([&](const void* data, size_t size) {
-      crc = crc32_z(crc, static_cast<const Bytef*>(data), size);
+    t.stream([&](const void* data, size_t n) {
+      // Of no bytes, zlib takes a null pointer for the wish to begin anew.
+      if (n > 0) crc = crc32_z(crc, static_cast<const Bytef*>(data), n);
     });
     const uint64_t size = header.size() + t.nbytes();
     if (at_ + size + name.size() > kMost)

@@ -91,6 +91,7 @@ Loaded load(const Options& o) {
   ScriptArchive script(archive);
   try {
     m.module = script.module();
+    m.file = script.file();
   } catch (const Failure&) {
     throw;
   } catch (const std::exception& e) {

@@ -3,16 +3,20 @@
 
 #include <torch/csrc/jit/api/module.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "lib/options.h"
 #include "lib/support/diagnostics.h"
+#include "lib/support/files.h"
 
 namespace oe::torch_io {
 
 struct Loaded {
   torch::jit::Module module;
+  std::shared_ptr<const MappedFile>
+      file;                        // in which its weights lie, as long as nobody writes them
   std::string method;              // "forward" or --method
   std::vector<std::string> notes;  // e.g. "saved in train mode; converted in eval mode"
   // The arguments the method was traced with, without self; empty when the file does not say

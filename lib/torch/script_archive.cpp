@@ -202,6 +202,8 @@ torch::jit::Module ScriptArchive::module() {
   return m;
 }
 
+std::shared_ptr<const MappedFile> ScriptArchive::file() const { return reader_->file; }
+
 c10::IValue ScriptArchive::unpickle(const std::string& name) {
   return reader_->archive.find(name + ".pkl") ? reader_->unpickle(name) : c10::IValue();
 }

@@ -27,6 +27,7 @@ class ScriptArchive {
   // What is pickled in "NAME.pkl", with its tensors in "NAME/"; None where there is no such record,
   // or where its tensors' bytes were left out.
   c10::IValue unpickle(const std::string& name);
+  std::shared_ptr<const MappedFile> file() const;
 
  private:
   std::unique_ptr<ArchiveReader> reader_;

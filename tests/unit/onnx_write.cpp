@@ -167,7 +167,7 @@ TEST_CASE("every kind of attribute reads back the same", "[onnx]") {
 TEST_CASE("a file without external data is write_bytes", "[onnx]") {
   Folder f;
   const ir::Model m = sample();
-  const auto r = onnx::write(m, {}, f.path / "m.onnx", f.path / "m.data");
+  const auto r = onnx::write(m, {}, nullptr, f.path / "m.onnx", f.path / "m.data");
   CHECK_FALSE(r.external);
   CHECK_FALSE(fs::exists(f.path / "m.data"));
   CHECK(slurp(f.path / "m.onnx") == onnx::write_bytes(m));
@@ -181,7 +181,7 @@ TEST_CASE("external data: aligned, complete, nothing else in the file", "[onnx]"
   o.external = onnx::WriteOptions::External::Always;
   o.external_file = "m.data";
   CHECK(onnx::needs_external(m, o));
-  const auto r = onnx::write(m, o, f.path / "m.onnx", f.path / "m.data");
+  const auto r = onnx::write(m, o, nullptr, f.path / "m.onnx", f.path / "m.data");
   CHECK(r.external);
   CHECK(r.data_bytes == fs::file_size(f.path / "m.data"));
   // t_k and e_k (1200 bytes each), w (360000), v (2000): each at the next multiple of 4096.
@@ -214,11 +214,11 @@ TEST_CASE("external data options", "[onnx]") {
   o.external_file = "weights.bin";
   o.threshold = 10000;
   o.align = 1;
-  CHECK(onnx::write(m, o, f.path / "m.onnx", f.path / "weights.bin").data_bytes == 360000);
+  CHECK(onnx::write(m, o, nullptr, f.path / "m.onnx", f.path / "weights.bin").data_bytes == 360000);
   // Nothing is large enough: no data file at all.
   o.threshold = 1 << 20;
   CHECK_FALSE(onnx::needs_external(m, o));
-  CHECK_FALSE(onnx::write(m, o, f.path / "n.onnx", f.path / "n.bin").external);
+  CHECK_FALSE(onnx::write(m, o, nullptr, f.path / "n.onnx", f.path / "n.bin").external);
   CHECK_FALSE(fs::exists(f.path / "n.bin"));
 }
 
@@ -232,7 +232,7 @@ TEST_CASE("tensors that share memory are stored once", "[onnx]") {
   o.external = onnx::WriteOptions::External::Always;
   o.external_file = "m.data";
   o.threshold = 100000;
-  CHECK(onnx::write(m, o, f.path / "m.onnx", f.path / "m.data").data_bytes == 360000);
+  CHECK(onnx::write(m, o, nullptr, f.path / "m.onnx", f.path / "m.data").data_bytes == 360000);
   CHECK(same(*initializer(onnx::read_file(f.path / "m.onnx"), "tied")->data, w));
 }
 
@@ -248,7 +248,7 @@ TEST_CASE("over 2 GiB", "[onnx]") {
   never.external = onnx::WriteOptions::External::Never;
   Folder f;
   CHECK_FALSE(onnx::needs_external(m, never));
-  CHECK_THROWS_AS(onnx::write(m, never, f.path / "m.onnx", f.path / "m.data"), Failure);
+  CHECK_THROWS_AS(onnx::write(m, never, nullptr, f.path / "m.onnx", f.path / "m.data"), Failure);
   CHECK_FALSE(fs::exists(f.path / "m.onnx"));
   CHECK(onnx::check(m) == "");
 }
@@ -256,14 +256,15 @@ TEST_CASE("over 2 GiB", "[onnx]") {
 TEST_CASE("a failing write says why", "[onnx]") {
   const ir::Model m = sample();
   try {
-    onnx::write(m, {}, "/dev/full", "/nonexistent/m.data");
+    onnx::write(m, {}, nullptr, "/dev/full", "/nonexistent/m.data");
     FAIL("no error");
   } catch (const Failure& e) {
     CHECK(e.exit_code == ExitCode::Unwritable);
     CHECK(e.diagnostic_code == "OE7001");
     CHECK_THAT(e.what(), Catch::Matchers::Contains("No space left"));
   }
-  CHECK_THROWS_AS(onnx::write(m, {}, "/nonexistent/m.onnx", "/nonexistent/m.data"), Failure);
+  CHECK_THROWS_AS(onnx::write(m, {}, nullptr, "/nonexistent/m.onnx", "/nonexistent/m.data"),
+                  Failure);
 }
 
 TEST_CASE("source locations are written when asked for", "[onnx]") {

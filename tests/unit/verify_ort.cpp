@@ -115,7 +115,7 @@ TEST_CASE("what the writer makes loads: external data, nested constants, IR vers
       onnx::WriteOptions options;
       options.external = external;
       options.external_file = "m.data";
-      onnx::write(m, options, fs::path(folder) / "m.onnx", fs::path(folder) / "m.data");
+      onnx::write(m, options, nullptr, fs::path(folder) / "m.onnx", fs::path(folder) / "m.data");
       auto session = o->open_file(fs::path(folder) / "m.onnx", 1);
       CHECK(session->input_names() == std::vector<std::string>{"c"});
       for (uint8_t condition : {0, 1}) {
