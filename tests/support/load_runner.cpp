@@ -2,12 +2,15 @@
 // everything that a module is: code with the author's lines, slots, values and their bytes.
 //
 //   load_tests FILE...
+//   load_tests --time ours|theirs FILE     (seconds and peak memory of loading it, MiB)
 //
 // What LibTorch's loader refuses is not compared: `N passed, N failed, N skipped`.
 #include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/api/module.h>
+#include <sys/resource.h>
 #include <torch/csrc/jit/serialization/import.h>
 
+#include <chrono>
 #include <iostream>
 #include <map>
 #include <regex>
@@ -109,10 +112,31 @@ std::string first_difference(const std::string& ours, const std::string& theirs)
   return "  one of the two ends early\n";
 }
 
+int time_one(const std::string& loader, const char* file) {
+  const auto resident = [] {
+    rusage u{};
+    getrusage(RUSAGE_SELF, &u);
+    return static_cast<double>(u.ru_maxrss) / 1024;
+  };
+  const double before = resident();
+  const auto start = std::chrono::steady_clock::now();
+  torch::jit::Module m;
+  if (loader == "ours") {
+    const archive::Archive archive(file);
+    m = torch_io::ScriptArchive(archive).module();
+  } else {
+    m = torch::jit::load(file, c10::Device(c10::kCPU));
+  }
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  std::cout << seconds.count() << " s, " << resident() - before << " MiB\n";
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   torch_io::register_stub_operators();
+  if (argc == 4 && std::string(argv[1]) == "--time") return time_one(argv[2], argv[3]);
   int passed = 0, failed = 0, skipped = 0;
   for (int i = 1; i < argc; ++i) {
     std::string theirs;
