@@ -40,7 +40,7 @@ constexpr ErrorCode kCodes[] = {
     {"OE0110", Unreadable, "The file is an ONNX model already.", "Nothing is left to convert."},
     {"OE0111", Unreadable, "LibTorch cannot load the file.",
      "Save it again; a file of a newer PyTorch needs a newer LibTorch."},
-    {"OE0112", Unreadable, "The file holds no method at all.",
+    {"OE0112", Unreadable, "The file holds tensors and no program.",
      "Save a module that has a `forward`."},
     {"OE0114", Refused,
      "The archive's zip directory breaks a rule: names, sizes, checksums or places contradict each "

@@ -76,6 +76,35 @@ void set_training(Loaded& m, Training wanted) {
   m.module.train(wanted == Training::Train);
 }
 
+bool takes_tensors(const torch::jit::Method& m) {
+  const auto& arguments = m.function().getSchema().arguments();
+  return std::any_of(arguments.begin() + 1, arguments.end(), [](const c10::Argument& a) {
+    return a.type()->repr_str().find("Tensor") != std::string::npos;
+  });
+}
+
+void require_method(const torch::jit::Module& m, const Options& o) {
+  if (m.find_method(o.method)) return;
+  std::vector<std::string> names, useful;
+  for (const torch::jit::Method& method : m.get_methods()) {
+    names.push_back(method.name());
+    if (takes_tensors(method) && !method.name().starts_with("__")) useful.push_back(method.name());
+  }
+  if (names.empty()) {
+    size_t tensors = 0;
+    for (const c10::IValue& v : m.attributes()) tensors += v.isTensor() ? 1 : 0;
+    throw Failure(ExitCode::Unreadable, "OE0112",
+                  o.model + ": holds " + std::to_string(tensors) +
+                      (tensors == 1 ? " tensor" : " tensors") + " and no program",
+                  "weights alone do not say what to compute; save a module that has a forward");
+  }
+  std::string hint = did_you_mean(o.method, names);
+  if (hint.empty())
+    hint = useful.empty() ? "it has " + join(names, ", ") + ", none of which takes a tensor"
+                          : "name one with --method: " + join(useful, ", ");
+  throw Failure(ExitCode::Usage, "OE0124", o.model + ": has no method '" + o.method + "'", hint);
+}
+
 }  // namespace
 
 Loaded load(const Options& o) {
@@ -98,15 +127,7 @@ Loaded load(const Options& o) {
     explain_load_error(o.model, e);
   }
   allocate_here(m.module);
-  if (!m.module.find_method(o.method)) {
-    std::vector<std::string> names;
-    for (const auto& method : m.module.get_methods()) names.push_back(method.name());
-    if (names.empty())
-      throw Failure(ExitCode::Unreadable, "OE0112", o.model + ": the file holds no method at all");
-    std::string hint = did_you_mean(o.method, names);
-    if (hint.empty()) hint = "it has " + join(names, ", ");
-    throw Failure(ExitCode::Usage, "OE0124", o.model + ": has no method '" + o.method + "'", hint);
-  }
+  require_method(m.module, o);
   m.traced_inputs = read_traced_inputs(script, o.method);
   set_training(m, o.training);
   return m;

@@ -223,6 +223,33 @@ class Chooses(nn.Module):
         return x * 2 if self.mode == Mode.DOUBLE else x + self.sizes[0][0]
 
 
+class Wide(nn.Module):
+    """64 KiB of weights, used after an operator of tests/support/foreign_kernels.cpp."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(128, 128, bias=False)
+
+    def forward(self, x: Tensor):
+        return self.fc(torch.cosh(x))
+
+
+class Encodes(nn.Module):
+    @torch.jit.export
+    def encode(self, x: Tensor):
+        return x * 2
+
+    @torch.jit.export
+    def version(self) -> int:
+        return 3
+
+
+class Holds(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight, self.mean = nn.Parameter(torch.ones(2, 3)), torch.zeros(3)
+
+
 class Weighted(nn.Module):
     def __init__(self):
         super().__init__()
@@ -447,6 +474,9 @@ def main() -> None:
     torch.export.save(torch.export.export(net, (x,)), folder / "program.pt2")
     save(torch.jit.script(Chooses().eval()), "chooses.pt")
     save(torch.jit.script(Weighted().eval()), "weighted.pt")
+    save(torch.jit.script(Wide().eval()), "wide.pt")
+    save(torch.jit.script(Encodes().eval()), "encodes.pt")
+    save(torch.jit.script(Holds().eval()), "holds.pt")
     (folder / "broken").mkdir()
     broken_archives.make(folder / "broken", folder / "weighted.pt")
     whole = (folder / "net.pt").read_bytes()

@@ -5,9 +5,9 @@
 //   load_tests --time ours|theirs FILE     (seconds and peak memory of loading it, MiB)
 //
 // What LibTorch's loader refuses is not compared: `N passed, N failed, N skipped`.
+#include <sys/resource.h>
 #include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/api/module.h>
-#include <sys/resource.h>
 #include <torch/csrc/jit/serialization/import.h>
 
 #include <chrono>
