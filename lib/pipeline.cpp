@@ -354,6 +354,10 @@ Outcome convert(const Options& o, const std::filesystem::path& model_tmp,
   opsets::legalize(m, o.opset, o.ort_target, d);
   if (failed()) return outcome;
   optimize::cleanup(m);
+  if (o.write.external == onnx::WriteOptions::External::InPlace)
+    optimize::keep_stored(m, [&](const Tensor& t) {
+      return loaded.file->place_of(t.data(), t.nbytes()).has_value();
+    });
   apply_names(m, o, torch_io::state_names(loaded.module), inputs.leaves.size(), d);
   // Not before: a strict run lists every warning.
   if (o.strict) d.warnings_are_errors();

@@ -1,6 +1,7 @@
 // Stage: ONNX graph -> the same function with fewer nodes. Idempotent, linear, bounded.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string_view>
 
@@ -28,5 +29,9 @@ void optimize(ir::Model& m, const Options& o);
 
 // The passes that are right at any opset, 7 and up: for what legalisation leaves behind.
 void cleanup(ir::Model& m);
+
+// Weights that were transposed for good, but which a file holds as they were (`is_stored`), are
+// transposed by a node again. At any opset.
+void keep_stored(ir::Model& m, const std::function<bool(const Tensor&)>& is_stored);
 
 }  // namespace oe::optimize
