@@ -5,6 +5,7 @@
 // Started by onnx-export only; the N / 2 pairs are sizes that ended an earlier worker.
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -66,12 +67,22 @@ Report convert_to_report(const std::vector<std::string>& arguments, std::vector<
   return r;
 }
 
+// LibTorch's parser, and whoever walks what it made, call themselves once for each bracket.
+void allow_deep_code() {
+  constexpr rlim_t kStack = 100 << 20;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= kStack) return;
+  limit.rlim_cur = std::min(kStack, limit.rlim_max);
+  setrlimit(RLIMIT_STACK, &limit);
+}
+
 }  // namespace
 }  // namespace oe::app
 
 int main(int argc, char** argv) {
   // Nothing is to outlive the supervisor, which cleans up.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  oe::app::allow_deep_code();
   if (argc < 5) {
     std::cerr << "onnx-export-worker is started by onnx-export\n";
     return 2;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lib/archive/archive.h"
+#include "lib/archive/code.h"
 #include "lib/archive/preflight.h"
 #include "lib/support/diagnostics.h"
 #include "lib/support/files.h"
@@ -101,8 +102,11 @@ void recognise_zip(const fs::path& path) {
   };
   const bool code =
       std::ranges::any_of(records, [&](const Record& r) { return below(r).starts_with("code/"); });
-  if ((code && has("data.pkl") && has("constants.pkl")) || has("model.json"))
-    return check_pickles(Archive(path, std::move(zip)));
+  if ((code && has("data.pkl") && has("constants.pkl")) || has("model.json")) {
+    const Archive archive(path, std::move(zip));
+    check_pickles(archive);
+    return check_code(archive);
+  }
   if (has("models/model.json") || has("archive_format") ||
       has("serialized_exported_program.json") || zip.find("serialized_exported_program.json"))
     unreadable("OE0109", path, "is a torch.export program (.pt2), not a TorchScript file",

@@ -5,10 +5,10 @@
 
 namespace oe::archive {
 
-// Returns when the file is a TorchScript archive that keeps the rules of zip.h and preflight.h.
-// Otherwise throws Failure(Unreadable) that
-// says what it is (missing, empty, a directory, text, a truncated or foreign zip, a plain
-// state_dict, an eager pickle, a .pt2, ...) and how to get a TorchScript file from it.
+// Returns when the file is a TorchScript archive that keeps the rules of archive.h, preflight.h and
+// code.h. Otherwise throws Failure(Unreadable) that says what it is (missing, empty, a directory,
+// text, a truncated or foreign zip, a plain state_dict, an eager pickle, a .pt2, ...) and how to
+// get a TorchScript file from it.
 void require_torchscript(const std::filesystem::path& path);
 
 }  // namespace oe::archive

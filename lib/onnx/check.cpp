@@ -10,6 +10,7 @@
 #include "lib/onnx/onnx.h"
 #include "lib/onnx/proto.h"
 #include "lib/onnx/registry.h"
+#include "lib/support/diagnostics.h"
 
 namespace oe::onnx {
 namespace {
@@ -29,7 +30,10 @@ struct Parsed {
     const std::string bytes = encode(m, o).flatten();
     if (bytes.size() > INT32_MAX ||
         !model->ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
-      throw std::runtime_error("the graph is larger or nested deeper than protobuf can hold");
+      throw Failure(
+          ExitCode::Limit, "OE7004",
+          "the graph is larger, or its branches and loops nest deeper, than protobuf holds",
+          "where conditions are constants for every input, give them as such");
   }
 };
 

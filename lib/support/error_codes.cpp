@@ -55,6 +55,9 @@ constexpr ErrorCode kCodes[] = {
      "Copy the file again, or save it again; no file that PyTorch wrote does."},
     {"OE0117", Unreadable, "The model file changed or was cut while it was converted.",
      "Convert it again when nobody writes to it."},
+    {"OE0118", Refused,
+     "The archive's code nests too deep, is cut, or calls an operator that opens files.",
+     "Save a model that computes from its weights and inputs alone."},
     {"OE0121", MissingPart, "A library named by `--custom-op-lib` cannot be loaded.",
      "Correct the path, or build it for this LibTorch."},
     {"OE0122", Unsupported, "The model uses operators that LibTorch does not have.",
@@ -305,6 +308,9 @@ constexpr ErrorCode kCodes[] = {
      "Leave `--external-data` at `auto`."},
     {"OE7003", Limit, "The saved state is larger than the 4 GiB of an `.npz` file.",
      "Use `--state=outputs`."},
+    {"OE7004", Limit,
+     "The graph is larger, or its branches and loops nest deeper, than Protocol Buffers hold.",
+     "Give conditions that never change as constants (`--mode trace` does)."},
 };
 
 }  // namespace

@@ -69,3 +69,12 @@ def make(folder: pathlib.Path, source: pathlib.Path) -> None:
                                           b"cos\nsystem\n"))
     # The strides of the parameter: 3, 1 become 99, 1.
     write(folder / "reaches.pt", replaced(good, "data.pkl", b"(K\x03K\x01t", b"(K\x63K\x01t"))
+    code = "code/__torch__.py"
+    for name, text in [("opens", b"torch.from_file(x)"), ("nested", b"(" * 10_001 + b")" * 10_001),
+                       ("cut_code", b"class Net(Mod")]:
+        write(folder / f"{name}.pt", [(n, text if n.endswith(code) else c) for n, c in good])
+    for name, text in [
+            ("lost_tensor", b'{"protoVersion": "3", "mainModule": {"name": "m"}, "tensors": '
+                            b'[{"dataType": "FLOAT", "data": {"key": "tensors/0"}}]}'),
+            ("no_json", b"{"), ("version_9", b'{"protoVersion": "9", "mainModule": {"name": "m"}}')]:
+        write(folder / f"{name}.pt", [(f"{top}/model.json", text), (f"{top}/version", b"1")])
