@@ -1,10 +1,12 @@
-"""Files that today's LibTorch cannot open by itself: what the .onnx gives is compared with PyTorch's own
-functions, since no loader of LibTorch's is there to judge.
+"""Files as they open. Those that today's LibTorch cannot open by itself: what the .onnx gives is compared with
+PyTorch's own functions, since no loader of LibTorch's is there to judge. All others that the suite makes: the
+same module as LibTorch's loader gives (load_tests).
 
-    run.py --tool build/release/onnx-export
+    run.py --build build/release
 """
 import argparse
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -15,6 +17,8 @@ import torch
 import legacy
 import mobile
 
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+CLOSING = re.compile(r"^(\d+) passed, (\d+) failed", re.M)
 FAMILIES = {"legacy": legacy, "mobile": mobile}
 
 
@@ -38,17 +42,39 @@ def problem(tool: str, file: pathlib.Path, arguments: tuple, expected: object) -
     return ""
 
 
+def loaded_alike(build: pathlib.Path, folder: pathlib.Path) -> tuple[int, int]:
+    """How many files of the command line tests and of the small models do and do not."""
+    subprocess.run([sys.executable, str(TESTS / "cli/make_fixtures.py"), str(folder)], check=True,
+                   capture_output=True)
+    sys.path.insert(0, str(TESTS / "models"))
+    import catalogue
+    import make_models
+    for model in catalogue.small():
+        for form in ("traced", "scripted"):
+            make_models.make(model, form, folder / f"{model.name}.{form}.pt")
+    run = subprocess.run([str(build / "load_tests"), *map(str, sorted(folder.glob("*.pt")))],
+                         capture_output=True, text=True, check=False)
+    closing = CLOSING.search(run.stdout)
+    if not closing:
+        print(f"FAIL load_tests ended with {run.returncode}: {run.stdout[-500:]}{run.stderr[-500:]}")
+        return 0, 1
+    if run.returncode:
+        print(f"FAIL {run.stdout}")
+    return int(closing[1]), int(closing[2])
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tool", required=True)
+    parser.add_argument("--build", type=pathlib.Path, required=True)
     options = parser.parse_args()
-    passed = failed = 0
+    tool = str(options.build.resolve() / "onnx-export")
     with tempfile.TemporaryDirectory() as name:
+        passed, failed = loaded_alike(options.build.resolve(), pathlib.Path(name) / "suite")
         for family, maker in FAMILIES.items():
             folder = pathlib.Path(name) / family
             folder.mkdir()
             for file, arguments, expected in maker.make(folder):
-                if why := problem(options.tool, folder / file, arguments, expected):
+                if why := problem(tool, folder / file, arguments, expected):
                     print(f"FAIL {family}/{file}: {why}")
                     failed += 1
                 else:

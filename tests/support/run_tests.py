@@ -34,7 +34,7 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
     programs = [python, str(tests / "random/run.py"), "--build", str(build), "--jobs", str(jobs), "--count", "100"]
     models = [python, str(tests / "models/run_models.py"), "--tool", tool, "--jobs", str(jobs)]
     foreign = [python, str(tests / "foreign/run.py"), "--tool", tool, "--jobs", str(jobs)]
-    files = [python, str(tests / "files/run.py"), "--tool", tool]
+    files = [python, str(tests / "files/run.py"), "--build", str(build)]
     wild = [python, str(tests / "files/wild.py"), "--build", str(build), "--jobs", str(jobs)]
     matrix = [python, str(tests / "support/matrix.py"), "--build", str(build), "--jobs", str(jobs)]
     layers = [python, str(ROOT / "scripts/check-layers")]
