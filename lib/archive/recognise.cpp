@@ -112,6 +112,18 @@ void recognise_zip(const fs::path& path) {
     unreadable("OE0109", path, "is a torch.export program (.pt2), not a TorchScript file",
                "convert it in Python with torch.onnx.export(dynamo=True), or trace the module it "
                "was made from: torch.jit.save(torch.jit.trace(model, example), FILE)");
+  if (has("bytecode.pkl"))
+    unreadable(
+        "OE0113", path,
+        "holds bytecode for PyTorch's mobile interpreter and no code, from which nothing can "
+        "be converted",
+        "convert the file that torch.jit.save wrote, before it was made for mobile");
+  if (zip.find("MAR-INF/MANIFEST.json"))
+    unreadable("OE0105", path, "is a TorchServe archive (.mar); it holds " + some_names(records),
+               "unpack it (it is a zip file) and convert the .pt in it");
+  if (zip.find("config.json") && zip.find("model.weights.h5"))
+    unreadable("OE0105", path, "is a Keras file, not a TorchScript file",
+               "convert it with tf2onnx, or save it in PyTorch");
   if (has("data.pkl")) {
     const Archive archive(path, std::move(zip));
     name_pickle(path, archive.read(*archive.find("data.pkl")), "torch.save");
@@ -119,6 +131,14 @@ void recognise_zip(const fs::path& path) {
   unreadable("OE0105", path,
              "is a zip archive but no TorchScript file (" +
                  (records.empty() ? "it is empty" : "it holds " + some_names(records)) + ")");
+}
+
+// ModelProto begins with its ir_version (field 1, a small number), and a string or message follows.
+// https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
+bool looks_like_onnx(const std::string& bytes) {
+  if (bytes.size() < 4 || bytes[0] != 0x08 || bytes[1] < 3 || bytes[1] > 20) return false;
+  const int field = bytes[2] >> 3, wire = bytes[2] & 7;
+  return wire == 2 && (field == 2 || field == 3 || field == 4 || field == 7 || field == 8);
 }
 
 bool looks_like_text(const std::string& bytes) {
@@ -165,7 +185,9 @@ void require_torchscript(const fs::path& path) {
     name_pickle(path, read_file_prefix(path, 1 << 20), "torch.save in its legacy format");
   if (head[0] == '\x80' && head.size() > 1 && head[1] >= 2 && head[1] <= 5)
     unreadable("OE0107", path, "is a Python pickle, not a TorchScript file");
-  if (path.extension() == ".onnx")
+  if (head.starts_with("\x89HDF\r\n"))
+    unreadable("OE0105", path, "is an HDF5 file (of Keras, perhaps), not a TorchScript file");
+  if (path.extension() == ".onnx" || looks_like_onnx(head))
     unreadable("OE0110", path, "is an ONNX file already, not a TorchScript file", "");
   if (looks_like_text(head)) unreadable("OE0104", path, "is a text file, not a TorchScript file");
   unreadable("OE0105", path, "is not a TorchScript file (no zip archive)");

@@ -42,6 +42,8 @@ constexpr ErrorCode kCodes[] = {
      "Save it again; a file of a newer PyTorch needs a newer LibTorch."},
     {"OE0112", Unreadable, "The file holds tensors and no program.",
      "Save a module that has a `forward`."},
+    {"OE0113", Unreadable, "The file holds bytecode for the mobile interpreter and no code.",
+     "Convert the file that `torch.jit.save` wrote."},
     {"OE0114", Refused,
      "The archive's zip directory breaks a rule: names, sizes, checksums or places contradict each "
      "other.",

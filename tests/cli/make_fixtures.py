@@ -467,6 +467,13 @@ def main() -> None:
     (folder / "folder.pt").mkdir()
     with zipfile.ZipFile(folder / "photos.pt", "w") as z:
         z.writestr("holiday/beach.txt", "sun")
+    for name, records in [("served.mar", ["model.pt", "MAR-INF/MANIFEST.json"]),
+                          ("keras.pt", ["metadata.json", "config.json", "model.weights.h5"]),
+                          ("bytecode.ptl", ["m/data.pkl", "m/bytecode.pkl", "m/version"])]:
+        with zipfile.ZipFile(folder / name, "w") as z:
+            for record in records:
+                z.writestr(record, "x")
+    (folder / "hdf5.pt").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(100))
     torch.save(net.state_dict(), folder / "state_dict.pt")
     torch.save(net.state_dict(), folder / "legacy.pt", _use_new_zipfile_serialization=False)
     torch.save(net, folder / "eager.pt")
