@@ -67,6 +67,18 @@ class Given(nn.Module):
         return a + total, b * product, c - most, where, mean, d
 
 
+class GivenViews(nn.Module):
+    """Parts of a tensor as outputs; the library writes a copy of one that is not contiguous."""
+
+    def forward(self, x: Tensor, at: Tensor) -> Tensor:
+        y = torch.zeros(4, 3)
+        ops.scatter_sum(x, at, 0, y[1], None)
+        total = ops.segment_sum_csr(x[:, None].expand(-1, 2), torch.tensor([0, 1, 3]), y.t()[:2, :2])
+        ops.gather_coo(x, torch.sort(at)[0], y[2])
+        ops.gather_csr(x, torch.tensor([0, 1, 1, 3]), y[3])
+        return y + total.sum()
+
+
 class Pointers(nn.Module):
     """`bounds` in any order, between 0 and 1, say where the segments end."""
 
@@ -129,7 +141,7 @@ def make(folder: pathlib.Path) -> list[tuple[str, tuple, object, list[str], list
         torch.jit.script(module.eval()).save(folder / file)
         with torch.no_grad():
             expected = [(arguments, module(*arguments)) for arguments in runs]
-        options = ["--dynamic-axes", " ".join(axes)]
+        options = ["--dynamic-axes", " ".join(axes)] if axes else []
         cases.append((file, *expected[0], options, expected[1:]))
 
     case(GraphLayer(), ["x:0=nodes", "edges:1=edges"], (random(6, 4), below(6, 2, 11)),
@@ -139,6 +151,7 @@ def make(folder: pathlib.Path) -> list[tuple[str, tuple, object, list[str], list
     case(Means(), ["x:0=b", "x:1=n", "at:0=n"], (random(2, 8, 3), below(7, 8)), (random(3, 5, 3), below(7, 5)))
     case(Extremes(), ["x:2=n", "at:2=n"], (random(2, 2, 9), below(6, 2, 2, 9)), (random(2, 2, 14), below(4, 2, 2, 14)))
     case(Given(), ["x:0=n", "at:0=n"], (random(7, 3), below(5, 7)), (random(12, 3), below(5, 12)))
+    case(GivenViews(), [], (random(3), below(3, 3)))
     case(Pointers(), ["x:0=n", "bounds:0=m"], (random(9, 2), random(4).abs()), (random(20, 2), random(3).abs()),
          (random(3, 2), random(8).abs()))
     case(PointersOfRows(), ["x:1=n"], (random(3, 8, 2), below(9, 3, 5).sort(-1)[0]),

@@ -121,6 +121,7 @@ def register() -> torch.library.Library:
         library.define(f"{name}(Tensor src, Tensor {parameters}) -> {result}", "CONSERVATIVE")
 
         def call(*arguments: object) -> object:
+            arguments = [a.contiguous() if isinstance(a, torch.Tensor) else a for a in arguments]
             if not kind:
                 return kernel(*arguments)
             made = kernel(kind, *arguments)
