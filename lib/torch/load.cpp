@@ -41,7 +41,7 @@ std::string first_paragraph(const std::exception& e) {
   const std::string why = first_paragraph(e);
   const size_t line = std::min(why.find('\n'), why.find(":\n"));
   if (!missing.empty() && dynamic_cast<const torch::jit::ErrorReport*>(&e))
-    throw Failure(ExitCode::Unsupported, "OE0122",
+    throw Failure(ExitCode::Unsupported, "OE0123",
                   path + ": uses " + join(missing, ", ") +
                       ", which LibTorch does not have, and without them it cannot compile the "
                       "code: " +

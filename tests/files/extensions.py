@@ -6,9 +6,11 @@ import torch
 from torch import Tensor, nn
 
 import scatter_loops
+import sparse_loops
 
-LIBRARY = scatter_loops.register()
+LIBRARIES = (scatter_loops.register(), sparse_loops.register())
 ops = torch.ops.torch_scatter
+sparse = torch.ops.torch_sparse
 
 
 class GraphLayer(nn.Module):
@@ -120,6 +122,17 @@ class SortedGiven(nn.Module):
         return total, mean, rows
 
 
+class Sparse(nn.Module):
+    """A product with a sparse matrix of rows x 5; `rows` ascends."""
+
+    def forward(self, rows: Tensor, col: Tensor, value: Tensor, x: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        at = sparse.ind2ptr(rows, 6)
+        whole = torch.round(x * 4).to(torch.int32)
+        return (sparse.spmm_sum(rows, at, col, value, None, None, x), sparse.ptr2ind(at, rows.size(0)),
+                sparse.spmm_mean(None, at, col, None, None, None, None, whole),
+                sparse.spmm_mean(None, at, col, value, None, None, None, x[0]))
+
+
 def make(folder: pathlib.Path) -> list[tuple[str, tuple, object, list[str], list[tuple[tuple, object]]]]:
     """(file, arguments, what it gives, options, other arguments and what they give)"""
     generator = torch.Generator().manual_seed(29)
@@ -158,4 +171,7 @@ def make(folder: pathlib.Path) -> list[tuple[str, tuple, object, list[str], list
          (random(3, 12, 2), below(13, 3, 5).sort(-1)[0]))
     case(Sorted(), ["x:1=n", "at:1=n"], (random(2, 9, 3), ascending(6, 2, 9)), (random(2, 13, 3), ascending(5, 2, 13)))
     case(SortedGiven(), ["x:0=n", "at:0=n"], (random(7, 3), ascending(5, 7)), (random(12, 3), ascending(4, 12)))
+    case(Sparse(), ["rows:0=n", "col:0=n", "value:0=n", "x:0=b"],
+         (ascending(6, 8), below(5, 8), random(8), random(2, 5, 3)),
+         (ascending(4, 13), below(5, 13), random(13), random(3, 5, 3)))
     return cases
