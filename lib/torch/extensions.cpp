@@ -39,15 +39,29 @@ const std::unordered_map<std::string, Function*>& functions() {
   return *all;
 }
 
+// An operator has several results where a function has a tuple.
+std::vector<c10::Argument> results_of(const Function& f) {
+  const std::vector<c10::Argument>& returned = f.getSchema().returns();
+  const auto tuple = returned.at(0).type()->cast<c10::TupleType>();
+  if (!tuple) return returned;
+  std::vector<c10::Argument> results;
+  for (const c10::TypePtr& type : tuple->elements()) results.emplace_back("", type);
+  return results;
+}
+
 }  // namespace
 
 void register_extensions() {
   for (const auto& [name, f] : functions()) {
     if (!torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(name)).empty()) continue;
-    const c10::FunctionSchema& like = f->getSchema();
     torch::jit::registerOperator(torch::jit::Operator(
-        name, "", like.arguments(), like.returns(),
-        [f = f](torch::jit::Stack& stack) { f->run(stack); },
+        name, "", f->getSchema().arguments(), results_of(*f),
+        [f = f](torch::jit::Stack& stack) {
+          f->run(stack);
+          if (!stack.back().isTuple()) return;
+          const auto results = torch::jit::pop(stack).toTuple();
+          for (const c10::IValue& result : results->elements()) stack.push_back(result);
+        },
         c10::AliasAnalysisKind::CONSERVATIVE));
   }
 }

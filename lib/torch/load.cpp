@@ -3,7 +3,9 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <dlfcn.h>
+#include <torch/csrc/jit/frontend/error_report.h>
 
+#include <algorithm>
 #include <map>
 
 #include "lib/support/text.h"
@@ -27,14 +29,26 @@ void open_operator_library(const std::string& path) {
 
 // LibTorch's message without its stack trace and its own source positions.
 std::string first_paragraph(const std::exception& e) {
-  std::string text = message_of(e);
+  std::string text(strip(message_of(e)));
   if (const size_t end = text.find("\n\n"); end != std::string::npos) text.resize(end);
-  return std::string(strip(text));
+  return text;
 }
 
-[[noreturn]] void explain_load_error(const std::string& path, const std::exception& e) {
-  throw Failure(ExitCode::Unreadable, "OE0111",
-                path + ": LibTorch cannot load it: " + first_paragraph(e),
+// `missing`: what stand-ins are there for. Code that asks more of them than they are (a number, a
+// method) does not compile, and the rest of the message would be about the stand-in.
+[[noreturn]] void explain_load_error(const std::string& path, const std::exception& e,
+                                     const std::vector<std::string>& missing) {
+  const std::string why = first_paragraph(e);
+  const size_t line = std::min(why.find('\n'), why.find(":\n"));
+  if (!missing.empty() && dynamic_cast<const torch::jit::ErrorReport*>(&e))
+    throw Failure(ExitCode::Unsupported, "OE0123",
+                  path + ": uses " + join(missing, ", ") +
+                      ", which LibTorch does not have, and without them it cannot compile the "
+                      "code: " +
+                      why.substr(0, line),
+                  "name the library that registers them with --custom-op-lib LIB.so, or save the "
+                  "model without them");
+  throw Failure(ExitCode::Unreadable, "OE0111", path + ": LibTorch cannot load it: " + why,
                 "copy or save the file again; if it was made by a newer PyTorch, this LibTorch may "
                 "be too old for it");
 }
@@ -116,7 +130,7 @@ Loaded load(const Options& o) {
   Loaded m;
   m.method = o.method;
   const archive::Archive archive(o.model);
-  register_stand_ins(archive);
+  const std::vector<std::string> missing = register_stand_ins(archive);
   ScriptArchive script(archive);
   try {
     m.module = script.module();
@@ -124,7 +138,7 @@ Loaded load(const Options& o) {
   } catch (const Failure&) {
     throw;
   } catch (const std::exception& e) {
-    explain_load_error(o.model, e);
+    explain_load_error(o.model, e, missing);
   }
   allocate_here(m.module);
   require_method(m.module, o);

@@ -26,14 +26,48 @@ constexpr std::string_view kClasses = "__torch__.torch.classes.";
 constexpr std::string_view kOperators = "ops.";
 
 struct Registered {
-  std::unordered_set<std::string> operators, classes;
+  std::unordered_set<std::string> operators;
+  std::vector<c10::FunctionSchema> schemas;
+  std::unordered_set<std::string> classes,
+      unknown_classes;  // those with slots of ours, and all state
 };
 Registered& registered() {
   static Registered r;
   return r;
 }
 
+// What is missing, each named once, in the order in which the archive names it.
+class Missing {
+ public:
+  void add(const std::string& name, const std::string& place) {
+    if (seen_.insert(name).second) all.push_back(place.empty() ? name : name + " (" + place + ")");
+  }
+  std::vector<std::string> all;
+
+ private:
+  std::unordered_set<std::string> seen_;
+};
+
 bool name_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+// The code with blanks for what stands in quotes, where brackets and names mean nothing.
+std::string without_strings(std::string code) {
+  char quote = 0;
+  for (size_t i = 0; i < code.size(); ++i) {
+    const char c = code[i];
+    if (quote == 0) {
+      if (c == '"' || c == '\'') quote = c;
+      continue;
+    }
+    if (c == quote) {
+      quote = 0;
+      continue;
+    }
+    code[i] = ' ';
+    if (c == '\\' && i + 1 < code.size()) code[++i] = ' ';
+  }
+  return code;
+}
 
 // Where the names after `at` end: "a.b.c".
 size_t end_of_path(std::string_view text, size_t at) {
@@ -54,7 +88,7 @@ void register_class(const std::string& name,
 }
 
 // Pickles write "c__torch__.torch.classes.lib\nName\n", code "__torch__.torch.classes.lib.Name".
-void register_classes(std::string_view text, bool pickle) {
+void register_classes(std::string_view text, bool pickle, Missing& missing) {
   for (size_t at = text.find(kClasses); at != std::string_view::npos;
        at = text.find(kClasses, at + 1)) {
     size_t end = end_of_path(text, at);
@@ -64,7 +98,13 @@ void register_classes(std::string_view text, bool pickle) {
       const size_t begin = end + 1;
       name += "." + std::string(text.substr(begin, end_of_path(text, begin) - begin));
     }
-    if (name.back() != '.') register_class(name, {{"state", "Any"}});
+    if (name.back() == '.') continue;
+    if (!torch::getCustomClass(name)) {
+      register_class(name, {{"state", "Any"}});
+      registered().unknown_classes.insert(name);
+    }
+    if (registered().unknown_classes.contains(name))
+      missing.add("class " + name.substr(kClasses.size()), "");
   }
 }
 
@@ -74,6 +114,7 @@ struct Call {
   std::string op;                  // "lib::name"
   size_t positional = 0;           // arguments
   std::vector<std::string> named;  // arguments, too
+  size_t line = 1;                 // of the code that holds it
   size_t results = 1;
   std::string type = "Tensor";  // of the result, when there is one
 };
@@ -82,17 +123,9 @@ struct Call {
 // its own are added to `commas`.
 std::optional<size_t> end_of_bracket(std::string_view code, size_t at,
                                      std::vector<size_t>& commas) {
-  int depth = 0;
-  for (char quote = 0; at < code.size(); ++at) {
+  for (int depth = 0; at < code.size(); ++at) {
     const char c = code[at];
-    if (quote) {
-      if (c == '\\')
-        ++at;
-      else if (c == quote)
-        quote = 0;
-    } else if (c == '"' || c == '\'') {
-      quote = c;
-    } else if (c == '(' || c == '[' || c == '{') {
+    if (c == '(' || c == '[' || c == '{') {
       ++depth;
     } else if (c == ')' || c == ']' || c == '}') {
       if (--depth == 0) return at;
@@ -103,15 +136,18 @@ std::optional<size_t> end_of_bracket(std::string_view code, size_t at,
   return std::nullopt;
 }
 
-// How many names the statement assigns to: "a, b, = ".
-size_t targets(std::string_view before) {
-  const size_t equals = before.find(" = ");
-  const std::string_view left = before.substr(0, equals == std::string_view::npos ? 0 : equals);
-  if (left.find_first_of("([:") != std::string_view::npos) return 1;
-  size_t n = 0;
-  for (const std::string& part : split(std::string(left), ','))
-    if (!strip(part).empty()) ++n;
-  return std::max<size_t>(n, 1);
+// The names that the statement assigns to: "a, b, = ".
+std::vector<std::string> targets(std::string_view before) {
+  std::vector<std::string> names;
+  for (const std::string& part : split(std::string(before.substr(0, before.find(" = "))), ','))
+    if (const std::string_view name = strip(part); !name.empty()) names.emplace_back(name);
+  return names;
+}
+
+// Whether "a, b, = name" follows in the function: the value is a list.
+bool unpacked(std::string_view code, size_t at, const std::string& name) {
+  const std::string_view rest = code.substr(at, code.find("\n  def ", at) - at);
+  return rest.find(", = " + name + "\n") != std::string_view::npos;
 }
 
 void read_arguments(std::string_view code, size_t open, Call& call) {
@@ -148,11 +184,16 @@ void read_result(std::string_view code, size_t at, Call& call) {
       return;
     }
   }
-  if (before.ends_with(" = ")) call.results = targets(before);
+  if (!before.ends_with(" = ")) return;
+  const std::vector<std::string> names = targets(before);
+  call.results = std::max<size_t>(names.size(), 1);
+  if (names.size() == 1 && (before.ends_with(", = ") || unpacked(code, at, names[0])))
+    call.type = "List[Tensor]";
 }
 
 std::vector<Call> calls(std::string_view code) {
   std::vector<Call> all;
+  size_t line = 1, counted = 0;
   for (size_t at = code.find(kOperators); at != std::string_view::npos;
        at = code.find(kOperators, at + 1)) {
     if (at > 0 && (name_char(code[at - 1]) || code[at - 1] == '.')) continue;
@@ -164,6 +205,9 @@ std::vector<Call> calls(std::string_view code) {
       continue;
     Call call;
     call.op = std::string(path.substr(0, dot)) + "::" + std::string(path.substr(dot + 1));
+    line += static_cast<size_t>(std::count(code.begin() + counted, code.begin() + at, '\n'));
+    counted = at;
+    call.line = line;
     read_arguments(code, end, call);
     read_result(code, at, call);
     all.push_back(std::move(call));
@@ -171,13 +215,14 @@ std::vector<Call> calls(std::string_view code) {
   return all;
 }
 
+bool anybody_has(const std::string& op) {
+  return !torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(op)).empty();
+}
+
 void register_operator(const Call& call) {
   std::string overload = std::to_string(call.positional);
   for (const std::string& name : call.named) overload += "_" + name;
   overload += "_to_" + std::to_string(call.results);
-  const bool ours = is_stand_in(call.op);
-  const auto symbol = c10::Symbol::fromQualString(call.op);
-  if (!ours && !torch::jit::getAllOperatorsFor(symbol).empty()) return;
   if (torch::jit::findOperatorFor({call.op, overload})) return;
   registered().operators.insert(call.op);
 
@@ -189,12 +234,22 @@ void register_operator(const Call& call) {
                            /*kwarg_only=*/true);
   torch::jit::ScriptTypeParser parser;
   for (size_t i = 0; i < call.results; ++i) results.emplace_back("", parser.parseType(call.type));
-  torch::jit::registerOperator(torch::jit::Operator(
+  torch::jit::Operator made(
       call.op, overload, std::move(arguments), std::move(results),
       [op = call.op](torch::jit::Stack&) {
         TORCH_CHECK(false, op, " is not here; name its library with --custom-op-lib");
       },
-      c10::AliasAnalysisKind::CONSERVATIVE));
+      c10::AliasAnalysisKind::CONSERVATIVE);
+  registered().schemas.push_back(made.schema());
+  torch::jit::registerOperator(std::move(made));
+}
+
+// What another archive needed may be called in another way here, or be there by now.
+void forget_operators() {
+  for (const c10::FunctionSchema& schema : registered().schemas)
+    torch::jit::deregisterOperator(schema);
+  registered().schemas.clear();
+  registered().operators.clear();
 }
 
 }  // namespace
@@ -217,17 +272,24 @@ void register_known_classes() {
   (void)once;
 }
 
-void register_stand_ins(const archive::Archive& a) {
+std::vector<std::string> register_stand_ins(const archive::Archive& a) {
+  forget_operators();
+  Missing missing;
   for (const archive::Record& r : a.records()) {
     const bool code = r.name.starts_with("code/") || r.name.starts_with("libs/");
     if (code && r.name.ends_with(".py")) {
-      const std::string text = a.read(r);
-      register_classes(text, /*pickle=*/false);
-      for (const Call& call : calls(text)) register_operator(call);
+      const std::string text = without_strings(a.read(r));
+      register_classes(text, /*pickle=*/false, missing);
+      for (const Call& call : calls(text)) {
+        if (!is_stand_in(call.op) && anybody_has(call.op)) continue;
+        register_operator(call);
+        missing.add(call.op, r.name + ":" + std::to_string(call.line));
+      }
     } else if (r.name == "data.pkl" || r.name == "constants.pkl") {
-      register_classes(a.read(r), /*pickle=*/true);
+      register_classes(a.read(r), /*pickle=*/true, missing);
     }
   }
+  return missing.all;
 }
 
 bool is_stand_in(const c10::ClassType& type) {

@@ -5,6 +5,7 @@
 #include <ATen/core/jit_type.h>
 
 #include <string>
+#include <vector>
 
 #include "lib/archive/archive.h"
 
@@ -15,8 +16,10 @@ void register_known_classes();
 
 // A schema for every operator that the archive's code calls and nobody registered, made of how it
 // is called, and a class that keeps its pickled state for every one of torch.classes that it names.
-// They stay registered: later archives of the process find them.
-void register_stand_ins(const archive::Archive& a);
+// The operators stay until the next call, the classes for good. Gives what is missing, for
+// messages: "lib::scale (code/__torch__.py:7)", with the first call's place, and "class
+// lib.Engine".
+std::vector<std::string> register_stand_ins(const archive::Archive& a);
 
 // Whether the class stands in for one of torch.classes. Its objects are not made by __setstate__: a
 // pickled tuple has their slots in order, or all of the state is in the only one.

@@ -167,30 +167,6 @@ std::tuple<at::Tensor, at::Tensor> roi_pool(const at::Tensor& input, const at::T
   return {out.to(input.scalar_type()), where};
 }
 
-// Loads, but does not run: the message is LibTorch's own error text, so it names the operator.
-void refuse(const c10::OperatorHandle& op, torch::jit::Stack*) {
-  TORCH_CHECK(false, op.operator_name().name,
-              " has no kernel here; name the library that registers it with --custom-op-lib");
-}
-
-struct Stub {
-  const char* name;
-  const char* schema;
-};
-constexpr Stub kWithoutKernel[] = {
-    {"torchvision::ps_roi_align",
-     "ps_roi_align(Tensor input, Tensor rois, float spatial_scale, int pooled_height, "
-     "int pooled_width, int sampling_ratio) -> (Tensor, Tensor)"},
-    {"torchvision::ps_roi_pool",
-     "ps_roi_pool(Tensor input, Tensor rois, float spatial_scale, int pooled_height, "
-     "int pooled_width) -> (Tensor, Tensor)"},
-    {"torchvision::deform_conv2d",
-     "deform_conv2d(Tensor input, Tensor weight, Tensor offset, Tensor mask, Tensor bias, "
-     "int stride_h, int stride_w, int pad_h, int pad_w, int dilation_h, int dilation_w, "
-     "int groups, int offset_groups, bool use_mask) -> Tensor"},
-    {"torchvision::box_iou_rotated", "box_iou_rotated(Tensor boxes1, Tensor boxes2) -> Tensor"},
-};
-
 bool registered(const char* name) {
   return c10::Dispatcher::singleton().findSchema({name, ""}).has_value();
 }
@@ -209,9 +185,6 @@ void add_stubs(torch::Library& library) {
         "roi_pool(Tensor input, Tensor rois, float spatial_scale, int pooled_height, "
         "int pooled_width) -> (Tensor, Tensor)",
         torch::dispatch(c10::DispatchKey::CPU, roi_pool));
-  for (const Stub& s : kWithoutKernel)
-    if (!registered(s.name))
-      library.def(s.schema, torch::CppFunction::makeFromBoxedFunction<refuse>());
 }
 
 }  // namespace

@@ -398,15 +398,45 @@ class Grid(nn.Module):
         return nn.functional.grid_sample(x, grid, align_corners=False)
 
 
-def rewrite_code(source: pathlib.Path, target: pathlib.Path, old: str, new: str) -> None:
+def rewrite_code(source: pathlib.Path, target: pathlib.Path, changes: dict[str, str]) -> None:
     """A copy of a TorchScript file with other code in it."""
     with zipfile.ZipFile(source) as fin, zipfile.ZipFile(target, "w") as fout:
         for item in fin.infolist():
             data = fin.read(item)
             if item.filename.endswith(".py"):
-                data = data.replace(old.encode(), new.encode())
+                for old, new in changes.items():
+                    data = data.replace(old.encode(), new.encode())
             if not item.filename.endswith(".debug_pkl"):
                 fout.writestr(item.filename, data)
+
+
+class Library(torch.nn.Module):
+    """A file whose operators nobody here has, and one that forward never comes to."""
+
+    def forward(self, x):
+        if self.training:
+            x = torch.relu(x)
+        low, high = torch.aminmax(x, dim=1)
+        return torch.cos(low) + torch.asinh(high)
+
+    @torch.jit.export
+    def other(self, x):
+        return torch.sinh(x)
+
+
+def unknown_operators(folder: pathlib.Path) -> None:
+    """Calls of real operators become calls of unknown ones."""
+    torch.jit.script(Library().eval()).save(folder / "library.pt")
+    code = {"torch.aminmax(x0, dim=1)": "ops.nowhere.range(x0, axis=1)", "torch.cos(": "ops.nowhere.scale(",
+            "torch.asinh(": "ops.elsewhere.grow("}
+    rewrite_code(folder / "library.pt", folder / "unknown_ops.pt", code)
+    rewrite_code(folder / "library.pt", folder / "unreached_ops.pt",
+                 {"torch.relu(": "ops.nowhere.drop(", "torch.sinh(": "ops.nowhere.other("})
+    rewrite_code(folder / "library.pt", folder / "unknown_list.pt",
+                 {"torch.cos(low)": "torch.cat(ops.nowhere.parts(low, \"an ops.text.f(\"))"} | code)
+    rewrite_code(folder / "library.pt", folder / "unknown_class.pt",
+                 {"  def forward(": "  engine : __torch__.torch.classes.nowhere.Engine\n  def forward(",
+                  "torch.cos(low)": "(self.engine).run(ops.nowhere.scale(low))"})
 
 
 def main() -> None:
@@ -460,7 +490,8 @@ def main() -> None:
     save(torch.jit.trace(Tied().eval(), ids), "tied_traced.pt")
     save(torch.jit.script(Hermitian().eval()), "geqrf.pt")
     save(torch.jit.script(Grid().eval()), "grid.pt")
-    rewrite_code(folder / "two.pt", folder / "unknown_op.pt", "torch.mul(", "ops.nowhere.multiply(")
+    rewrite_code(folder / "two.pt", folder / "unknown_op.pt", {"torch.mul(": "ops.nowhere.multiply("})
+    unknown_operators(folder)
 
     (folder / "empty.pt").write_bytes(b"")
     (folder / "text.pt").write_text("import torch\nprint('not a model')\n")

@@ -14,23 +14,16 @@ import tempfile
 import onnxruntime
 import torch
 
+import extensions
 import legacy
 import mobile
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 CLOSING = re.compile(r"^(\d+) passed, (\d+) failed", re.M)
-FAMILIES = {"legacy": legacy, "mobile": mobile}
+FAMILIES = {"legacy": legacy, "mobile": mobile, "extensions": extensions}
 
 
-def problem(tool: str, file: pathlib.Path, arguments: tuple, expected: object) -> str:
-    """What is wrong; empty where nothing is."""
-    inputs, out = file.with_suffix(".inputs"), file.with_suffix(".onnx")
-    torch.save(arguments, inputs)
-    made = subprocess.run([tool, str(file), "-o", str(out), "--force", "--inputs", str(inputs), "--verify"],
-                          capture_output=True, text=True, check=False, timeout=300)
-    if made.returncode:
-        return f"exit code {made.returncode}\n{made.stderr}"
-    session = onnxruntime.InferenceSession(str(out), providers=["CPUExecutionProvider"])
+def difference(session: onnxruntime.InferenceSession, arguments: tuple, expected: object) -> str:
     names = [i.name for i in session.get_inputs()]
     given = {n: t.numpy() for n, t in zip(names, arguments, strict=True)}
     wanted = expected if isinstance(expected, (tuple, list)) else (expected,)
@@ -38,8 +31,20 @@ def problem(tool: str, file: pathlib.Path, arguments: tuple, expected: object) -
         try:
             torch.testing.assert_close(torch.from_numpy(got), want, rtol=1e-5, atol=1e-5)
         except AssertionError as e:
-            return str(e)
+            return f"{[list(a.shape) for a in arguments]}: {e}"
     return ""
+
+
+def problem(tool: str, file: pathlib.Path, runs: list[tuple[tuple, object]], options: list[str]) -> str:
+    """What is wrong; empty where nothing is. The first run is the example of the conversion."""
+    inputs, out = file.with_suffix(".inputs"), file.with_suffix(".onnx")
+    torch.save(runs[0][0], inputs)
+    made = subprocess.run([tool, str(file), "-o", str(out), "--force", "--inputs", str(inputs), "--verify", *options],
+                          capture_output=True, text=True, check=False, timeout=300)
+    if made.returncode:
+        return f"exit code {made.returncode}\n{made.stderr}"
+    session = onnxruntime.InferenceSession(str(out), providers=["CPUExecutionProvider"])
+    return next(filter(None, (difference(session, *run) for run in runs)), "")
 
 
 def loaded_alike(build: pathlib.Path, folder: pathlib.Path) -> tuple[int, int]:
@@ -73,8 +78,10 @@ def main() -> int:
         for family, maker in FAMILIES.items():
             folder = pathlib.Path(name) / family
             folder.mkdir()
-            for file, arguments, expected in maker.make(folder):
-                if why := problem(tool, folder / file, arguments, expected):
+            # A maker may add what else the tool is given, and runs beside the example's.
+            for file, arguments, expected, *rest in maker.make(folder):
+                extra, more = rest or ([], [])
+                if why := problem(tool, folder / file, [(arguments, expected), *more], extra):
                     print(f"FAIL {family}/{file}: {why}")
                     failed += 1
                 else:

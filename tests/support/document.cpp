@@ -12,25 +12,27 @@
 #include "lib/lower/lowering.h"
 #include "lib/optimize/optimize.h"
 #include "lib/support/error_codes.h"
+#include "lib/torch/extensions.h"
 
 namespace {
 
 std::string_view base_name(std::string_view full) { return full.substr(0, full.find('.')); }
 
-// "aten::trapezoid.x" of the line "def trapezoid__x(y: Tensor, ...".
-std::set<std::string> composites() {
-  std::set<std::string> out;
-  for (const char* const* text = oe::capture::kCompositeTexts; *text; ++text) {
-    std::istringstream lines(*text);
-    for (std::string line; std::getline(lines, line);) {
-      if (!line.starts_with("def ")) continue;
-      std::string name = line.substr(4, line.find('(') - 4);
-      if (const size_t split = name.find("__"); split != std::string::npos)
-        name.replace(split, 2, ".");
-      out.insert("aten::" + name);
-    }
+// The operators that a file of TorchScript defines: "aten::trapezoid.x" of the line
+// "def trapezoid__x(y: Tensor, ...". Names that begin with _ are only the file's.
+void add_functions(std::string_view name_space, const char* text, std::set<std::string>& out) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("def ") || line.starts_with("def _")) continue;
+    std::string name = line.substr(4, line.find('(') - 4);
+    if (const size_t split = name.find("__"); split != std::string::npos)
+      name.replace(split, 2, ".");
+    out.insert(std::string(name_space) + "::" + name);
   }
-  return out;
+}
+
+void print_names(const std::set<std::string>& names) {
+  for (const std::string& name : names) std::cout << "- `" << name << "`\n";
 }
 
 void operators() {
@@ -59,7 +61,14 @@ void operators() {
     for (const std::string& s : schemas) std::cout << "- `" << s << "`\n";
   }
   std::cout << "\n## Made of others\n\nTorchScript in `lib/capture/composites`.\n\n";
-  for (const std::string& name : composites()) std::cout << "- `" << name << "`\n";
+  std::set<std::string> composites, extensions;
+  for (const char* const* text = oe::capture::kCompositeTexts; *text; ++text)
+    add_functions("aten", *text, composites);
+  print_names(composites);
+  std::cout << "\n## Of other libraries\n\nTorchScript in `lib/torch/extensions`.\n\n";
+  for (const oe::torch_io::ExtensionText* e = oe::torch_io::kExtensionTexts; e->text; ++e)
+    add_functions(e->name_space, e->text, extensions);
+  print_names(extensions);
 }
 
 void passes() {

@@ -152,14 +152,13 @@ T index_put(T x, const Values& given, T values, bool accumulate, Rest) {
 
   ir::Attributes a;
   if (accumulate) a.set("reduction", std::string("add"));
-  T y;
-  if (accumulate && t == DType::Bool) {  // adding bools is "or"
-    y = node("ScatterND", {cast(base, DType::Int32), coordinates, cast(v, DType::Int32)},
-             std::move(a));
-    y = cast(y, DType::Bool);
-  } else {
-    y = node("ScatterND", {base, coordinates, v}, std::move(a));
-  }
+  // Adding bools is "or"; what adds up narrow floats is not to be had, as for scatter_elements.
+  const DType through = !accumulate        ? t
+                        : t == DType::Bool ? DType::Int32
+                        : narrow_float(t)  ? DType::Float
+                                           : t;
+  T y = node("ScatterND", {cast(base, through), coordinates, cast(v, through)}, std::move(a));
+  y = cast(y, t);
   return transpose(with_dims(y, *base->type.shape), inverse(s.front()));
 }
 

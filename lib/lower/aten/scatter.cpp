@@ -50,6 +50,11 @@ T scatter_elements(Call& g, T x, int64_t axis, T index, T src, std::string_view 
                            include_self);
     return cast(y, DType::Bool);
   }
+  if (narrow_float(t)) {  // ONNX Runtime only writes these, and Loop, of opsets without, has none
+    T y = scatter_elements(g, cast(x, DType::Float), axis, index, cast(src, DType::Float), reduce,
+                           include_self);
+    return cast(y, t);
+  }
   T base = x;
   if (!include_self) {
     T blank = expand(neutral(g, reduce, t), shape(index), rank);
