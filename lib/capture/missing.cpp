@@ -10,6 +10,9 @@
 #include "lib/torch/stand_ins.h"
 
 namespace oe::capture {
+
+const char* const kMissing = "OE0122";
+
 namespace {
 
 using torch::jit::Node;
@@ -20,6 +23,16 @@ std::string path_of(const torch::jit::Value* v, const std::string& self) {
   if (n->kind() != c10::prim::GetAttr) return self;
   const std::string outer = path_of(n->input(0), self), name = n->s(c10::attr::name);
   return outer.empty() ? name : outer + "." + name;
+}
+
+std::string hint(const std::string& op) {
+  for (const auto& [name_space, backend] :
+       {std::pair{"vulkan_prepack::", "Vulkan"}, std::pair{"metal_prepack::", "Metal"}})
+    if (op.starts_with(name_space))
+      return std::string("the file was optimised for ") + backend +
+             "; convert the one that optimize_for_mobile was given";
+  return "name the library that registers it with --custom-op-lib LIB.so, or save the model without "
+         "it";
 }
 
 class Walk {
@@ -50,9 +63,7 @@ class Walk {
         function(*type->function(), path);
     } else if (torch_io::is_stand_in(n->kind().toQualString())) {
       diagnostics_.report({kMissing, Severity::Error, n->kind().toQualString(),
-                           "LibTorch does not have it",
-                           "name the library that registers it with --custom-op-lib LIB.so, or "
-                           "save the model without it",
+                           "LibTorch does not have it", hint(n->kind().toQualString()),
                            recorder_.origin(n, path), 0});
     }
   }

@@ -15,6 +15,9 @@ from torch import Tensor, nn
 
 import broken_archives
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "files"))
+import archives  # noqa: E402
+
 warnings.filterwarnings("ignore")
 
 
@@ -439,6 +442,20 @@ def unknown_operators(folder: pathlib.Path) -> None:
                   "torch.cos(low)": "(self.engine).run(ops.nowhere.scale(low))"})
 
 
+def save_for_vulkan(path: pathlib.Path) -> None:
+    """As optimize_for_mobile(backend="vulkan") packs a convolution."""
+    code = """class Net(Module):
+  __parameters__ = []
+  __buffers__ = []
+  training : bool
+  def forward(self: __torch__.Net,
+    x: Tensor) -> Tensor:
+    return ops.vulkan_prepack.run_conv2d_context(x, CONSTANTS.c0)
+"""
+    packed = archives.Object("__torch__.torch.classes.vulkan.Conv2dPackedContext", (1, 2))
+    archives.write_module(path, code, archives.Object("__torch__.Net", {"training": False}), (packed,))
+
+
 def main() -> None:
     folder = pathlib.Path(sys.argv[1])
     folder.mkdir(parents=True)
@@ -514,6 +531,7 @@ def main() -> None:
     save(torch.jit.script(Weighted().eval()), "weighted.pt")
     save(torch.jit.script(Wide().eval()), "wide.pt")
     save(torch.jit.script(Encodes().eval()), "encodes.pt")
+    save_for_vulkan(folder / "vulkan.pt")
     save(torch.jit.script(Holds().eval()), "holds.pt")
     (folder / "broken").mkdir()
     broken_archives.make(folder / "broken", folder / "weighted.pt")
