@@ -39,6 +39,7 @@ class Reader {
     m.version = number(all, "protoVersion");
     if (m.version < 1 || m.version > 5)
       fail("is of the unknown version " + std::to_string(m.version));
+    m.producer = text(all, "producerVersion");
     for (const Json& t : items(all, "tensors")) m.tensors.push_back(tensor(t));
     tensors_ = m.tensors.size();
     m.main = module(field(all, "mainModule"), 0);
@@ -120,6 +121,7 @@ class Reader {
     t.offset = number(of, "offset");
     t.requires_grad = flag(of, "requiresGrad");
     t.record = record(of, "data");
+    t.device = text(of, "device");
     const Record* r = archive_.find(t.record);
     if (!r || r->deflated) fail("has a tensor without stored bytes");
     if (t.offset < 0 || t.sizes.size() != t.strides.size())

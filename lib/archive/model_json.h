@@ -17,6 +17,7 @@ struct LegacyTensor {
   std::vector<int64_t> sizes, strides;  // in elements
   int64_t offset = 0;                   // in elements
   std::string record;                   // "tensors/0"; several tensors may lie in one
+  std::string device;                   // that it was saved on
   bool requires_grad = false;
 };
 
@@ -39,7 +40,8 @@ struct LegacyModule {
 };
 
 struct LegacyModel {
-  int64_t version = 0;  // protoVersion: 1 to 5
+  int64_t version = 0;   // protoVersion: 1 to 5
+  std::string producer;  // PyTorch's version
   std::vector<LegacyTensor> tensors;
   LegacyModule main;
 };

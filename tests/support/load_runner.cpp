@@ -1,5 +1,6 @@
 // Every file named is loaded by lib/torch and by LibTorch's own loader, which have to agree in
-// everything that a module is: code with the author's lines, slots, values and their bytes.
+// everything that a module is: code with the author's lines, slots, values and their bytes; and
+// with them what lib/archive tells of the file.
 //
 //   load_tests FILE...
 //   load_tests --time ours|theirs FILE     (seconds and peak memory of loading it, MiB)
@@ -18,6 +19,7 @@
 #include <sstream>
 
 #include "lib/archive/archive.h"
+#include "lib/archive/summary.h"
 #include "lib/torch/load.h"
 #include "lib/torch/script_archive.h"
 
@@ -112,6 +114,34 @@ std::string first_difference(const std::string& ours, const std::string& theirs)
   return "  one of the two ends early\n";
 }
 
+// Where what the archive says of itself without LibTorch is not what the module is; empty: nowhere.
+std::string summary_difference(const archive::Archive& archive, const torch::jit::Module& m) {
+  const archive::Summary s = archive::summarise(archive);
+  std::set<std::string> methods;
+  for (const auto& method : s.methods) methods.insert(method.name);
+  for (const auto& method : m.get_methods())
+    if (!methods.contains(method.name())) return "  no method " + method.name() + "\n";
+  std::map<std::string, const archive::Summary::Tensor*> told;
+  for (const auto& t : s.tensors) told[t.path] = &t;
+  const auto check = [&](const std::string& path, const at::Tensor& t,
+                         archive::Summary::Kind kind) {
+    const auto it = told.find(path);
+    // A module that is there twice is told where it comes first.
+    return it == told.end() || (it->second->sizes == t.sizes().vec() && it->second->kind == kind);
+  };
+  size_t known = 0;
+  for (const auto& p : m.named_parameters()) {
+    if (!check(p.name, p.value, archive::Summary::Kind::Parameter))
+      return "  another parameter " + p.name + "\n";
+    known += told.contains(p.name) ? 1 : 0;
+  }
+  for (const auto& b : m.named_buffers())
+    if (!check(b.name, b.value, archive::Summary::Kind::Buffer))
+      return "  another buffer " + b.name + "\n";
+  if (known * 2 < m.named_parameters().size()) return "  most parameters are missing\n";
+  return "";
+}
+
 int time_one(const std::string& loader, const char* file) {
   const auto resident = [] {
     rusage u{};
@@ -148,12 +178,15 @@ int main(int argc, char** argv) {
     }
     try {
       const archive::Archive archive(argv[i]);
-      const std::string ours = Printer().print(torch_io::ScriptArchive(archive).module());
-      if (ours == theirs) {
+      const torch::jit::Module module = torch_io::ScriptArchive(archive).module();
+      const std::string ours = Printer().print(module);
+      const std::string told = summary_difference(archive, module);
+      if (ours == theirs && told.empty()) {
         ++passed;
         continue;
       }
-      std::cout << argv[i] << " differs\n" << first_difference(ours, theirs);
+      std::cout << argv[i] << " differs\n"
+                << (ours == theirs ? told : first_difference(ours, theirs));
     } catch (const std::exception& e) {
       std::cout << argv[i] << ": " << e.what() << "\n";
     }

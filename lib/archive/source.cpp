@@ -1,0 +1,121 @@
+// Serialized code has one form: two blanks a level, a statement a line but for parameter lists.
+//
+//   class Net(Module):
+//     __parameters__ = ["weight", ]
+//     __buffers__ = []
+//     weight : Tensor
+//     def forward(self: __torch__.Net,
+//       x: Tensor,
+//       sizes: List[int]=[1, 2]) -> Tuple[Tensor, int]:
+//       return (torch.relu(x), ops.lib.count(x))
+#include "lib/archive/source.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "lib/support/text.h"
+
+namespace oe::archive {
+namespace {
+
+bool name_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+std::string name_at(std::string_view text, size_t at) {
+  size_t end = at;
+  while (end < text.size() && name_char(text[end])) ++end;
+  return std::string(text.substr(at, end - at));
+}
+
+// The names of ["weight", "bias", ].
+std::vector<std::string> quoted(std::string_view line) {
+  std::vector<std::string> names;
+  for (size_t at = line.find('"'); at != std::string_view::npos; at = line.find('"', at + 1)) {
+    const size_t end = line.find('"', at + 1);
+    if (end == std::string_view::npos) break;
+    names.emplace_back(line.substr(at + 1, end - at - 1));
+    at = end;
+  }
+  return names;
+}
+
+// "x: List[int]=[1, 2]", without what it is by default.
+Summary::Argument argument(std::string_view text) {
+  text = strip(text);
+  const size_t colon = text.find(':');
+  Summary::Argument a{std::string(strip(text.substr(0, std::min(colon, text.find('='))))),
+                      "Tensor"};
+  if (colon == std::string_view::npos) return a;
+  const std::string_view type = text.substr(colon + 1);
+  a.type = strip(type.substr(0, type.find('=')));
+  return a;
+}
+
+// "def NAME(self, ...) -> RESULT:" from `at`.
+Summary::Method method(std::string_view code, size_t at) {
+  Summary::Method m;
+  m.name = name_at(code, at);
+  size_t begin = code.find('(', at);
+  if (begin == std::string_view::npos) return m;
+  int depth = 0;
+  size_t end = begin++;
+  for (; end < code.size(); ++end) {
+    const char c = code[end];
+    if (c == '(' || c == '[' || c == '{') ++depth;
+    if (c == ')' || c == ']' || c == '}') --depth;
+    if (depth > 1 || (depth == 1 && c != ',')) continue;
+    const Summary::Argument a = argument(code.substr(begin, end - begin));
+    if (!a.name.empty() && a.name != "self") m.arguments.push_back(a);
+    begin = end + 1;
+    if (depth == 0) break;
+  }
+  const std::string_view rest = code.substr(end, code.find(":\n", end) - end);
+  if (const size_t arrow = rest.find("->"); arrow != std::string_view::npos)
+    m.result = strip(rest.substr(arrow + 2));
+  return m;
+}
+
+}  // namespace
+
+std::map<std::string, ClassOutline> outline(std::string_view code) {
+  std::map<std::string, ClassOutline> all;
+  ClassOutline* current = nullptr;
+  for (size_t at = 0; at < code.size();) {
+    const size_t end = std::min(code.find('\n', at), code.size());
+    const std::string_view line = code.substr(at, end - at);
+    if (line.starts_with("class ")) {
+      current = &all[name_at(line, 6)];
+      current->module = line.find("(Module)") != std::string_view::npos;
+    } else if (line.starts_with("def ")) {
+      all[""].methods.push_back(method(code, at + 4));
+    } else if (current && line.starts_with("  __parameters__")) {
+      current->parameters = quoted(line);
+    } else if (current && line.starts_with("  __buffers__")) {
+      current->buffers = quoted(line);
+    } else if (current && line.starts_with("  def ")) {
+      current->methods.push_back(method(code, at + 6));
+    }
+    at = end + 1;
+  }
+  return all;
+}
+
+void count_operators(std::string_view code, Summary& s) {
+  constexpr std::string_view aten = "torch.", library = "ops.", device = "torch.device(\"";
+  for (size_t at = 0; at < code.size(); ++at) {
+    if (at > 0 && (name_char(code[at - 1]) || code[at - 1] == '.')) continue;
+    const std::string_view rest = code.substr(at);
+    if (rest.starts_with(device)) {
+      s.devices.insert(
+          std::string(rest.substr(device.size(), rest.find('"', device.size()) - device.size())));
+    } else if (rest.starts_with(aten)) {
+      const std::string name = name_at(rest, aten.size());
+      if (rest.substr(aten.size() + name.size()).starts_with("(")) ++s.operators["aten::" + name];
+    } else if (rest.starts_with(library)) {
+      const std::string space = name_at(rest, library.size());
+      const std::string_view after = rest.substr(library.size() + space.size());
+      if (after.starts_with(".")) ++s.operators[space + "::" + name_at(after, 1)];
+    }
+  }
+}
+
+}  // namespace oe::archive

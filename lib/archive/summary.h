@@ -1,0 +1,56 @@
+// What an archive holds, read off its records alone: nothing is run and no tensor is read, so that
+// it takes milliseconds on a file of any size.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "lib/archive/archive.h"
+
+namespace oe::archive {
+
+struct Summary {
+  struct Argument {
+    std::string name,
+        type;  // as the code writes it: "Optional[Tensor]"; "Tensor" where it is silent
+  };
+  struct Method {
+    std::string name;
+    std::vector<Argument> arguments;  // without self
+    std::string result;
+  };
+  enum class Kind { Parameter, Buffer, Attribute };
+  struct Tensor {
+    std::string path;  // as in the state_dict: "layer1.0.weight"
+    Kind kind = Kind::Attribute;
+    std::string type;  // of the storage: "Float"
+    std::vector<int64_t> sizes;
+    uint64_t bytes = 0;   // of its elements
+    std::string storage;  // record; tensors may share one
+    std::string device;   // that it was saved on
+  };
+  struct Module {
+    std::string path;              // empty: the whole
+    std::string type;              // "__torch__.torch.nn.modules.conv.Conv2d"
+    std::optional<bool> training;  // nothing: it does not say
+  };
+
+  uint64_t version = 0;                     // of the format
+  std::string writer;                       // "PyTorch 1.0"; empty where the format does not say
+  std::vector<Method> methods;              // of the whole module, in the code's order
+  std::vector<Module> modules;              // outermost first, in the order they were saved
+  std::vector<Tensor> tensors;              // of all modules, in their order
+  uint64_t tensor_bytes = 0;                // of the records that they lie in, each once
+  std::map<std::string, size_t> operators;  // calls in the code: {"aten::conv2d", 20}
+  std::set<std::string> devices;            // of tensors, and those the code names
+  std::vector<std::string> extra;           // files that were saved beside the model
+};
+
+// Throws as Archive, check_pickles() and read_legacy_model() do.
+Summary summarise(const Archive& archive);
+
+}  // namespace oe::archive
