@@ -11,28 +11,16 @@ import subprocess
 import sys
 import tempfile
 
-import onnxruntime
 import torch
 
 import extensions
 import legacy
 import mobile
+import results
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 CLOSING = re.compile(r"^(\d+) passed, (\d+) failed", re.M)
 FAMILIES = {"legacy": legacy, "mobile": mobile, "extensions": extensions}
-
-
-def difference(session: onnxruntime.InferenceSession, arguments: tuple, expected: object) -> str:
-    names = [i.name for i in session.get_inputs()]
-    given = {n: t.numpy() for n, t in zip(names, arguments, strict=True)}
-    wanted = expected if isinstance(expected, (tuple, list)) else (expected,)
-    for got, want in zip(session.run(None, given), wanted, strict=True):
-        try:
-            torch.testing.assert_close(torch.from_numpy(got), want, rtol=1e-5, atol=1e-5)
-        except AssertionError as e:
-            return f"{[list(a.shape) for a in arguments]}: {e}"
-    return ""
 
 
 def problem(tool: str, file: pathlib.Path, runs: list[tuple[tuple, object]], options: list[str]) -> str:
@@ -43,8 +31,7 @@ def problem(tool: str, file: pathlib.Path, runs: list[tuple[tuple, object]], opt
                           capture_output=True, text=True, check=False, timeout=300)
     if made.returncode:
         return f"exit code {made.returncode}\n{made.stderr}"
-    session = onnxruntime.InferenceSession(str(out), providers=["CPUExecutionProvider"])
-    return next(filter(None, (difference(session, *run) for run in runs)), "")
+    return next(filter(None, (results.difference(out, *run, rtol=1e-5, atol=1e-5) for run in runs)), "")
 
 
 def loaded_alike(build: pathlib.Path, folder: pathlib.Path) -> tuple[int, int]:
