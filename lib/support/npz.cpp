@@ -20,15 +20,16 @@ void put(std::string& out, T v) {
   out.append(reinterpret_cast<const char*>(&v), sizeof v);
 }
 
+constexpr std::pair<DType, std::string_view> kTypes[] = {
+    {DType::Float, "<f4"},     {DType::Double, "<f8"},     {DType::Float16, "<f2"},
+    {DType::Int8, "|i1"},      {DType::Int16, "<i2"},      {DType::Int32, "<i4"},
+    {DType::Int64, "<i8"},     {DType::UInt8, "|u1"},      {DType::UInt16, "<u2"},
+    {DType::UInt32, "<u4"},    {DType::UInt64, "<u8"},     {DType::Bool, "|b1"},
+    {DType::Complex64, "<c8"}, {DType::Complex128, "<c16"}};
+
 std::string descr(DType t) {
-  static constexpr std::pair<DType, const char*> types[] = {
-      {DType::Float, "<f4"},     {DType::Double, "<f8"},     {DType::Float16, "<f2"},
-      {DType::Int8, "|i1"},      {DType::Int16, "<i2"},      {DType::Int32, "<i4"},
-      {DType::Int64, "<i8"},     {DType::UInt8, "|u1"},      {DType::UInt16, "<u2"},
-      {DType::UInt32, "<u4"},    {DType::UInt64, "<u8"},     {DType::Bool, "|b1"},
-      {DType::Complex64, "<c8"}, {DType::Complex128, "<c16"}};
-  for (const auto& [type, text] : types)
-    if (type == t) return text;
+  for (const auto& [type, text] : kTypes)
+    if (type == t) return std::string(text);
   return "|V" + std::to_string(byte_size(t));
 }
 
@@ -118,6 +119,12 @@ class ZipWriter {
 };
 
 }  // namespace
+
+DType numpy_type(std::string_view descr) {
+  for (const auto& [type, text] : kTypes)
+    if (descr.substr(1) == text.substr(1)) return type;
+  return DType::Undefined;
+}
 
 void write_npz(const std::vector<std::pair<std::string, TensorPtr>>& arrays,
                const std::filesystem::path& file) {

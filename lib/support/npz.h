@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,5 +17,9 @@ namespace oe {
 // reason, Limit past the 4 GiB of a plain zip archive.
 void write_npz(const std::vector<std::pair<std::string, TensorPtr>>& arrays,
                const std::filesystem::path& file);
+
+// The element type that NumPy's "<f4" names, whatever the order of its bytes; Undefined where there
+// is none.
+DType numpy_type(std::string_view descr);
 
 }  // namespace oe

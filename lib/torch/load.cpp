@@ -1,7 +1,6 @@
 // Stage: file -> module. Also names what is in a file that is no TorchScript archive.
 #include "lib/torch/load.h"
 
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <dlfcn.h>
 #include <torch/csrc/jit/frontend/error_report.h>
 

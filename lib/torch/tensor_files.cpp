@@ -11,6 +11,7 @@
 #include "lib/archive/zip.h"
 #include "lib/support/diagnostics.h"
 #include "lib/support/files.h"
+#include "lib/support/npz.h"
 #include "lib/support/text.h"
 
 namespace oe::torch_io {
@@ -31,18 +32,6 @@ std::string bytes_of(const std::string& file) {
 
 int64_t product(const std::vector<int64_t>& dims) {
   return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
-}
-
-DType numpy_type(const std::string& descr) {
-  static const std::pair<const char*, DType> types[] = {
-      {"f4", DType::Float},     {"f8", DType::Double},     {"f2", DType::Float16},
-      {"i1", DType::Int8},      {"i2", DType::Int16},      {"i4", DType::Int32},
-      {"i8", DType::Int64},     {"u1", DType::UInt8},      {"u2", DType::UInt16},
-      {"u4", DType::UInt32},    {"u8", DType::UInt64},     {"b1", DType::Bool},
-      {"c8", DType::Complex64}, {"c16", DType::Complex128}};
-  for (const auto& [text, type] : types)
-    if (descr.substr(1) == text) return type;
-  return DType::Undefined;
 }
 
 // Column-major bytes to row-major.
@@ -79,7 +68,7 @@ TensorPtr parse_npy(const std::string& file, const std::string& bytes) {
   static const std::regex shape_re(R"('shape':\s*\(([^)]*)\))");
   if (!std::regex_search(header, descr, descr_re) || !std::regex_search(header, shape, shape_re))
     fail(file, "holds no plain array of numbers");
-  const DType type = numpy_type(descr[1]);
+  const DType type = numpy_type(descr[1].str());
   if (type == DType::Undefined || descr[1].str()[0] == '>')
     fail(file, "has elements of type " + descr[1].str() + ", which cannot be read");
   std::vector<int64_t> dims;
