@@ -10,6 +10,7 @@
 
 #include "lib/capture/capture.h"
 #include "lib/first_difference.h"
+#include "lib/infer/infer.h"
 #include "lib/lower/lower.h"
 #include "lib/names.h"
 #include "lib/onnx/onnx.h"
@@ -323,7 +324,11 @@ Outcome convert(const Options& o, const std::filesystem::path& model_tmp,
   const torch_io::Loaded loaded = torch_io::load(o);
   for (const std::string& note : loaded.notes)
     d.report({"OE0125", Severity::Warning, "", note, "", nullptr, 0});
-  torch_io::ExampleInputs inputs = torch_io::make_inputs(o, loaded);
+  Options complete = o;
+  infer::Found found = infer::find_inputs(o, loaded);
+  complete.inputs = found.specs;
+  if (getenv("OE_DEBUG")) { out << "found: " << found.problem << "\n"; for (auto& s : found.specs) { out << "  " << s.name << ":"; if (s.shape) for (auto& d : *s.shape) out << d.size.value_or(-1) << "x"; out << "@" << name(s.dtype) << "=" << s.value << "\n"; } if (std::string(getenv("OE_DEBUG")) == "2") { out << std::flush; _exit(found.problem.empty() ? 0 : 1);} }
+  torch_io::ExampleInputs inputs = torch_io::make_inputs(complete, loaded);
   std::optional<torch_io::Reference> reference;
   if (ort || o.dynamic_axes.every_axis) reference.emplace(loaded, o.left_out);
   if (ort) compare_calls(*reference, inputs, d);

@@ -3,15 +3,14 @@
 
 #include <torch/csrc/jit/ir/ir.h>
 
-#include <map>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "lib/capture/sym.h"
 #include "lib/support/origin.h"
+#include "lib/torch/origins.h"
 
 namespace oe::capture {
 
@@ -64,7 +63,9 @@ class Recorder {
   int new_axis_id() { return next_axis_id_++; }
   program::Program& program() { return program_; }
 
-  OriginPtr origin(const torch::jit::Node* n, const std::string& module_path);
+  OriginPtr origin(const torch::jit::Node* n, const std::string& module_path) {
+    return origins_.of(n, module_path);
+  }
 
  private:
   std::string symbol_name(const TensorValue& t, size_t axis) const;
@@ -76,14 +77,7 @@ class Recorder {
   std::vector<Symbol> symbols_;
   int next_axis_id_ = 1;
   int off_ = 0;
-  std::map<std::pair<const void*, std::pair<size_t, std::string>>, OriginPtr> origins_;
-  struct Text {
-    std::shared_ptr<const torch::jit::Source> source;  // keeps the key's address from being reused
-    std::string whole;
-    std::vector<size_t> lines;  // where each begins
-  };
-  std::unordered_map<const torch::jit::Source*, Text> texts_;
-  std::string_view line_of(const torch::jit::SourceRange& range);
+  torch_io::Origins origins_;
 };
 
 }  // namespace oe::capture

@@ -17,25 +17,12 @@
 namespace oe::torch_io {
 namespace {
 
-// One place in the tree of the method's arguments.
-struct Slot {
-  enum class Kind { Leaf, Tuple, List, Dict };
-  Kind kind = Kind::Leaf;
-  std::string path;
-  c10::TypePtr type;                 // as declared, Optional included
-  std::optional<c10::IValue> known;  // from --inputs, from the trace, or the schema's default
-  bool is_default = false;
-  const InputSpec* spec = nullptr;
-  std::vector<Slot> children;
-  std::vector<c10::IValue> keys;  // of a Dict
-  bool open = false;              // a List whose length nothing says
-};
-
 // Builds the tree, and afterwards the values, out of the specs.
 class Tree {
  public:
-  Tree(const Options& o, const Loaded& m)
-      : o_(o), schema_(m.module.get_method(m.method).function().getSchema()), specs_(o.inputs) {
+  Tree(const Options& o, const Loaded& m, std::vector<InputSpec>& specs)
+      : o_(o), schema_(m.module.get_method(m.method).function().getSchema()), specs_(specs) {
+    specs_ = o.inputs;
     share_symbol_sizes();
     const std::vector<std::optional<c10::IValue>> given = given_arguments(m);
     for (size_t i = 1; i < schema_.arguments().size(); ++i) {
@@ -73,6 +60,7 @@ class Tree {
   }
 
   const std::vector<InputSpec>& leaf_specs() const { return leaf_specs_; }
+  std::vector<Slot> slots() && { return std::move(slots_); }
 
  private:
   // x:batch=2x3 y:batchx4: the size is said once.
@@ -367,7 +355,7 @@ class Tree {
 
   const Options& o_;
   const c10::FunctionSchema& schema_;
-  std::vector<InputSpec> specs_;
+  std::vector<InputSpec>& specs_;
   std::set<const InputSpec*> used_;
   std::vector<Slot> slots_;
   std::vector<InputSpec> leaf_specs_;
@@ -378,9 +366,14 @@ class Tree {
 
 }  // namespace
 
+std::vector<Slot> argument_slots(const Options& o, const Loaded& m, std::vector<InputSpec>& specs) {
+  return Tree(o, m, specs).slots();
+}
+
 ExampleInputs build_arguments(const Options& o, const Loaded& m,
                               std::vector<InputSpec>& leaf_specs) {
-  Tree tree(o, m);
+  std::vector<InputSpec> specs;
+  Tree tree(o, m, specs);
   ExampleInputs e = tree.build();
   leaf_specs = tree.leaf_specs();
   return e;

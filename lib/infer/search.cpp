@@ -1,0 +1,575 @@
+// The search for arguments that a method runs on.
+#include "lib/infer/search.h"
+
+#include <ATen/core/List.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+#include "lib/infer/comparisons.h"
+#include "lib/infer/knobs.h"
+#include "lib/infer/wishes.h"
+#include "lib/support/text.h"
+
+namespace oe::infer {
+namespace {
+
+namespace prim = c10::prim;
+
+constexpr int64_t kAllSteps = 1500000;
+constexpr int kDepth = 60;
+
+// An integer that is seen at a site: a size, a rank, a number.
+struct Quantity {
+  Site site;
+  std::function<std::optional<int64_t>(const std::vector<Cell>&)> of;
+};
+
+class Search {
+ public:
+  Search(const torch_io::Loaded& m, c10::ScalarType weights, bool computed)
+      : module_(m), weights_(weights) {
+    limits_.computed = computed;
+  }
+
+  Searched operator()(const Guess& start) {
+    const Run first = run(start);
+    if (!settled(start, first)) improve(start, first, 0);
+    best_.steps = steps_;
+    best_.exhausted = steps_ < kAllSteps;
+    return std::move(best_);
+  }
+
+ private:
+  Run run(const Guess& g, const Site& watch = {}) {
+    Limits limits = limits_;
+    limits.steps = std::min(limits.steps, std::max<int64_t>(kAllSteps - steps_, 1));
+    Run r = run_shapes(module_, arguments_of(g, limits.computed), limits, watch);
+    steps_ += r.steps + 50;
+    return r;
+  }
+
+  // Whether this is the answer. Keeps what came furthest.
+  bool settled(const Guess& g, const Run& r) {
+    const bool further = r.stop && (!best_.stop || r.steps > furthest_);
+    if (!r.stop || further) {
+      best_.guess = g;
+      best_.stop = r.stop;
+      best_.choices = r.choices;
+      furthest_ = r.steps;
+    }
+    return !r.stop;
+  }
+
+  // Tries every change that what stopped the run asks for. True: the answer is found.
+  bool improve(const Guess& g, const Run& r, int depth) {
+    if (depth > kDepth || steps_ > kAllSteps) return false;
+    const Stop& stop = *r.stop;
+    std::vector<std::pair<Guess, Run>> behind;
+    const Try attempt = [&](const Guess& c) {
+      if (steps_ > kAllSteps || !seen_.insert(c.key()).second) return false;
+      Run next = run(c);
+      if (settled(c, next)) return true;
+      if (next.stop->site == stop.site && next.stop->usual_rank == stop.usual_rank) return false;
+      if (next.steps > r.steps) return improve(c, next, depth + 1);
+      behind.emplace_back(c, std::move(next));
+      return false;
+    };
+    if (repair(g, stop, attempt)) return true;
+    for (size_t i = 0; i < behind.size() && i < 6; ++i)
+      if (improve(behind[i].first, behind[i].second, depth + 1)) return true;
+    if (!stop.usual_rank) return false;
+    // No batch goes through: then it is one example.
+    limits_.unbatched.insert(stop.site.node);
+    const Run again = run(g);
+    return settled(g, again) || improve(g, again, depth + 1);
+  }
+
+  using Try = std::function<bool(const Guess&)>;
+
+  bool repair(const Guess& g, const Stop& stop, const Try& attempt) {
+    const std::string why = reason(stop);
+    if (stop.usual_rank) {
+      const Quantity rank = {stop.site, [](const std::vector<Cell>& in) -> std::optional<int64_t> {
+                               const at::Tensor t = tensor_at(in, 0, -1);
+                               return t.defined() ? std::optional(t.dim()) : std::nullopt;
+                             }};
+      return solve(g, stop, rank, stop.usual_rank, stop.operands[0].mask, {kRank}, why, attempt);
+    }
+    const auto kind = stop.site.node->kind();
+    if (kind == prim::RaiseException) return repair_condition(g, stop, attempt);
+    if (kind == prim::ListUnpack) {
+      return solve(g, stop, length_of(stop.site, 0),
+                   static_cast<int64_t>(stop.site.node->outputs().size()), stop.operands[0].mask,
+                   {}, why, attempt);
+    }
+    return repair_entries(g, stop, why, attempt) || repair_wishes(g, stop, why, attempt) ||
+           repair_numbers(g, stop, why, attempt) || repair_presence(g, stop, why, attempt);
+  }
+
+  static Quantity length_of(const Site& site, size_t operand) {
+    return {site, [operand](const std::vector<Cell>& in) -> std::optional<int64_t> {
+              if (!in[operand].value.isList()) return std::nullopt;
+              return static_cast<int64_t>(in[operand].value.toList().size());
+            }};
+  }
+
+  // "linear takes 1x48", and where.
+  static std::string reason(const Stop& stop) {
+    std::string op = stop.site.node->kind().toUnqualString();
+    if (!stop.origin.module_path.empty()) op = stop.origin.module_path + " (" + op + ")";
+    return op + (stop.origin.line ? ", " + stop.origin.file + ":" + std::to_string(stop.origin.line)
+                                  : "");
+  }
+
+  // ---- what tensors should be
+
+  bool repair_wishes(const Guess& g, const Stop& stop, const std::string& why, const Try& attempt) {
+    for (const Wish& w : wishes_of(stop, unknown_mask(g))) {
+      if (steps_ > kAllSteps) return false;
+      if (grant(g, stop, w, why, attempt)) return true;
+    }
+    return false;
+  }
+
+  bool grant(const Guess& g, const Stop& stop, const Wish& w, const std::string& why,
+             const Try& attempt) {
+    const at::Tensor now = tensor_at(stop.operands, w.operand, w.element);
+    const Mask mask = stop.operands[w.operand].mask;
+    if (w.multiple_of) return grant_elements(g, stop, w, mask, why, attempt);
+    if (w.dtype != now.scalar_type()) {
+      // The type first; sizes follow where the run stops again.
+      const Knobs knobs(g, mask, {kType});
+      for (const Knob& k : knobs.all()) {
+        Guess c = g;
+        Place& p = knobs.place(c, k);
+        if (p.dtype == w.dtype) continue;
+        p.dtype = w.dtype;
+        p.reason[kType] = why;
+        if (attempt(c)) return true;
+        if (now.sizes().vec() == w.sizes) continue;
+        // Both at once, for an input that goes there as it is.
+        c = g;
+        Place& both = knobs.place(c, k);
+        if (both.sizes != now.sizes().vec()) continue;
+        both.dtype = w.dtype;
+        if (assign(both, w.sizes, why) && attempt(c)) return true;
+      }
+      return false;
+    }
+    const auto rank = static_cast<int64_t>(w.sizes.size());
+    if (rank != now.dim()) {
+      // An input that goes there as it is takes the sizes as well.
+      const Knobs knobs(g, mask, {kRank});
+      for (const Knob& k : knobs.all()) {
+        Guess c = g;
+        Place& p = knobs.place(c, k);
+        if (p.sizes != now.sizes().vec()) continue;
+        if (assign(p, w.sizes, why) && attempt(c)) return true;
+      }
+      const Quantity q = {stop.site, [w](const std::vector<Cell>& in) -> std::optional<int64_t> {
+                            const at::Tensor t = tensor_at(in, w.operand, w.element);
+                            return t.defined() ? std::optional(t.dim()) : std::nullopt;
+                          }};
+      return solve(g, stop, q, rank, mask, {kRank}, why, attempt);
+    }
+    // Axis by axis; each but the last has to be right before the next is looked at.
+    Guess c = g;
+    std::vector<size_t> axes;
+    for (size_t k = 0; k < w.sizes.size(); ++k)
+      if (now.size(static_cast<int64_t>(k)) != w.sizes[k]) axes.push_back(k);
+    return grant_axes(c, stop, w, axes, 0, mask, why, attempt);
+  }
+
+  bool grant_axes(const Guess& g, const Stop& stop, const Wish& w, const std::vector<size_t>& axes,
+                  size_t next, Mask mask, const std::string& why, const Try& attempt) {
+    if (next == axes.size()) return attempt(g);
+    const auto axis = static_cast<int64_t>(axes[next]);
+    const Quantity q = {stop.site, [w, axis](const std::vector<Cell>& in) -> std::optional<int64_t> {
+                          const at::Tensor t = tensor_at(in, w.operand, w.element);
+                          if (!t.defined() || t.dim() <= axis) return std::nullopt;
+                          return t.size(axis);
+                        }};
+    const Try then = [&](const Guess& c) {
+      return grant_axes(c, stop, w, axes, next + 1, mask, why, attempt);
+    };
+    return solve(g, stop, q, w.sizes[axes[next]], mask, {}, why, then);
+  }
+
+  // All of a place's sizes at once, where what is fixed agrees.
+  static bool assign(Place& p, const std::vector<int64_t>& sizes, const std::string& why) {
+    if (p.is_fixed(kRank) && p.sizes.size() != sizes.size()) return false;
+    for (size_t i = 0; i < sizes.size(); ++i)
+      if (p.is_fixed(static_cast<int>(i)) && p.sizes[i] != sizes[i]) return false;
+    if (p.sizes.size() != sizes.size()) {
+      p.reason.clear();
+      p.reason[kRank] = why;
+    }
+    const std::vector<int64_t> usual = usual_sizes(sizes.size());
+    for (size_t i = 0; i < sizes.size(); ++i)
+      if (p.sizes.size() != sizes.size() ? sizes[i] != usual[i] : sizes[i] != p.sizes[i])
+        p.reason[static_cast<int>(i)] = why;
+    p.sizes = sizes;
+    return true;
+  }
+
+  bool grant_elements(const Guess& g, const Stop& stop, const Wish& w, Mask mask,
+                      const std::string& why, const Try& attempt) {
+    const Quantity q = {stop.site, [w](const std::vector<Cell>& in) -> std::optional<int64_t> {
+                          const at::Tensor t = tensor_at(in, w.operand, w.element);
+                          return t.defined() ? std::optional(t.numel()) : std::nullopt;
+                        }};
+    const auto now = q.of(stop.operands);
+    if (!now || *now == 0) return false;
+    for (const int64_t times : {1, 2, 4, 16})
+      if (solve(g, stop, q, w.multiple_of * times, mask, {}, why, attempt)) return true;
+    return false;
+  }
+
+  // ---- integers at a site
+
+  std::optional<int64_t> measure(const Guess& g, const Quantity& q) {
+    const Run r = run(g, q.site);
+    return r.seen ? q.of(*r.seen) : std::nullopt;
+  }
+
+  struct Lever {
+    Knob knob;
+    int64_t at = 0, moved = 0, value = 0;  // from `at` to `moved` the quantity became `value`
+  };
+
+  // Changes what is not fixed until the quantity is `want`. `kinds`: of knobs; empty: all numbers.
+  bool solve(const Guess& g, const Stop& stop, const Quantity& q, int64_t want, Mask mask,
+             const std::vector<int>& kinds, const std::string& why, const Try& attempt) {
+    const auto now = stop.site == q.site ? q.of(stop.operands) : measure(g, q);
+    if (!now) return false;
+    if (*now == want) return attempt(g);
+    const Knobs knobs(g, mask, kinds);
+    std::vector<Lever> levers;
+    for (const Knob& k : knobs.all()) {
+      const int64_t at = knobs.get(g, k);
+      for (const int64_t moved : knobs.moves(g, k)) {
+        Guess c = g;
+        if (!knobs.set(c, k, moved, weights_)) continue;
+        const auto value = measure(c, q);
+        if (!value) continue;
+        if (*value != *now) levers.push_back({k, at, moved, *value});
+        if (*value != *now || moved > at + 1) break;
+      }
+    }
+    const Aim aim = {g, q, knobs, *now, want, why, attempt};
+    if (solve_square(aim, levers)) return true;
+    for (const Lever& l : levers)
+      if (solve_one(aim, l)) return true;
+    return solve_together(aim, stop);
+  }
+
+  struct Aim {
+    const Guess& g;
+    const Quantity& q;
+    const Knobs& knobs;
+    int64_t now, want;
+    const std::string& why;
+    const Try& attempt;
+  };
+
+  bool turn(const Aim& aim, const std::vector<std::pair<Knob, int64_t>>& to, Guess& c) const {
+    c = aim.g;
+    for (const auto& [k, n] : to)
+      if (!aim.knobs.set(c, k, n, weights_)) return false;
+    for (const auto& [k, n] : to) aim.knobs.place(c, k).reason[k.what] = aim.why;
+    return true;
+  }
+
+  bool solve_one(const Aim& aim, const Lever& l) {
+    int64_t n0 = l.at, q0 = aim.now, n1 = l.moved, q1 = l.value;
+    std::vector<int64_t> tried;
+    for (int i = 0; i < 6 && q1 != q0; ++i) {
+      const double slope = static_cast<double>(q1 - q0) / static_cast<double>(n1 - n0);
+      const auto n = static_cast<int64_t>(
+          std::llround(static_cast<double>(n0) + static_cast<double>(aim.want - q0) / slope));
+      if (n < (l.knob.what == kValue ? INT64_MIN : 0) || n > int64_t{1} << 26 ||
+          std::find(tried.begin(), tried.end(), n) != tried.end())
+        break;
+      tried.push_back(n);
+      Guess c;
+      if (!turn(aim, {{l.knob, n}}, c)) return false;
+      const auto value = measure(c, aim.q);
+      if (!value) break;
+      if (*value == aim.want) return aim.attempt(c);
+      if (n == n1) break;
+      n0 = n1, q0 = q1, n1 = n, q1 = *value;
+    }
+    if (l.knob.what < 0) return false;
+    // Rounding on the way: the neighbourhood of the last guess.
+    const int64_t centre = tried.empty() ? l.at : tried.back();
+    for (int64_t d = 1; d <= 8; ++d)
+      for (const int64_t n : {centre + d, centre - d}) {
+        Guess c;
+        if (n < 1 || !turn(aim, {{l.knob, n}}, c)) continue;
+        if (const auto value = measure(c, aim.q); value && *value == aim.want)
+          return aim.attempt(c);
+      }
+    return false;
+  }
+
+  // Two axes of one input, as the height and width of an image: the square first.
+  bool solve_square(const Aim& aim, const std::vector<Lever>& levers) {
+    for (size_t i = 0; i < levers.size(); ++i)
+      for (size_t j = i + 1; j < levers.size(); ++j) {
+        const Knob &a = levers[i].knob, &b = levers[j].knob;
+        if (a.place != b.place || a.what < 2 || b.what < 2) continue;
+        const bool b_first = b.what < a.what;
+        const Knob &h = b_first ? b : a, &w = b_first ? a : b;
+        for (const auto& [rows, columns] : std::initializer_list<std::pair<int64_t, int64_t>>{
+                 {1, 1}, {1, 2}, {2, 1}, {3, 4}, {4, 3}, {9, 16}, {16, 9}, {1, 4}, {4, 1}})
+          if (solve_line(aim, h, w, rows, columns)) return true;
+      }
+    return false;
+  }
+
+  bool solve_line(const Aim& aim, const Knob& h, const Knob& w, int64_t rows, int64_t columns) {
+    const auto at = [&](int64_t n) -> std::optional<int64_t> {
+      Guess c;
+      if (!turn(aim, {{h, n * rows}, {w, n * columns}}, c)) return std::nullopt;
+      return measure(c, aim.q);
+    };
+    int64_t low = 1, high = 4096 / std::max(rows, columns);
+    while (low < high) {  // the least n that gives enough
+      const int64_t middle = (low + high) / 2;
+      const auto value = at(middle);
+      if (value && *value >= aim.want)
+        high = middle;
+      else
+        low = middle + 1;
+    }
+    if (at(low) != aim.want) return false;
+    const int64_t first = low;
+    high = first + 64;  // the largest that gives no more
+    while (low < high) {
+      const int64_t middle = (low + high + 1) / 2;
+      if (const auto value = at(middle); value && *value == aim.want)
+        low = middle;
+      else
+        high = middle - 1;
+    }
+    const int64_t n = usual_size(first, low);
+    Guess c;
+    return turn(aim, {{h, n * rows}, {w, n * columns}}, c) && aim.attempt(c);
+  }
+
+  // Of sizes that all do: one that people use, else the roundest.
+  static int64_t usual_size(int64_t low, int64_t high) {
+    for (const int64_t n : {224, 256, 28, 32, 64, 84, 96, 128, 112, 227, 299, 384, 512, 640})
+      if (n >= low && n <= high) return n;
+    for (int64_t step = 512; step > 1; step /= 2)
+      if (const int64_t n = (low + step - 1) / step * step; n <= high) return n;
+    return low;
+  }
+
+  // What no axis reaches alone: those of the same size in several inputs, which have to agree.
+  bool solve_together(const Aim& aim, const Stop& stop) {
+    std::map<int64_t, std::vector<Knob>> same;
+    const Knobs all(aim.g, ~Mask{0}, {});
+    for (const Knob& k : all.all())
+      if (k.what >= 0) same[aim.knobs.get(aim.g, k)].push_back(k);
+    for (const auto& [n, knobs] : same) {
+      if (knobs.size() < 2) continue;
+      std::vector<std::pair<Knob, int64_t>> to;
+      for (const Knob& k : knobs) to.emplace_back(k, aim.want);
+      Guess c;
+      if (!turn(aim, to, c)) continue;
+      if (const auto value = measure(c, aim.q); value && *value == aim.want && aim.attempt(c))
+        return true;
+    }
+    static_cast<void>(stop);
+    return false;
+  }
+
+  // ---- what is no tensor
+
+  // Entries of lists and dicts that the code reads.
+  bool repair_entries(const Guess& g, const Stop& stop, const std::string& why,
+                      const Try& attempt) {
+    if (stop.operands.size() < 2) return false;
+    const c10::IValue &container = stop.operands[0].value, &key = stop.operands[1].value;
+    if (container.isGenericDict()) return add_key(g, stop.operands[0].mask, key, why, attempt);
+    if (container.isList() && key.isInt()) {
+      const auto length = static_cast<int64_t>(container.toList().size());
+      const int64_t want = key.toInt() < 0 ? -key.toInt() : key.toInt() + 1;
+      if (want > length)
+        return solve(g, stop, length_of(stop.site, 0), want, stop.operands[0].mask, {}, why,
+                     attempt);
+    }
+    return false;
+  }
+
+  bool add_key(const Guess& g, Mask mask, const c10::IValue& key, const std::string& why,
+               const Try& attempt) {
+    if (!key.isString() && !key.isInt()) return false;
+    Guess c = g;
+    for (Place* p : c.places()) {
+      if (p->kind != Place::Kind::Dict || p->is_fixed(kLength) || !(mask & bit_of(p->index)))
+        continue;
+      if (std::any_of(p->keys.begin(), p->keys.end(), [&](const auto& k) { return k == key; }))
+        continue;
+      const std::string name = key.isString() ? key.toStringRef() : std::to_string(key.toInt());
+      p->children.push_back(new_place(p->type->expectRef<c10::DictType>().getValueType(),
+                                      p->path + "." + name, weights_));
+      p->keys.push_back(key);
+      p->reason[kLength] = why;
+      number(c);
+      if (attempt(c)) return true;
+      c = g;
+    }
+    return false;
+  }
+
+  bool repair_numbers(const Guess& g, const Stop& stop, const std::string& why,
+                      const Try& attempt) {
+    std::vector<int64_t> values = {0, 1, 2, 3, -1, 4, 8, 16, 100};
+    Mask mask = 0;
+    for (const Cell& c : stop.operands) {
+      mask |= c.mask;
+      if (c.value.isInt())
+        for (const int64_t d : {0, -1, 1}) values.push_back(c.value.toInt() + d);
+      for_each_size(c.value, [&](int64_t n) { values.push_back(n); });
+    }
+    for (const Place* p : g.places()) {
+      if (p->kind != Place::Kind::Number || !(mask & bit_of(p->index))) continue;
+      for (const int64_t n : values)
+        if (set_number(g, p->index, static_cast<double>(n), why, attempt)) return true;
+    }
+    return false;
+  }
+
+  static void for_each_size(const c10::IValue& v, const std::function<void(int64_t)>& f) {
+    if (v.isTensor() && v.toTensor().defined())
+      for (const int64_t n : v.toTensor().sizes()) f(n);
+  }
+
+  static bool set_number(const Guess& g, size_t index, double n, const std::string& why,
+                         const Try& attempt) {
+    Guess c = g;
+    for (Place* p : c.places()) {
+      if (p->index != index) continue;
+      if (p->value.isBool())
+        p->value = n != 0;
+      else if (p->value.isInt())
+        p->value = static_cast<int64_t>(n);
+      else
+        p->value = n;
+      p->reason[kValue] = why;
+    }
+    return attempt(c);
+  }
+
+  bool repair_presence(const Guess& g, const Stop& stop, const std::string& why,
+                       const Try& attempt) {
+    const bool none = stop.site.node->kind() == prim::RaiseException ||
+                      std::any_of(stop.operands.begin(), stop.operands.end(),
+                                  [](const Cell& c) { return c.value.isNone(); });
+    if (!none) return false;
+    for (const Place* p : g.places()) {
+      if (!p->optional || p->present) continue;
+      Guess c = g;
+      for (Place* q : c.places())
+        if (q->index == p->index) {
+          q->present = true;
+          q->reason[kPresence] = why;
+        }
+      number(c);
+      if (attempt(c)) return true;
+    }
+    return false;
+  }
+
+  // ---- what an `if` before a `raise` compares
+
+  bool repair_condition(const Guess& g, const Stop& stop, const Try& attempt) {
+    const std::string why = reason(stop);
+    for (const Comparison& c : comparisons_before(stop)) {
+      if (steps_ > kAllSteps) return false;
+      if (c.key && add_key(g, c.left.mask, c.right.value, why, attempt)) return true;
+      if (settle(g, stop, c, 0, c.left, c.right, why, attempt) ||
+          settle(g, stop, c, 1, c.right, c.left, why, attempt))
+        return true;
+    }
+    return repair_presence(g, stop, why, attempt);
+  }
+
+  bool settle(const Guess& g, const Stop& stop, const Comparison& c, size_t operand,
+              const Cell& mine, const Cell& other, const std::string& why, const Try& attempt) {
+    if (!mine.mask) return false;
+    if (mine.value.isString()) {
+      for (const Place* p : g.places()) {
+        if (p->kind != Place::Kind::String || !(mine.mask & bit_of(p->index))) continue;
+        for (const std::string& s : strings_in(other.value)) {
+          Guess t = g;
+          for (Place* q : t.places())
+            if (q->index == p->index) {
+              q->value = s;
+              q->reason[kValue] = why;
+            }
+          if (attempt(t)) return true;
+        }
+      }
+      return false;
+    }
+    if (c.types && other.value.isInt()) {
+      const Knobs knobs(g, mine.mask, {kType});
+      for (const Knob& k : knobs.all()) {
+        Guess t = g;
+        knobs.place(t, k).dtype = static_cast<c10::ScalarType>(other.value.toInt());
+        knobs.place(t, k).reason[kType] = why;
+        if (attempt(t)) return true;
+      }
+      return false;
+    }
+    if (mine.value.isDouble() || mine.value.isBool()) {
+      const double n = other.value.isDouble() ? other.value.toDouble()
+                       : other.value.isInt()  ? static_cast<double>(other.value.toInt())
+                                              : !mine.value.toBool();
+      for (const Place* p : g.places())
+        if (p->kind == Place::Kind::Number && (mine.mask & bit_of(p->index)))
+          for (const double d : {0.0, 1.0, -1.0})
+            if (set_number(g, p->index, n + d, why, attempt)) return true;
+      return false;
+    }
+    const Quantity q = {c.site, [operand](const std::vector<Cell>& in) -> std::optional<int64_t> {
+                          const c10::IValue& v = in[operand].value;
+                          if (v.isInt()) return v.toInt();
+                          return v.isList() ? std::optional<int64_t>(v.toList().size())
+                                            : std::nullopt;
+                        }};
+    for (const int64_t n : integers_in(other.value))
+      for (const int64_t d : {0, 1, -1})
+        if (solve(g, stop, q, n + d, mine.mask, {}, why, attempt)) return true;
+    return false;
+  }
+
+  static Mask unknown_mask(const Guess& g) {
+    Mask m = 0;
+    for (const Place* p : g.places())
+      if (p->kind != Place::Kind::Given) m |= bit_of(p->index);
+    return m;
+  }
+
+  const torch_io::Loaded& module_;
+  const c10::ScalarType weights_;
+  Limits limits_;
+  std::set<std::string> seen_;
+  int64_t steps_ = 0, furthest_ = 0;
+  Searched best_;
+};
+
+}  // namespace
+
+Searched search(const torch_io::Loaded& m, const Guess& start, c10::ScalarType weights,
+                bool computed) {
+  return Search(m, weights, computed)(start);
+}
+
+}  // namespace oe::infer

@@ -1,0 +1,25 @@
+// The search for arguments that a method runs on.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "lib/infer/places.h"
+
+namespace oe::infer {
+
+struct Searched {
+  Guess guess;               // the answer; else the guess that came furthest
+  std::optional<Stop> stop;  // where that one stopped
+  bool exhausted = true;     // all was tried; false: a limit ended the search
+  std::vector<Choice> choices;
+  int64_t steps = 0;  // nodes that ran in all
+};
+
+// Runs the method on `start`, asks what stops it what it would take, changes what is not fixed, and
+// goes on from what came further. The order is fixed and so is the limit (nodes that run), so that
+// it finds the same everywhere.
+Searched search(const torch_io::Loaded& m, const Guess& start, c10::ScalarType weights,
+                bool computed);
+
+}  // namespace oe::infer

@@ -1,0 +1,291 @@
+// What an operator that refused its arguments would have taken.
+#include "lib/infer/wishes.h"
+
+#include <ATen/core/List.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "lib/infer/places.h"
+#include "lib/infer/shadow.h"
+
+namespace oe::infer {
+namespace {
+
+using Sizes = std::vector<int64_t>;
+
+constexpr size_t kEnough = 16;    // wishes of one operand
+constexpr size_t kAttempts = 3000;  // of one stop
+
+class Asked {
+ public:
+  Asked(const Stop& stop, Mask unknown)
+      : op_(*stop.site.node->maybeOperator()), operands_(stop.operands), unknown_(unknown) {
+    name_ = stop.site.node->kind().toQualString();
+  }
+
+  std::vector<Wish> wishes() {
+    for (size_t i = 0; i < operands_.size(); ++i) {
+      if (!(operands_[i].mask & unknown_)) continue;
+      const c10::IValue& v = operands_[i].value;
+      if (v.isTensor() && v.toTensor().defined()) {
+        ask(i, -1, v.toTensor());
+      } else if (v.isTensorList()) {
+        const auto list = v.toListRef();
+        for (size_t e = 0; e < list.size(); ++e)
+          if (list[e].isTensor() && list[e].toTensor().defined())
+            ask(i, static_cast<int>(e), list[e].toTensor());
+      }
+    }
+    return std::move(wishes_);
+  }
+
+ private:
+  void ask(size_t operand, int element, const at::Tensor& t) {
+    operand_ = operand;
+    element_ = element;
+    found_ = 0;
+    gather(operand, element);
+    if (element < 0 && operand == 0) ask_for_elements(t);
+    for (const c10::ScalarType type : types(t)) {
+      type_ = type;
+      const size_t before = wishes_.size();
+      if (type != t.scalar_type()) attempt(t.sizes().vec());
+      change_one(t.sizes().vec());
+      align(t.sizes().vec());
+      change_two(t.sizes().vec());
+      grow(t.sizes().vec());
+      change_rank(t);
+      // Another type is asked for only where its own does not do.
+      if (wishes_.size() > before) return;
+    }
+  }
+
+  // view, reshape and their kin look at the number of elements.
+  void ask_for_elements(const at::Tensor& t) {
+    static const std::set<std::string> reshapes = {"aten::view", "aten::reshape",
+                                                   "aten::_unsafe_view", "aten::unflatten"};
+    if (!reshapes.contains(name_)) return;
+    int64_t product = 1;
+    bool any = false;
+    for (const Sizes& list : lists_)
+      for (const int64_t n : list)
+        if (n > 0) {
+          product *= n;
+          any = true;
+        }
+    if (any && product > 0)
+      wishes_.push_back({operand_, element_, {}, t.scalar_type(), product});
+  }
+
+  // Sizes and numbers that the other operands have.
+  void gather(size_t operand, int element) {
+    pool_.clear();
+    lists_.clear();
+    ranks_.clear();
+    std::vector<int64_t> numbers;
+    const auto add_list = [&](const Sizes& s) {
+      if (!s.empty() && std::find(lists_.begin(), lists_.end(), s) == lists_.end())
+        lists_.push_back(s);
+    };
+    for (size_t i = 0; i < operands_.size(); ++i) {
+      const c10::IValue& v = operands_[i].value;
+      if (v.isInt()) numbers.push_back(v.toInt());
+      if (v.isIntList()) {
+        add_list(v.toIntVector());
+        for (const int64_t n : v.toIntVector()) numbers.push_back(n);
+      }
+      int k = 0;
+      for_each_tensor(v, [&](const at::Tensor& t) {
+        const bool itself = i == operand && (element < 0 || k == element);
+        ++k;
+        if (itself || !t.defined()) return;
+        add_list(t.sizes().vec());
+        ranks_.insert(t.dim());
+        others_.insert(t.scalar_type());
+      });
+    }
+    for (const Sizes& s : lists_)
+      for (const int64_t n : s) add_number(n);
+    for (const int64_t n : numbers) add_number(n);
+    const Sizes plain = pool_;
+    // Grouped convolutions and stacked gates: a product or a quotient of a size and a number.
+    for (const int64_t a : plain)
+      for (const int64_t b : numbers)
+        if (b > 1 && b <= 4096) {
+          add_number(a * b);
+          if (a % b == 0) add_number(a / b);
+        }
+    for (const int64_t a : plain)
+      for (const int64_t gates : {3, 4})
+        if (a % gates == 0) add_number(a / gates);
+    for (const int64_t n : numbers)
+      if (n >= 0 && n < 1 << 20) add_number(n + 1);
+  }
+
+  void add_number(int64_t n) {
+    if (n > 0 && n < (1 << 26) && pool_.size() < 40 &&
+        std::find(pool_.begin(), pool_.end(), n) == pool_.end())
+      pool_.push_back(n);
+  }
+
+  std::vector<c10::ScalarType> types(const at::Tensor& t) const {
+    std::vector<c10::ScalarType> all = {t.scalar_type()};
+    const auto add = [&](c10::ScalarType s) {
+      if (std::find(all.begin(), all.end(), s) == all.end()) all.push_back(s);
+    };
+    for (const c10::ScalarType s : others_) add(s);
+    for (const c10::ScalarType s :
+         {c10::ScalarType::Float, c10::ScalarType::Long, c10::ScalarType::Bool,
+          c10::ScalarType::Double, c10::ScalarType::Byte, c10::ScalarType::Int,
+          c10::ScalarType::Half, c10::ScalarType::BFloat16, c10::ScalarType::ComplexFloat})
+      add(s);
+    return all;
+  }
+
+  void attempt(const Sizes& sizes) {
+    if (found_ >= kEnough || attempts_ >= kAttempts) return;
+    if (!tried_.insert({operand_, element_, type_, sizes}).second) return;
+    int64_t n = 1;
+    for (const int64_t s : sizes) n *= std::max<int64_t>(s, 1);
+    if (n > int64_t{1} << 31) return;
+    ++attempts_;
+    const auto options = at::TensorOptions().dtype(type_);
+    const at::Tensor t = n > kComputed ? at::empty(sizes, options.device(c10::kMeta))
+                                       : at::zeros(sizes, options);
+    torch::jit::Stack stack;
+    for (const Cell& c : operands_) stack.push_back(c.value);
+    if (element_ < 0) {
+      stack[operand_] = t;
+    } else {
+      auto list = stack[operand_].toTensorList().copy();
+      list.set(static_cast<size_t>(element_), t);
+      stack[operand_] = std::move(list);
+    }
+    if (op_.schema().is_vararg()) stack.emplace_back(static_cast<int64_t>(operands_.size()));
+    try {
+      run_operator(op_, stack);
+    } catch (const std::exception&) {
+      return;
+    }
+    ++found_;
+    wishes_.push_back({operand_, element_, sizes, type_, 0});
+  }
+
+  void change_one(const Sizes& sizes) {
+    for (size_t k = sizes.size(); k-- > 0;)
+      for (const int64_t n : pool_) {
+        Sizes s = sizes;
+        s[k] = n;
+        attempt(s);
+      }
+  }
+
+  void change_two(const Sizes& sizes) {
+    if (found_) return;
+    for (size_t k = sizes.size(); k-- > 0;)
+      for (size_t j = k; j-- > 0;)
+        for (const int64_t n : pool_)
+          for (const int64_t m : pool_) {
+            Sizes s = sizes;
+            s[k] = n;
+            s[j] = m;
+            attempt(s);
+            if (found_ >= 4) return;
+          }
+  }
+
+  // Its last axes, or its first, are those of another operand.
+  void align(const Sizes& sizes) {
+    for (const Sizes& other : lists_) {
+      if (std::any_of(other.begin(), other.end(), [](int64_t n) { return n <= 0; })) continue;
+      const size_t n = std::min(other.size(), sizes.size());
+      Sizes s = sizes;
+      std::copy(other.end() - static_cast<std::ptrdiff_t>(n), other.end(),
+                s.end() - static_cast<std::ptrdiff_t>(n));
+      attempt(s);
+      s = sizes;
+      std::copy_n(other.begin(), n, s.begin());
+      attempt(s);
+      if (n >= 2) {  // all but the batch, or all but the channels
+        s = sizes;
+        std::copy(other.end() - static_cast<std::ptrdiff_t>(n - 1), other.end(),
+                  s.end() - static_cast<std::ptrdiff_t>(n - 1));
+        attempt(s);
+      }
+    }
+  }
+
+  void grow(const Sizes& sizes) {
+    if (found_) return;
+    for (const int64_t factor : {2, 4, 16, 64, 1024})
+      for (size_t from = sizes.size(); from-- > 0;) {
+        Sizes s = sizes;
+        for (size_t k = from; k < s.size(); ++k) s[k] = std::max<int64_t>(s[k], 1) * factor;
+        attempt(s);
+        if (found_) return;
+      }
+  }
+
+  void change_rank(const at::Tensor& t) {
+    std::vector<int64_t> ranks;
+    const auto add = [&](int64_t r) {
+      if (r >= 0 && r <= 6 && r != t.dim() && std::find(ranks.begin(), ranks.end(), r) == ranks.end())
+        ranks.push_back(r);
+    };
+    for (auto it = ranks_.rbegin(); it != ranks_.rend(); ++it) add(*it);
+    for (const Sizes& list : lists_) add(static_cast<int64_t>(list.size()));
+    for (const int64_t d : {1, 2, -1, -2, 3}) add(t.dim() + d);
+    const size_t mine = found_;
+    for (const int64_t r : ranks) {
+      if (found_ > mine + 4) return;
+      found_ = std::min(found_, kEnough - 5);
+      const Sizes base = usual_sizes(static_cast<size_t>(r));
+      const size_t before = found_;
+      attempt(base);
+      if (found_ > before) continue;
+      change_one(base);
+      if (found_ > before) continue;
+      align(base);
+      if (found_ == before && pool_.size() < 12) {
+        found_ = 0;
+        change_two(base);
+      }
+    }
+  }
+
+  const torch::jit::Operator& op_;
+  const std::vector<Cell>& operands_;
+  const Mask unknown_;
+  std::string name_;
+  size_t operand_ = 0;
+  int element_ = -1;
+  c10::ScalarType type_ = c10::ScalarType::Float;
+  Sizes pool_;
+  std::vector<Sizes> lists_;
+  std::set<int64_t> ranks_;
+  std::set<c10::ScalarType> others_;
+  std::set<std::tuple<size_t, int, c10::ScalarType, Sizes>> tried_;
+  size_t found_ = 0, attempts_ = 0;
+  std::vector<Wish> wishes_;
+};
+
+}  // namespace
+
+std::vector<Wish> wishes_of(const Stop& stop, Mask unknown) {
+  if (!stop.site.node->maybeOperator()) return {};
+  return Asked(stop, unknown).wishes();
+}
+
+at::Tensor tensor_at(const std::vector<Cell>& operands, size_t operand, int element) {
+  if (operand >= operands.size()) return {};
+  const c10::IValue& v = operands[operand].value;
+  if (element < 0) return v.isTensor() ? v.toTensor() : at::Tensor();
+  if (!v.isTensorList() || v.toListRef().size() <= static_cast<size_t>(element)) return {};
+  return v.toListRef()[static_cast<size_t>(element)].toTensor();
+}
+
+}  // namespace oe::infer

@@ -1,0 +1,36 @@
+// Where the author wrote what a node does.
+#pragma once
+
+#include <torch/csrc/jit/ir/ir.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "lib/support/origin.h"
+
+namespace oe::torch_io {
+
+// Looks lines up once: many nodes stem from few.
+class Origins {
+ public:
+  // `module_path` is that of the module whose method holds the node.
+  OriginPtr of(const torch::jit::Node* n, const std::string& module_path);
+
+ private:
+  struct Text {
+    std::shared_ptr<const torch::jit::Source> source;  // keeps the address from being used again
+    std::string whole;
+    std::vector<size_t> lines;  // where each begins
+  };
+  std::string_view line_of(const torch::jit::SourceRange& range);
+
+  std::map<std::pair<const void*, std::pair<size_t, std::string>>, OriginPtr> origins_;
+  std::unordered_map<const torch::jit::Source*, Text> texts_;
+};
+
+}  // namespace oe::torch_io
