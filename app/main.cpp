@@ -156,6 +156,7 @@ void print(const Report& r, const CommandLine& c) {
   const std::string text = render_text(r.diagnostics, static_cast<int>(r.outcome.opset));
   // -q keeps errors: a report without one has nothing to say.
   if (o.verbosity >= 0 || r.diagnostics.has_errors()) say(text, color);
+  if (o.verbosity >= 0) say(found_line(r.outcome), color);
   if (r.stop)
     say(stop_text(*r.stop), color);
   else if (usable(r) && o.verbosity >= 0)

@@ -79,6 +79,10 @@ void add_options(CLI::App& app, Raw& r) {
       "SPEC");
   text(kBasic, "--inputs", r.inputs_file, "example inputs: what torch.save((x, y), FILE) wrote",
        "FILE");
+  text(kModel, "--guess", r.guess,
+       "auto: inputs that are not described are found from the program; off: they are asked for "
+       "(default auto, off with --strict)",
+       "WHEN");
   app.add_flag("--dynamic-axes", r.dynamic_axes,
                "dynamic axes: x:0=batch,2=height y:0, or JSON, "
                "or @FILE; without a value every axis that runs at another size")

@@ -14,7 +14,7 @@ struct Raw {
   Options o;
   std::string model, opset, unroll, ir_version, inputs_file, seed, mode, method, training, state,
       device, threads, target, checker, verify, verify_runs, ort_lib, fold_limit, external,
-      external_file, threshold, align, color;
+      external_file, threshold, align, color, guess;
   std::vector<std::string> inputs, dynamic_axes, input_names, output_names, renames, op_libs, atol,
       rtol, print_ir;
   bool no_folding = false, keep_doc = false, strip_doc = false, verbose = false, quiet = false;

@@ -191,6 +191,7 @@ Options interpret(Raw& r) {
   }
   for (const std::string& s : r.inputs) o.inputs.push_back(parse_input_spec(s));
   o.inputs_file = r.inputs_file;
+  o.guess = choose("--guess", r.guess, {"auto", "off"}) == 0 && !o.strict;
   number("--seed", r.seed, o.seed, uint64_t{0}, uint64_t{INT64_MAX});
   for (const std::string& s : r.dynamic_axes) {
     if (s == "every" || s == "true")

@@ -68,6 +68,34 @@ ordered_json coverage_json(const std::vector<verify::Covered>& coverage) {
   return list;
 }
 
+ordered_json found_json(const std::vector<infer::FoundInput>& found) {
+  ordered_json list = ordered_json::array();
+  for (const infer::FoundInput& in : found) {
+    ordered_json axes = ordered_json::array();
+    for (const infer::FoundAxis& a : in.axes)
+      axes.push_back(
+          {{"size", a.size}, {"free", a.free}, {"symbol", a.symbol}, {"reason", a.reason}});
+    list.push_back({{"name", in.name},
+                    {"spec", in.spec},
+                    {"axes", axes},
+                    {"rank", in.rank},
+                    {"type", in.type},
+                    {"value", in.value}});
+  }
+  return list;
+}
+
+std::vector<infer::FoundInput> found_from(const ordered_json& list) {
+  std::vector<infer::FoundInput> found;
+  for (const ordered_json& j : list) {
+    found.push_back(
+        {j.at("name"), j.at("spec"), {}, j.at("rank"), j.at("type"), j.at("value")});
+    for (const ordered_json& a : j.at("axes"))
+      found.back().axes.push_back({a.at("size"), a.at("free"), a.at("symbol"), a.at("reason")});
+  }
+  return found;
+}
+
 ordered_json state_json(const std::vector<StatePort>& state) {
   ordered_json list = ordered_json::array();
   for (const StatePort& s : state)
@@ -91,6 +119,7 @@ ordered_json report_json(const Report& r) {
                     {"inputs", o.inputs},
                     {"outputs", o.outputs},
                     {"state", state_json(o.state)},
+                    {"inputs_found", found_json(o.found)},
                     {"assumptions", o.assumptions},
                     {"verification", o.verification},
                     {"coverage", coverage_json(o.coverage)},
@@ -142,6 +171,7 @@ std::optional<Report> from_json(const std::string& s) {
     for (const ordered_json& s : j.at("state"))
       o.state.push_back({s.at("attribute"), s.at("input"), s.at("output"),
                          s.at("saved").is_null() ? "" : s.at("saved").dump()});
+    o.found = found_from(j.at("inputs_found"));
     o.assumptions = j.at("assumptions").get<Strings>();
     o.verification = j.at("verification");
     for (const ordered_json& c : j.at("coverage"))
@@ -196,6 +226,13 @@ std::string summary(const Report& r, const Options& o) {
   if (!out.state.empty()) text += ", saved state in " + o.state_file;
   if (!out.verification.empty()) text += ", " + out.verification;
   return text;
+}
+
+std::string found_line(const Outcome& o) {
+  if (o.found.empty()) return {};
+  Strings texts;
+  for (const infer::FoundInput& in : o.found) texts.push_back(infer::short_text(in));
+  return "inputs found: " + join(texts, " ") + "; --input changes them\n";
 }
 
 std::string time_table(const Outcome& o) {

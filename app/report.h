@@ -33,6 +33,8 @@ std::string json_document(const Report& r, const Options& o);
 std::string stop_text(const Stop& s);
 // "model.onnx: opset 18, 124 nodes, 44.7 MB, input x float[batch,3], output y float[batch,5]"
 std::string summary(const Report& r, const Options& o);
+// "inputs found: obs:1x48@f32 (axis 0 free); --input changes them"; empty where all were described.
+std::string found_line(const Outcome& o);
 std::string time_table(const Outcome& o);
 
 }  // namespace oe::app

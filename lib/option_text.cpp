@@ -280,6 +280,22 @@ void axes_from_short(const std::string& text, AxesSpec& axes) {
 
 }  // namespace
 
+std::string spec_text(const InputSpec& s) {
+  if (!s.shape) return s.name + "=" + s.value;
+  std::string text = (s.name.empty() ? "" : s.name + ":") + (s.shape->empty() ? "scalar" : "");
+  for (size_t i = 0; i < s.shape->size(); ++i) {
+    const DimSpec& d = (*s.shape)[i];
+    text += (i ? "x" : "") + d.symbol + (d.symbol.empty() ? "" : "=") +
+            std::to_string(d.size.value_or(1));
+  }
+  for (const auto& [word, type] : kDTypes)
+    if (type == s.dtype) {
+      text += "@" + std::string(word);
+      break;
+    }
+  return text + (s.value.empty() ? "" : "=" + s.value);
+}
+
 InputSpec parse_input_spec(const std::string& text) { return SpecParser(text).parse(); }
 
 void parse_dynamic_axes(const std::string& text, AxesSpec& axes) {

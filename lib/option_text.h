@@ -14,6 +14,9 @@ namespace oe {
 // Throws Failure(Usage) that quotes the part that cannot be read.
 InputSpec parse_input_spec(const std::string& text);
 
+// As --input takes it: "obs:1x48@f32".
+std::string spec_text(const InputSpec& s);
+
 // Adds one --dynamic-axes value to `axes`: torch's dictionary as JSON, @file.json, or the short
 // form "x:0=batch,2=h y:0,2". Axes of a named input without a name get torch's automatic ones
 // (x_dynamic_axes_1, ... in the order given). Throws Failure(Usage).

@@ -64,6 +64,7 @@ struct Options {
 
   std::vector<InputSpec> inputs;
   std::string inputs_file;  // --inputs FILE.pt
+  bool guess = true;        // what is not said of the inputs is found (--guess=auto)
   uint64_t seed = 0;
   AxesSpec dynamic_axes;
   bool dynamic_batch = false;

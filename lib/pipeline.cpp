@@ -15,12 +15,12 @@
 #include "lib/names.h"
 #include "lib/onnx/onnx.h"
 #include "lib/optimize/optimize.h"
+#include "lib/option_text.h"
 #include "lib/support/npz.h"
 #include "lib/support/text.h"
 #include "lib/torch/convert.h"
 #include "lib/torch/inputs.h"
 #include "lib/torch/load.h"
-#include "lib/torch/probe.h"
 #include "lib/torch/reference.h"
 #include "lib/torch/runtime.h"
 #include "lib/verify/ort.h"
@@ -135,6 +135,46 @@ void require_known_axes(const torch_io::ExampleInputs& e, const program::Program
                   "--dynamic-axes: the model has no input or output '" + key + "'",
                   hint.empty() ? "it has " + join(known, ", ") : hint);
   }
+}
+
+// The example inputs: as they are described, and the rest as it is found in the program.
+torch_io::ExampleInputs example_inputs(const Options& o, const torch_io::Loaded& loaded,
+                                       infer::Found& found,
+                                       const infer::Found* refused = nullptr) {
+  if (!o.guess) return torch_io::make_inputs(o, loaded);
+  found = infer::find_inputs(o, loaded, refused);
+  if (!found.problem.empty() && found.described) {
+    // Capture says what LibTorch has against them.
+    found = {};
+    return torch_io::make_inputs(o, loaded);
+  }
+  std::vector<std::string> texts;
+  for (const InputSpec& s : found.specs) texts.push_back(spec_text(s));
+  if (!found.problem.empty())
+    throw Failure(ExitCode::Usage, "OE0206",
+                  "no inputs were found that the model runs on" +
+                      std::string(found.exhausted ? "" : " within the limit of the search") +
+                      "; with " + join(texts, " ") + " it stops: " + found.problem,
+                  "describe them with --input, as in --input " + texts.at(0), found.origin);
+  Options complete = o;
+  if (found.guessed) complete.inputs = found.specs;
+  return torch_io::make_inputs(complete, loaded);
+}
+
+// The axes that the method runs with at other sizes: --dynamic-axes without a value names them.
+void find_free_axes(const Options& o, const torch_io::Loaded& loaded, const infer::Found& found,
+                    torch_io::ExampleInputs& inputs, Outcome& outcome, std::ostream& out) {
+  if (!found.guessed && !o.dynamic_axes.every_axis) return;
+  const std::vector<std::vector<infer::Freedom>> freedom = infer::free_axes(loaded, inputs);
+  if (o.dynamic_axes.every_axis)
+    for (size_t leaf = 0; leaf < freedom.size(); ++leaf)
+      for (size_t axis = 0; axis < freedom[leaf].size(); ++axis)
+        if (freedom[leaf][axis].free)
+          inputs.leaves[leaf].axis_names[axis] = freedom[leaf][axis].symbol;
+  if (!found.guessed) return;
+  outcome.found = infer::told(found, inputs, freedom);
+  if (o.verbosity > 0)
+    for (const infer::FoundInput& in : outcome.found) out << infer::text(in);
 }
 
 std::shared_ptr<verify::Ort> load_ort(const Options& o) {
@@ -324,18 +364,25 @@ Outcome convert(const Options& o, const std::filesystem::path& model_tmp,
   const torch_io::Loaded loaded = torch_io::load(o);
   for (const std::string& note : loaded.notes)
     d.report({"OE0125", Severity::Warning, "", note, "", nullptr, 0});
-  Options complete = o;
-  infer::Found found = infer::find_inputs(o, loaded);
-  complete.inputs = found.specs;
-  if (getenv("OE_DEBUG")) { out << "found: " << found.problem << "\n"; for (auto& s : found.specs) { out << "  " << s.name << ":"; if (s.shape) for (auto& d : *s.shape) out << d.size.value_or(-1) << "x"; out << "@" << name(s.dtype) << "=" << s.value << "\n"; } if (std::string(getenv("OE_DEBUG")) == "2") { out << std::flush; _exit(found.problem.empty() ? 0 : 1);} }
-  torch_io::ExampleInputs inputs = torch_io::make_inputs(complete, loaded);
+  infer::Found found;
+  torch_io::ExampleInputs inputs = example_inputs(o, loaded, found);
   std::optional<torch_io::Reference> reference;
-  if (ort || o.dynamic_axes.every_axis) reference.emplace(loaded, o.left_out);
+  if (ort) reference.emplace(loaded, o.left_out);
   if (ort) compare_calls(*reference, inputs, d);
-  if (o.dynamic_axes.every_axis) torch_io::name_axes_that_run(inputs, *reference);
+  find_free_axes(o, loaded, found, inputs, outcome, out);
 
   clock.stage("capture");
-  capture::Captured captured = capture::capture(loaded, inputs, o, lower::has_row, d);
+  capture::Captured captured;
+  try {
+    captured = capture::capture(loaded, inputs, o, lower::has_row, d);
+  } catch (const Failure& f) {
+    // Found without data: with data LibTorch refuses them.
+    if (!found.guessed || (f.diagnostic_code != "OE2101" && f.diagnostic_code != "OE2102")) throw;
+    const infer::Found refused = found;
+    inputs = example_inputs(o, loaded, found, &refused);
+    find_free_axes(o, loaded, found, inputs, outcome, out);
+    captured = capture::capture(loaded, inputs, o, lower::has_row, d);
+  }
   outcome.assumptions = captured.assumptions;
   for (const std::string& a : captured.assumptions)
     d.report({"OE0301", Severity::Warning, "", "assumed: " + a, "", nullptr, 0});

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/infer/found.h"
 #include "lib/options.h"
 #include "lib/support/diagnostics.h"
 #include "lib/verify/covered.h"
@@ -35,6 +36,7 @@ struct Outcome {
   onnx::WriteResult written;
   std::vector<std::string> inputs, outputs;  // "x float[batch,3,224,224]"
   std::vector<StatePort> state;
+  std::vector<infer::FoundInput> found;      // where not everything was said of the inputs
   std::vector<std::string> assumptions;  // what could not be proven
   std::string verification;  // one line: runs, sizes, largest error; empty when not asked for
   std::vector<verify::Covered> coverage;  // which branches and trips the verification drove

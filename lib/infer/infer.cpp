@@ -5,6 +5,8 @@
 #include <map>
 
 #include "lib/infer/search.h"
+#include "lib/option_text.h"
+#include "lib/torch/input_tree.h"
 
 namespace oe::infer {
 namespace {
@@ -19,23 +21,73 @@ c10::ScalarType type_of_weights(const torch::jit::Module& m) {
   return most == elements.end() ? c10::ScalarType::Float : most->first;
 }
 
+// Integers that choose from a table are drawn from all of it.
+void widen(Guess& g, const std::vector<Choice>& choices) {
+  for (Place* p : g.places()) {
+    if (p->kind != Place::Kind::Tensor || !c10::isIntegralType(p->dtype, false) || p->spec) continue;
+    const Choice* least = nullptr;
+    for (const Choice& c : choices)
+      if ((c.mask & bit_of(p->index)) && (!least || c.count < least->count)) least = &c;
+    if (!least || least->count < 1) continue;
+    p->high = least->count;
+    p->reason[kValue] = "it chooses from " + std::to_string(least->count) + place_in(least->origin);
+  }
+}
+
 }  // namespace
 
-Found find_inputs(const Options& o, const torch_io::Loaded& m) {
+Found find_inputs(const Options& o, const torch_io::Loaded& m, const Found* refused) {
   Found f;
   std::vector<InputSpec> given;
   const c10::ScalarType weights = type_of_weights(m.module);
-  const Guess start = first_guess(torch_io::argument_slots(o, m, given), weights, o.seed);
+  const Guess start = refused ? *refused->guess
+                              : first_guess(torch_io::argument_slots(o, m, given), weights, o.seed);
   f.specs = o.inputs;
   if (is_complete(start)) return f;
-  const Searched s = search(m, start, weights, false);
-  if (s.stop) {
-    f.problem = s.stop->message;
-    return f;
-  }
+  Searched s = search(m, start, weights, refused != nullptr);
+  if (!refused) widen(s.guess, s.choices);
   f.guessed = true;
   f.specs = specs_of(s.guess);
+  f.described = is_complete(start, /*but_types=*/true);
+  f.exhausted = s.exhausted;
+  for (const Place* p : s.guess.places()) f.reasons[p->path] = p->reason;
+  if (s.stop) {
+    f.problem = s.stop->message;
+    f.origin = std::make_shared<const Origin>(s.stop->origin);
+  }
+  f.guess = std::make_shared<const Guess>(std::move(s.guess));
   return f;
+}
+
+std::vector<FoundInput> told(const Found& f, const torch_io::ExampleInputs& e,
+                             const std::vector<std::vector<Freedom>>& freedom) {
+  std::vector<FoundInput> all;
+  for (const InputSpec& s : f.specs) {
+    FoundInput in;
+    in.name = s.name;
+    in.spec = spec_text(s);
+    const auto reasons = f.reasons.find(s.name);
+    const auto reason = [&](int what) -> std::string {
+      if (reasons == f.reasons.end()) return {};
+      const auto it = reasons->second.find(what);
+      return it == reasons->second.end() ? std::string() : it->second;
+    };
+    in.rank = reason(kRank);
+    in.type = reason(kType);
+    in.value = reason(kValue);
+    if (in.value.empty()) in.value = reason(kPresence);
+    for (size_t leaf = 0; leaf < e.leaves.size(); ++leaf) {
+      if (e.leaves[leaf].path != s.name || !e.leaves[leaf].value.isTensor()) continue;
+      for (size_t i = 0; i < freedom[leaf].size(); ++i) {
+        const Freedom& free = freedom[leaf][i];
+        in.axes.push_back({e.leaves[leaf].value.toTensor().size(static_cast<int64_t>(i)), free.free,
+                           free.symbol, free.free ? "" : reason(static_cast<int>(i))});
+        if (in.axes.back().reason.empty()) in.axes.back().reason = free.reason;
+      }
+    }
+    all.push_back(std::move(in));
+  }
+  return all;
 }
 
 }  // namespace oe::infer

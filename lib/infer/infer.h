@@ -1,24 +1,53 @@
 // Inputs that nobody described, found in the file itself.
 #pragma once
 
-#include <optional>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "lib/infer/found.h"
 #include "lib/options.h"
 #include "lib/support/origin.h"
+#include "lib/torch/inputs.h"
 #include "lib/torch/load.h"
 
 namespace oe::infer {
 
+struct Guess;
+
 struct Found {
-  std::vector<InputSpec> specs;  // all inputs, in place of Options::inputs
-  bool guessed = false;          // something of them is no one else's word
-  std::string problem;           // why nothing was found; empty: it was
+  std::vector<InputSpec> specs;  // of all inputs: what was given, completed
+  bool guessed = false;          // some of it is nobody's word
+  bool described = false;        // only element types are
+  std::map<std::string, std::map<int, std::string>> reasons;  // by path, then by what (places.h)
+  // Where nothing was found: what stops the nearest guess (which `specs` is), and where.
+  std::string problem;
+  OriginPtr origin;
+  bool exhausted = true;              // all was tried
+  std::shared_ptr<const Guess> guess;
 };
 
 // What is known of the inputs, completed. Tensors are tried without data, so that it takes
-// milliseconds.
-Found find_inputs(const Options& o, const torch_io::Loaded& m);
+// milliseconds. `refused`: what was found so, and LibTorch refused with data: the search goes on
+// from there with data. Throws Failure(Usage) as make_inputs() does.
+Found find_inputs(const Options& o, const torch_io::Loaded& m, const Found* refused = nullptr);
+
+// An axis of an input at other sizes.
+struct Freedom {
+  bool free = false;
+  std::string symbol;  // one for all axes that have to be equal
+  std::string reason;  // what stops the method at another size
+};
+
+// Which axes of the example can have other sizes, alone or together with those of other inputs that
+// have the same position and size (x + y needs both): by leaf and axis. Symbols are those that
+// axes have already, else made of the first one's name and position.
+std::vector<std::vector<Freedom>> free_axes(const torch_io::Loaded& m,
+                                            const torch_io::ExampleInputs& e);
+
+// One line each for reports.
+std::vector<FoundInput> told(const Found& f, const torch_io::ExampleInputs& e,
+                             const std::vector<std::vector<Freedom>>& freedom);
 
 }  // namespace oe::infer

@@ -8,6 +8,8 @@ namespace {
 
 using Kind = Place::Kind;
 
+constexpr double kMostElements = 1 << 28;  // of one input: no example is as large
+
 const Place& place_of(const Guess& g, size_t index) {
   for (const Place* p : g.places())
     if (p->index == index) return *p;
@@ -63,7 +65,7 @@ std::vector<int64_t> Knobs::moves(const Guess& g, const Knob& k) {
   const int64_t n = get(g, k);
   if (k.what == kRank) return {n + 1, n - 1, n + 2};
   if (k.what == kLength || k.what == kValue) return {n + 1};
-  return {n + 1, 2 * n + 2};
+  return {n + 1, 2 * n + 2, 16 * n, 1024};
 }
 
 bool Knobs::set(Guess& g, const Knob& k, int64_t n, c10::ScalarType weights) {
@@ -94,6 +96,9 @@ bool Knobs::set(Guess& g, const Knob& k, int64_t n, c10::ScalarType weights) {
   } else {
     if (n < 1 || static_cast<size_t>(k.what) >= p.sizes.size()) return false;
     p.sizes[static_cast<size_t>(k.what)] = n;
+    double elements = 1;
+    for (const int64_t s : p.sizes) elements *= static_cast<double>(s);
+    if (elements > kMostElements) return false;
   }
   return true;
 }

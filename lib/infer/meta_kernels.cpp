@@ -50,9 +50,10 @@ at::Tensor convolved_with_flags(const at::Tensor& input, const at::Tensor& weigh
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor> batch_norm(
     const at::Tensor& input, const std::optional<at::Tensor>&, const std::optional<at::Tensor>&,
-    const std::optional<at::Tensor>&, const std::optional<at::Tensor>&, bool, double, double) {
-  const at::Tensor none = at::empty({0}, input.options());
-  return {like(input), none, none};
+    const std::optional<at::Tensor>&, const std::optional<at::Tensor>&, bool training, double,
+    double) {
+  const at::Tensor saved = at::empty({training ? input.size(1) : 0}, input.options());
+  return {like(input), saved, saved};
 }
 
 }  // namespace

@@ -309,11 +309,11 @@ Guess first_guess(const std::vector<Slot>& slots, c10::ScalarType weights, uint6
   return g;
 }
 
-bool is_complete(const Guess& g) {
+bool is_complete(const Guess& g, bool but_types) {
   for (const Place* p : g.places()) {
     if (p->kind == Kind::Given || p->kind == Kind::Tuple) continue;
     if (p->kind == Kind::Tensor) {
-      if (!p->is_fixed(kRank) || !p->is_fixed(kType)) return false;
+      if (!p->is_fixed(kRank) || (!but_types && !p->is_fixed(kType))) return false;
       for (size_t i = 0; i < p->sizes.size(); ++i)
         if (!p->is_fixed(static_cast<int>(i))) return false;
     } else if (!p->is_fixed(kLength)) {

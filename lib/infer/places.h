@@ -58,7 +58,8 @@ Mask bit_of(size_t index);
 // element type that most parameters have.
 Guess first_guess(const std::vector<torch_io::Slot>& slots, c10::ScalarType weights,
                   uint64_t seed);
-bool is_complete(const Guess& g);  // nothing in it is guessed
+// Nothing in it is guessed; `but_types`: nothing but element types.
+bool is_complete(const Guess& g, bool but_types = false);
 
 // A list's, dict's or Optional's further place of type `type`.
 Place new_place(const c10::TypePtr& type, const std::string& path, c10::ScalarType weights);

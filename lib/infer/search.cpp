@@ -11,7 +11,7 @@
 #include "lib/infer/comparisons.h"
 #include "lib/infer/knobs.h"
 #include "lib/infer/wishes.h"
-#include "lib/support/text.h"
+#include "lib/torch/stand_ins.h"
 
 namespace oe::infer {
 namespace {
@@ -43,11 +43,18 @@ class Search {
   }
 
  private:
+  // What no inputs change: capture says what it thinks of it.
+  static bool beyond_inputs(const Stop& s) {
+    const std::string op = s.site.node->kind().toQualString();
+    return op == "aten::grad" || op == "aten::backward" || torch_io::is_stand_in(op);
+  }
+
   Run run(const Guess& g, const Site& watch = {}) {
     Limits limits = limits_;
     limits.steps = std::min(limits.steps, std::max<int64_t>(kAllSteps - steps_, 1));
     Run r = run_shapes(module_, arguments_of(g, limits.computed), limits, watch);
     steps_ += r.steps + 50;
+    if (r.stop && beyond_inputs(*r.stop)) r.stop.reset();
     return r;
   }
 
@@ -90,13 +97,14 @@ class Search {
   using Try = std::function<bool(const Guess&)>;
 
   bool repair(const Guess& g, const Stop& stop, const Try& attempt) {
-    const std::string why = reason(stop);
+    const std::string why = describe(stop);
     if (stop.usual_rank) {
       const Quantity rank = {stop.site, [](const std::vector<Cell>& in) -> std::optional<int64_t> {
                                const at::Tensor t = tensor_at(in, 0, -1);
                                return t.defined() ? std::optional(t.dim()) : std::nullopt;
                              }};
-      return solve(g, stop, rank, stop.usual_rank, stop.operands[0].mask, {kRank}, why, attempt);
+      return solve(g, stop, rank, stop.usual_rank, stop.operands[0].mask, {kRank},
+                   takes(stop, "rank " + std::to_string(stop.usual_rank)), attempt);
     }
     const auto kind = stop.site.node->kind();
     if (kind == prim::RaiseException) return repair_condition(g, stop, attempt);
@@ -105,7 +113,7 @@ class Search {
                    static_cast<int64_t>(stop.site.node->outputs().size()), stop.operands[0].mask,
                    {}, why, attempt);
     }
-    return repair_entries(g, stop, why, attempt) || repair_wishes(g, stop, why, attempt) ||
+    return repair_entries(g, stop, why, attempt) || repair_wishes(g, stop, attempt) ||
            repair_numbers(g, stop, why, attempt) || repair_presence(g, stop, why, attempt);
   }
 
@@ -116,27 +124,39 @@ class Search {
             }};
   }
 
-  // "linear takes 1x48", and where.
-  static std::string reason(const Stop& stop) {
-    std::string op = stop.site.node->kind().toUnqualString();
-    if (!stop.origin.module_path.empty()) op = stop.origin.module_path + " (" + op + ")";
-    return op + (stop.origin.line ? ", " + stop.origin.file + ":" + std::to_string(stop.origin.line)
-                                  : "");
+  // "fc1 (linear) takes 1x48, model.py:20"
+  static std::string takes(const Stop& stop, const std::string& what) {
+    const std::string op = stop.site.node->kind().toUnqualString();
+    const std::string& path = stop.origin.module_path;
+    return (path.empty() ? op : path + " (" + op + ")") + " takes " + what + place_in(stop.origin);
+  }
+
+  static std::string takes(const Stop& stop, const Wish& w, const at::Tensor& now) {
+    if (w.multiple_of)
+      return takes(stop, "a multiple of " + std::to_string(w.multiple_of) + " elements");
+    if (w.dtype != now.scalar_type()) return takes(stop, c10::toString(w.dtype));
+    // What it was not asked for is not its wish.
+    const bool same_rank = now.dim() == static_cast<int64_t>(w.sizes.size());
+    const std::vector<int64_t> were = same_rank ? now.sizes().vec() : usual_sizes(w.sizes.size());
+    std::string sizes;
+    for (size_t i = 0; i < w.sizes.size(); ++i)
+      sizes += (i ? "x" : "") + (w.sizes[i] == were[i] ? "?" : std::to_string(w.sizes[i]));
+    return takes(stop, sizes.empty() ? "a number" : sizes);
   }
 
   // ---- what tensors should be
 
-  bool repair_wishes(const Guess& g, const Stop& stop, const std::string& why, const Try& attempt) {
+  bool repair_wishes(const Guess& g, const Stop& stop, const Try& attempt) {
     for (const Wish& w : wishes_of(stop, unknown_mask(g))) {
       if (steps_ > kAllSteps) return false;
-      if (grant(g, stop, w, why, attempt)) return true;
+      if (grant(g, stop, w, attempt)) return true;
     }
     return false;
   }
 
-  bool grant(const Guess& g, const Stop& stop, const Wish& w, const std::string& why,
-             const Try& attempt) {
+  bool grant(const Guess& g, const Stop& stop, const Wish& w, const Try& attempt) {
     const at::Tensor now = tensor_at(stop.operands, w.operand, w.element);
+    const std::string why = takes(stop, w, now);
     const Mask mask = stop.operands[w.operand].mask;
     if (w.multiple_of) return grant_elements(g, stop, w, mask, why, attempt);
     if (w.dtype != now.scalar_type()) {
@@ -255,15 +275,16 @@ class Search {
         if (!knobs.set(c, k, moved, weights_)) continue;
         const auto value = measure(c, q);
         if (!value) continue;
-        if (*value != *now) levers.push_back({k, at, moved, *value});
-        if (*value != *now || moved > at + 1) break;
+        if (*value == *now) continue;
+        levers.push_back({k, at, moved, *value});
+        break;
       }
     }
     const Aim aim = {g, q, knobs, *now, want, why, attempt};
     if (solve_square(aim, levers)) return true;
     for (const Lever& l : levers)
       if (solve_one(aim, l)) return true;
-    return solve_together(aim, stop);
+    return solve_together(aim);
   }
 
   struct Aim {
@@ -298,7 +319,7 @@ class Search {
       if (!turn(aim, {{l.knob, n}}, c)) return false;
       const auto value = measure(c, aim.q);
       if (!value) break;
-      if (*value == aim.want) return aim.attempt(c);
+      if (*value == aim.want) return found(aim, l.knob, n, c);
       if (n == n1) break;
       n0 = n1, q0 = q1, n1 = n, q1 = *value;
     }
@@ -310,9 +331,39 @@ class Search {
         Guess c;
         if (n < 1 || !turn(aim, {{l.knob, n}}, c)) continue;
         if (const auto value = measure(c, aim.q); value && *value == aim.want)
-          return aim.attempt(c);
+          return found(aim, l.knob, n, c);
       }
-    return false;
+    return solve_between(aim, l);
+  }
+
+  // It grows, if not evenly: the least n that gives enough.
+  bool solve_between(const Aim& aim, const Lever& l) {
+    if (l.moved < l.at || l.value < aim.want || aim.now > aim.want) return false;
+    int64_t low = l.at, high = l.moved;
+    Guess c;
+    while (low < high) {
+      const int64_t middle = (low + high) / 2;
+      if (!turn(aim, {{l.knob, middle}}, c)) return false;
+      if (const auto value = measure(c, aim.q); value && *value >= aim.want)
+        high = middle;
+      else
+        low = middle + 1;
+    }
+    return turn(aim, {{l.knob, low}}, c) && measure(c, aim.q) == aim.want &&
+           found(aim, l.knob, low, c);
+  }
+
+  // A side of an image: the square, where that does, before any other.
+  bool found(const Aim& aim, const Knob& k, int64_t n, const Guess& c) {
+    if (k.what >= 2)
+      for (const Knob& other : aim.knobs.all()) {
+        Guess square;
+        if (other.place == k.place && other.what >= 2 && other.what != k.what &&
+            turn(aim, {{k, n}, {other, n}}, square) && measure(square, aim.q) == aim.want &&
+            aim.attempt(square))
+          return true;
+      }
+    return aim.attempt(c);
   }
 
   // Two axes of one input, as the height and width of an image: the square first.
@@ -370,7 +421,7 @@ class Search {
   }
 
   // What no axis reaches alone: those of the same size in several inputs, which have to agree.
-  bool solve_together(const Aim& aim, const Stop& stop) {
+  bool solve_together(const Aim& aim) {
     std::map<int64_t, std::vector<Knob>> same;
     const Knobs all(aim.g, ~Mask{0}, {});
     for (const Knob& k : all.all())
@@ -384,7 +435,6 @@ class Search {
       if (const auto value = measure(c, aim.q); value && *value == aim.want && aim.attempt(c))
         return true;
     }
-    static_cast<void>(stop);
     return false;
   }
 
@@ -489,7 +539,7 @@ class Search {
   // ---- what an `if` before a `raise` compares
 
   bool repair_condition(const Guess& g, const Stop& stop, const Try& attempt) {
-    const std::string why = reason(stop);
+    const std::string why = "the condition on which the model raises" + place_in(stop.origin);
     for (const Comparison& c : comparisons_before(stop)) {
       if (steps_ > kAllSteps) return false;
       if (c.key && add_key(g, c.left.mask, c.right.value, why, attempt)) return true;

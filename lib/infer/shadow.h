@@ -16,8 +16,8 @@ constexpr int64_t kComputed = 4096;
 // The same tensor on the meta device: type, sizes and strides.
 at::Tensor shadow(const at::Tensor& t);
 
-// As many numbers as the shadow has elements: some of its type that any operator takes. A tensor
-// that has numbers is returned as it is.
+// As many numbers as the shadow has elements: one of its type that any operator takes. A tensor
+// that has numbers is returned as it is. Throws c10::Error for very many.
 at::Tensor filled(const at::Tensor& t);
 
 // Calls f for every tensor in `v`, and puts what it returns in its place; lists, tuples and dicts

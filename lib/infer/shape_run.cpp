@@ -450,6 +450,16 @@ class Interpreter {
 
 }  // namespace
 
+std::string place_in(const Origin& o) {
+  return o.line ? ", " + o.file + ":" + std::to_string(o.line) : "";
+}
+
+std::string describe(const Stop& s) {
+  const std::string op = s.site.node->kind().toUnqualString();
+  const std::string& path = s.origin.module_path;
+  return (path.empty() ? op : path + " (" + op + ")") + place_in(s.origin);
+}
+
 Run run_shapes(const torch_io::Loaded& m, const Arguments& arguments, const Limits& limits,
                const Site& watch) {
   register_meta_kernels();

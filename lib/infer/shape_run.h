@@ -76,4 +76,9 @@ struct Limits {
 Run run_shapes(const torch_io::Loaded& m, const Arguments& arguments, const Limits& limits,
                const Site& watch = {});
 
+// ", model.py:20"; empty where the line is not known.
+std::string place_in(const Origin& o);
+// What a stop is about: "fc1 (linear), model.py:20".
+std::string describe(const Stop& s);
+
 }  // namespace oe::infer

@@ -98,6 +98,11 @@ class Asked {
         add_list(v.toIntVector());
         for (const int64_t n : v.toIntVector()) numbers.push_back(n);
       }
+      if (v.isObject())  // weights that were packed
+        for (const c10::IValue& slot : v.toObjectRef().slots())
+          for_each_tensor(slot, [&](const at::Tensor& t) {
+            if (t.defined()) add_list(t.sizes().vec());
+          });
       int k = 0;
       for_each_tensor(v, [&](const at::Tensor& t) {
         const bool itself = i == operand && (element < 0 || k == element);

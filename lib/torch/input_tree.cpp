@@ -337,7 +337,7 @@ class Tree {
       return missing(s);
     if (s.is_default || !(v.isTensor() || v.isInt() || v.isDouble() || v.isBool())) return v;
     InputLeaf leaf;
-    leaf.name = s.path;
+    leaf.name = leaf.path = s.path;
     leaf.value = v;
     leaf.argument = argument_;
     leaf.normal = v.isTensor() && v.toTensor().is_floating_point() && spec &&

@@ -16,6 +16,7 @@ namespace oe::torch_io {
 // default of the method's own signature are no leaves: they are constants of the export.
 struct InputLeaf {
   std::string name;  // "x", "boxes.0", "cfg.mask"; or what --input-names calls it
+  std::string path;  // its own name, whatever it is called
   c10::IValue value;
   std::vector<std::string> axis_names;  // per axis: "" static, else the dynamic axis's name
   std::vector<std::pair<int64_t, int64_t>> bounds;  // per axis: inclusive; {0, -1}: none given
