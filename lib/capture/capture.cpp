@@ -41,12 +41,14 @@ class LeftOutSizes {
     return std::ranges::any_of(o_.left_out, [&](const LeftOut& l) { return l.sizes == text; });
   }
   void report(Diagnostics& d) const {
-    for (const LeftOut& l : o_.left_out)
+    for (const LeftOut& l : o_.left_out) {
+      if (l.sizes == kAsked || l.sizes == kLookedFor) continue;
       d.report({"OE2204", Severity::Warning, "",
                 "LibTorch ended the process in " + l.op + " at " + l.sizes + other_axes(l) +
                     ": the operator does not check its sizes; these were left out",
                 "axes that have to agree need one name: --dynamic-axes x:1=batch,h:1=batch",
                 nullptr, 0});
+    }
   }
 
  private:

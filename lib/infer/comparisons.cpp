@@ -68,15 +68,6 @@ std::vector<Comparison> comparisons_before(const Stop& stop) {
   return out;
 }
 
-std::vector<int64_t> integers_in(const c10::IValue& v) {
-  if (v.isInt()) return {v.toInt()};
-  if (v.isIntList()) {
-    if (v.toIntVector().size() <= 8) return v.toIntVector();
-    return {};
-  }
-  return {};
-}
-
 std::vector<std::string> strings_in(const c10::IValue& v) {
   std::vector<std::string> out;
   if (v.isString()) out.push_back(v.toStringRef());

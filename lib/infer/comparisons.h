@@ -19,7 +19,7 @@ struct Comparison {
 // were made of, in the function that raised.
 std::vector<Comparison> comparisons_before(const Stop& stop);
 
-std::vector<int64_t> integers_in(const c10::IValue& v);      // a number, or a list of them
+// A string, or those of a list, or the keys of a dict.
 std::vector<std::string> strings_in(const c10::IValue& v);
 
 }  // namespace oe::infer

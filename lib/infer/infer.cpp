@@ -6,6 +6,7 @@
 
 #include "lib/infer/search.h"
 #include "lib/option_text.h"
+#include "lib/support/trial.h"
 #include "lib/torch/input_tree.h"
 
 namespace oe::infer {
@@ -44,7 +45,13 @@ Found find_inputs(const Options& o, const torch_io::Loaded& m, const Found* refu
                               : first_guess(torch_io::argument_slots(o, m, given), weights, o.seed);
   f.specs = o.inputs;
   if (is_complete(start)) return f;
-  Searched s = search(m, start, weights, refused != nullptr);
+  std::set<std::string> silent;
+  for (const LeftOut& l : o.left_out) {
+    if (l.sizes == kLookedFor) return f;  // it ended the process: the user has to say
+    if (l.sizes == kAsked) silent.insert(l.op);
+  }
+  const Trial trial(kLookedFor);
+  Searched s = search(m, start, weights, refused != nullptr, silent);
   if (!refused) widen(s.guess, s.choices);
   f.guessed = true;
   f.specs = specs_of(s.guess);

@@ -8,8 +8,6 @@ namespace {
 
 using Kind = Place::Kind;
 
-constexpr double kMostElements = 1 << 28;  // of one input: no example is as large
-
 const Place& place_of(const Guess& g, size_t index) {
   for (const Place* p : g.places())
     if (p->index == index) return *p;
@@ -26,7 +24,7 @@ Knobs::Knobs(const Guess& g, Mask mask, const std::vector<int>& kinds) {
   const auto add = [&](const Place& p, int what) {
     if (p.is_fixed(what) || !wanted(what)) return;
     (p.reason.contains(what) ? settled : what == 0 && p.sizes.size() > 1 ? batches : knobs_)
-        .push_back({p.index, what});
+        .push_back({p.index, what, what >= 2 && what + 2 >= static_cast<int>(p.sizes.size())});
   };
   for (const Place* p : g.places()) {
     if (!(mask & bit_of(p->index))) continue;
@@ -43,6 +41,16 @@ Knobs::Knobs(const Guess& g, Mask mask, const std::vector<int>& kinds) {
   }
   knobs_.insert(knobs_.end(), batches.begin(), batches.end());
   knobs_.insert(knobs_.end(), settled.begin(), settled.end());
+}
+
+std::vector<std::pair<Knob, Knob>> Knobs::squares() const {
+  std::vector<std::pair<Knob, Knob>> pairs;
+  for (size_t i = 0; i < knobs_.size(); ++i)
+    for (size_t j = i + 1; j < knobs_.size(); ++j)
+      if (knobs_[i].last_two && knobs_[j].last_two && knobs_[i].place == knobs_[j].place)
+        pairs.push_back(knobs_[i].what < knobs_[j].what ? std::pair(knobs_[i], knobs_[j])
+                                                        : std::pair(knobs_[j], knobs_[i]));
+  return pairs;
 }
 
 Place& Knobs::place(Guess& g, const Knob& k) { return const_cast<Place&>(place_of(g, k.place)); }
@@ -96,9 +104,6 @@ bool Knobs::set(Guess& g, const Knob& k, int64_t n, c10::ScalarType weights) {
   } else {
     if (n < 1 || static_cast<size_t>(k.what) >= p.sizes.size()) return false;
     p.sizes[static_cast<size_t>(k.what)] = n;
-    double elements = 1;
-    for (const int64_t s : p.sizes) elements *= static_cast<double>(s);
-    if (elements > kMostElements) return false;
   }
   return true;
 }

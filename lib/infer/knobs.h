@@ -1,6 +1,7 @@
 // What of a guess can be changed: sizes, ranks, lengths, numbers, each an integer.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "lib/infer/places.h"
@@ -10,6 +11,7 @@ namespace oe::infer {
 struct Knob {
   size_t place = 0;  // its index
   int what = 0;      // an axis, or kRank, kType, kValue, kLength
+  bool last_two = false;  // an axis of the last two of four or more
 };
 
 class Knobs {
@@ -20,6 +22,8 @@ class Knobs {
 
   // Those that nothing asked for yet first; the last axes first, batches last.
   const std::vector<Knob>& all() const { return knobs_; }
+  // Height and width: the last two axes of an input of rank 4 or more, where both can change.
+  std::vector<std::pair<Knob, Knob>> squares() const;
   static Place& place(Guess& g, const Knob& k);
   static int64_t get(const Guess& g, const Knob& k);
   // Other values to see what depends on it.

@@ -24,7 +24,7 @@ using Kind = Place::Kind;
 // Names that say that a tensor holds indices, lengths or flags.
 bool names_integers(const std::string& path) {
   static const std::regex words(
-      R"((^|[._])(\w*ids?|tokens?|idx|index|indices|lens?|lengths?|labels?|\w*mask|targets?)\d*$)",
+      R"((^|[._])(\w*ids|tokens?|\w*idx|\w*index|\w*indices|\w*lens|\w*lengths?|labels?|\w*mask)\d*$)",
       std::regex::icase);
   return std::regex_search(path, words);
 }

@@ -4,6 +4,7 @@
 #include <ATen/core/List.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <functional>
 #include <numeric>
@@ -18,7 +19,11 @@ namespace {
 
 namespace prim = c10::prim;
 
-constexpr int64_t kAllSteps = 1500000;
+constexpr int64_t kAllSteps = 1000000;
+constexpr int64_t kAttempt = 20;                   // what asking an operator once costs, in steps
+constexpr int64_t kMostElements = int64_t{1} << 28;  // of one input: no example is as large
+constexpr int64_t kLargest = int64_t{1} << 22;  // elements of a tensor in a run that is no trouble
+constexpr std::chrono::seconds kLongest{8};
 constexpr int kDepth = 60;
 
 // An integer that is seen at a site: a size, a rank, a number.
@@ -29,20 +34,27 @@ struct Quantity {
 
 class Search {
  public:
-  Search(const torch_io::Loaded& m, c10::ScalarType weights, bool computed)
-      : module_(m), weights_(weights) {
+  Search(const torch_io::Loaded& m, c10::ScalarType weights, bool computed,
+         const std::set<std::string>& silent)
+      : module_(m), weights_(weights), silent_(silent) {
     limits_.computed = computed;
   }
 
   Searched operator()(const Guess& start) {
     const Run first = run(start);
-    if (!settled(start, first)) improve(start, first, 0);
+    if (settled(start, first) || improve(start, first, 0)) shrink();
     best_.steps = steps_;
-    best_.exhausted = steps_ < kAllSteps;
+    best_.exhausted = !spent();
     return std::move(best_);
   }
 
  private:
+  // The limit is what ran, so that it is the same everywhere; the clock is for what is slower than
+  // anybody thought.
+  bool spent() const {
+    return steps_ > kAllSteps || std::chrono::steady_clock::now() > begun_ + kLongest;
+  }
+
   // What no inputs change: capture says what it thinks of it.
   static bool beyond_inputs(const Stop& s) {
     const std::string op = s.site.node->kind().toQualString();
@@ -58,6 +70,36 @@ class Search {
     return r;
   }
 
+  // What was taken because it is usual may be too much for this model: a latent image of 224 x 224.
+  void shrink() {
+    while (largest_ > kLargest) {
+      Guess c = best_.guess;
+      bool smaller = false;
+      for (Place* p : c.places()) {
+        if (p->kind != Place::Kind::Tensor) continue;
+        for (size_t i = 2; i < p->sizes.size(); ++i) {
+          const int axis = static_cast<int>(i);
+          if (p->is_fixed(axis) || p->reason.contains(axis) || p->sizes[i] < 2) continue;
+          p->sizes[i] /= 2;
+          smaller = true;
+        }
+      }
+      if (!smaller) return;
+      const Run r = run(c);
+      if (r.stop || r.largest >= largest_) return;
+      settled(c, r);
+    }
+  }
+
+  static bool fits(const Guess& g) {
+    for (const Place* p : g.places()) {
+      double elements = 1;
+      for (const int64_t n : p->sizes) elements *= static_cast<double>(n);
+      if (elements > static_cast<double>(kMostElements)) return false;
+    }
+    return true;
+  }
+
   // Whether this is the answer. Keeps what came furthest.
   bool settled(const Guess& g, const Run& r) {
     const bool further = r.stop && (!best_.stop || r.steps > furthest_);
@@ -66,17 +108,18 @@ class Search {
       best_.stop = r.stop;
       best_.choices = r.choices;
       furthest_ = r.steps;
+      largest_ = r.largest;
     }
     return !r.stop;
   }
 
   // Tries every change that what stopped the run asks for. True: the answer is found.
   bool improve(const Guess& g, const Run& r, int depth) {
-    if (depth > kDepth || steps_ > kAllSteps) return false;
+    if (depth > kDepth || spent()) return false;
     const Stop& stop = *r.stop;
     std::vector<std::pair<Guess, Run>> behind;
     const Try attempt = [&](const Guess& c) {
-      if (steps_ > kAllSteps || !seen_.insert(c.key()).second) return false;
+      if (spent() || !fits(c) || !seen_.insert(c.key()).second) return false;
       Run next = run(c);
       if (settled(c, next)) return true;
       if (next.stop->site == stop.site && next.stop->usual_rank == stop.usual_rank) return false;
@@ -132,8 +175,8 @@ class Search {
   }
 
   static std::string takes(const Stop& stop, const Wish& w, const at::Tensor& now) {
-    if (w.multiple_of)
-      return takes(stop, "a multiple of " + std::to_string(w.multiple_of) + " elements");
+    if (w.elements)
+      return takes(stop, (w.multiple ? "a multiple of " : "") + std::to_string(w.elements) + " elements");
     if (w.dtype != now.scalar_type()) return takes(stop, c10::toString(w.dtype));
     // What it was not asked for is not its wish.
     const bool same_rank = now.dim() == static_cast<int64_t>(w.sizes.size());
@@ -147,18 +190,23 @@ class Search {
   // ---- what tensors should be
 
   bool repair_wishes(const Guess& g, const Stop& stop, const Try& attempt) {
-    for (const Wish& w : wishes_of(stop, unknown_mask(g))) {
-      if (steps_ > kAllSteps) return false;
+    if (silent_.contains(stop.site.node->kind().toQualString())) return false;
+    int64_t attempts = 0;
+    const std::vector<Wish> wishes = wishes_of(stop, unknown_mask(g), attempts);
+    steps_ += attempts * kAttempt;
+    for (const Wish& w : wishes) {
+      if (spent()) return false;
       if (grant(g, stop, w, attempt)) return true;
     }
     return false;
   }
 
   bool grant(const Guess& g, const Stop& stop, const Wish& w, const Try& attempt) {
+    if (w.element == kEach) return grant_each(g, stop, w, 0, attempt);
     const at::Tensor now = tensor_at(stop.operands, w.operand, w.element);
     const std::string why = takes(stop, w, now);
     const Mask mask = stop.operands[w.operand].mask;
-    if (w.multiple_of) return grant_elements(g, stop, w, mask, why, attempt);
+    if (w.elements) return grant_elements(g, stop, w, mask, why, attempt);
     if (w.dtype != now.scalar_type()) {
       // The type first; sizes follow where the run stops again.
       const Knobs knobs(g, mask, {kType});
@@ -193,7 +241,15 @@ class Search {
                             const at::Tensor t = tensor_at(in, w.operand, w.element);
                             return t.defined() ? std::optional(t.dim()) : std::nullopt;
                           }};
-      return solve(g, stop, q, rank, mask, {kRank}, why, attempt);
+      if (solve(g, stop, q, rank, mask, {kRank}, why, attempt)) return true;
+      // What it needs besides is asked where the run stops then.
+      for (const Knob& k : knobs.all()) {
+        Guess c = g;
+        if (!knobs.set(c, k, knobs.get(g, k) + rank - now.dim(), weights_)) continue;
+        knobs.place(c, k).reason[kRank] = why;
+        if (attempt(c)) return true;
+      }
+      return false;
     }
     // Axis by axis; each but the last has to be right before the next is looked at.
     Guess c = g;
@@ -201,6 +257,16 @@ class Search {
     for (size_t k = 0; k < w.sizes.size(); ++k)
       if (now.size(static_cast<int64_t>(k)) != w.sizes[k]) axes.push_back(k);
     return grant_axes(c, stop, w, axes, 0, mask, why, attempt);
+  }
+
+  bool grant_each(const Guess& g, const Stop& stop, Wish w, int next, const Try& attempt) {
+    const auto count = stop.operands[w.operand].value.toListRef().size();
+    if (static_cast<size_t>(next) == count) return attempt(g);
+    w.element = next;
+    return grant(g, stop, w, [&](const Guess& c) {
+      w.element = kEach;
+      return grant_each(c, stop, w, next + 1, attempt);
+    });
   }
 
   bool grant_axes(const Guess& g, const Stop& stop, const Wish& w, const std::vector<size_t>& axes,
@@ -241,16 +307,28 @@ class Search {
                           const at::Tensor t = tensor_at(in, w.operand, w.element);
                           return t.defined() ? std::optional(t.numel()) : std::nullopt;
                         }};
-    const auto now = q.of(stop.operands);
-    if (!now || *now == 0) return false;
+    // Squares that people use; what else there is.
+    for (const auto& [h, v] : Knobs(g, mask, {}).squares())
+      for (const int64_t n : {224, 256, 32, 28, 64, 96, 128, 160, 192, 288, 384, 112, 48, 299, 512}) {
+        Guess c = g;
+        if (!Knobs::set(c, h, n, weights_) || !Knobs::set(c, v, n, weights_)) continue;
+        const auto value = measure(c, q);
+        if (!value || *value == 0 || (w.multiple ? *value % w.elements != 0 : *value != w.elements))
+          continue;
+        Knobs::place(c, h).reason[h.what] = Knobs::place(c, v).reason[v.what] = why;
+        if (attempt(c)) return true;
+      }
     for (const int64_t times : {1, 2, 4, 16})
-      if (solve(g, stop, q, w.multiple_of * times, mask, {}, why, attempt)) return true;
+      if ((times == 1 || w.multiple) &&
+          solve(g, stop, q, w.elements * times, mask, {}, why, attempt))
+        return true;
     return false;
   }
 
   // ---- integers at a site
 
   std::optional<int64_t> measure(const Guess& g, const Quantity& q) {
+    if (!fits(g)) return std::nullopt;
     const Run r = run(g, q.site);
     return r.seen ? q.of(*r.seen) : std::nullopt;
   }
@@ -355,29 +433,29 @@ class Search {
 
   // A side of an image: the square, where that does, before any other.
   bool found(const Aim& aim, const Knob& k, int64_t n, const Guess& c) {
-    if (k.what >= 2)
-      for (const Knob& other : aim.knobs.all()) {
-        Guess square;
-        if (other.place == k.place && other.what >= 2 && other.what != k.what &&
-            turn(aim, {{k, n}, {other, n}}, square) && measure(square, aim.q) == aim.want &&
-            aim.attempt(square))
-          return true;
-      }
+    for (const auto& [h, w] : aim.knobs.squares()) {
+      Guess square;
+      if (h.place == k.place && (h.what == k.what || w.what == k.what) &&
+          turn(aim, {{h, n}, {w, n}}, square) && measure(square, aim.q) == aim.want &&
+          aim.attempt(square))
+        return true;
+    }
     return aim.attempt(c);
   }
 
   // Two axes of one input, as the height and width of an image: the square first.
   bool solve_square(const Aim& aim, const std::vector<Lever>& levers) {
-    for (size_t i = 0; i < levers.size(); ++i)
-      for (size_t j = i + 1; j < levers.size(); ++j) {
-        const Knob &a = levers[i].knob, &b = levers[j].knob;
-        if (a.place != b.place || a.what < 2 || b.what < 2) continue;
-        const bool b_first = b.what < a.what;
-        const Knob &h = b_first ? b : a, &w = b_first ? a : b;
-        for (const auto& [rows, columns] : std::initializer_list<std::pair<int64_t, int64_t>>{
-                 {1, 1}, {1, 2}, {2, 1}, {3, 4}, {4, 3}, {9, 16}, {16, 9}, {1, 4}, {4, 1}})
-          if (solve_line(aim, h, w, rows, columns)) return true;
-      }
+    for (const auto& [h, w] : aim.knobs.squares()) {
+      const auto moves = [&](const Knob& k) {
+        return std::any_of(levers.begin(), levers.end(), [&](const Lever& l) {
+          return l.knob.place == k.place && l.knob.what == k.what;
+        });
+      };
+      if (!moves(h) || !moves(w)) continue;
+      for (const auto& [rows, columns] : std::initializer_list<std::pair<int64_t, int64_t>>{
+               {1, 1}, {1, 2}, {2, 1}, {3, 4}, {4, 3}, {9, 16}, {16, 9}, {1, 4}, {4, 1}})
+        if (solve_line(aim, h, w, rows, columns)) return true;
+    }
     return false;
   }
 
@@ -541,7 +619,7 @@ class Search {
   bool repair_condition(const Guess& g, const Stop& stop, const Try& attempt) {
     const std::string why = "the condition on which the model raises" + place_in(stop.origin);
     for (const Comparison& c : comparisons_before(stop)) {
-      if (steps_ > kAllSteps) return false;
+      if (spent()) return false;
       if (c.key && add_key(g, c.left.mask, c.right.value, why, attempt)) return true;
       if (settle(g, stop, c, 0, c.left, c.right, why, attempt) ||
           settle(g, stop, c, 1, c.right, c.left, why, attempt))
@@ -588,16 +666,43 @@ class Search {
             if (set_number(g, p->index, n + d, why, attempt)) return true;
       return false;
     }
+    if (mine.value.isIntList() && other.value.isIntList())
+      return settle_lists(g, stop, c.site, operand, mine, other.value.toIntVector(), 0, why,
+                          attempt);
     const Quantity q = {c.site, [operand](const std::vector<Cell>& in) -> std::optional<int64_t> {
                           const c10::IValue& v = in[operand].value;
                           if (v.isInt()) return v.toInt();
                           return v.isList() ? std::optional<int64_t>(v.toList().size())
                                             : std::nullopt;
                         }};
-    for (const int64_t n : integers_in(other.value))
-      for (const int64_t d : {0, 1, -1})
-        if (solve(g, stop, q, n + d, mine.mask, {}, why, attempt)) return true;
+    const int64_t n = other.value.isInt() ? other.value.toInt() : 0;
+    for (const int64_t d : {0, 1, -1})
+      if (other.value.isInt() && solve(g, stop, q, n + d, mine.mask, {}, why, attempt)) return true;
     return false;
+  }
+
+  // Sizes that are to be those of another list: as many first, then one by one.
+  bool settle_lists(const Guess& g, const Stop& stop, const Site& site, size_t operand,
+                    const Cell& mine, const std::vector<int64_t>& want, size_t next,
+                    const std::string& why, const Try& attempt) {
+    const auto list_at = [operand](const std::vector<Cell>& in) { return in[operand].value; };
+    if (mine.value.toIntVector().size() != want.size()) {
+      const Quantity length = {site, [=](const std::vector<Cell>& in) -> std::optional<int64_t> {
+                                 return static_cast<int64_t>(list_at(in).toList().size());
+                               }};
+      return solve(g, stop, length, static_cast<int64_t>(want.size()), mine.mask, {kRank}, why,
+                   attempt);
+    }
+    if (next == want.size()) return attempt(g);
+    const Quantity element = {site, [=](const std::vector<Cell>& in) -> std::optional<int64_t> {
+                                const std::vector<int64_t> list = list_at(in).toIntVector();
+                                return next < list.size() ? std::optional(list[next])
+                                                          : std::nullopt;
+                              }};
+    const Try then = [&](const Guess& c) {
+      return settle_lists(c, stop, site, operand, mine, want, next + 1, why, attempt);
+    };
+    return solve(g, stop, element, want[next], mine.mask, {}, why, then);
   }
 
   static Mask unknown_mask(const Guess& g) {
@@ -607,19 +712,21 @@ class Search {
     return m;
   }
 
+  const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   const torch_io::Loaded& module_;
   const c10::ScalarType weights_;
+  const std::set<std::string>& silent_;
   Limits limits_;
   std::set<std::string> seen_;
-  int64_t steps_ = 0, furthest_ = 0;
+  int64_t steps_ = 0, furthest_ = 0, largest_ = 0;
   Searched best_;
 };
 
 }  // namespace
 
 Searched search(const torch_io::Loaded& m, const Guess& start, c10::ScalarType weights,
-                bool computed) {
-  return Search(m, weights, computed)(start);
+                bool computed, const std::set<std::string>& silent) {
+  return Search(m, weights, computed, silent)(start);
 }
 
 }  // namespace oe::infer

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 
 #include "lib/infer/places.h"
@@ -19,7 +20,8 @@ struct Searched {
 // Runs the method on `start`, asks what stops it what it would take, changes what is not fixed, and
 // goes on from what came further. The order is fixed and so is the limit (nodes that run), so that
 // it finds the same everywhere.
+// `silent`: operators that are not asked, because that ended the process once.
 Searched search(const torch_io::Loaded& m, const Guess& start, c10::ScalarType weights,
-                bool computed);
+                bool computed, const std::set<std::string>& silent);
 
 }  // namespace oe::infer

@@ -10,6 +10,7 @@
 #include <map>
 
 #include "lib/infer/shadow.h"
+#include "lib/support/trial.h"
 #include "lib/torch/runtime.h"
 #include "lib/torch/origins.h"
 #include "lib/torch/stand_ins.h"
@@ -78,6 +79,7 @@ class Interpreter {
   void mark(const c10::IValue& v, Mask mask) {
     for_each_tensor(v, [&](const at::Tensor& t) {
       if (!t.defined()) return;
+      run_.largest = std::max(run_.largest, t.numel());
       if (masks_.emplace(t.unsafeGetTensorImpl(), mask).second)
         alive_.push_back(t);
       else
@@ -386,6 +388,7 @@ class Interpreter {
     const std::string name = n->kind().toQualString();
     note_choices(name, n, f, stack);
     prefer_batches(name, n, f, stack);
+    note_operator(name);
     try {
       if (limits_.computed)
         op->getOperation()(stack);

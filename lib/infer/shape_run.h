@@ -60,6 +60,7 @@ struct Choice {
 struct Run {
   std::optional<Stop> stop;  // nothing: it came to its end
   int64_t steps = 0;         // nodes that ran
+  int64_t largest = 0;       // elements of the largest tensor
   c10::IValue result;
   std::vector<Choice> choices;
   std::optional<std::vector<Cell>> seen;  // the operands at the site that was asked for

@@ -3,6 +3,7 @@
 
 #include <ATen/core/List.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/max.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 
 #include "lib/infer/places.h"
 #include "lib/infer/shadow.h"
+#include "lib/support/trial.h"
 
 namespace oe::infer {
 namespace {
@@ -18,7 +20,8 @@ namespace {
 using Sizes = std::vector<int64_t>;
 
 constexpr size_t kEnough = 16;    // wishes of one operand
-constexpr size_t kAttempts = 3000;  // of one stop
+constexpr size_t kAttempts = 1500;  // about one operand
+constexpr double kMostAsked = double{1 << 30};  // elements
 
 class Asked {
  public:
@@ -26,6 +29,8 @@ class Asked {
       : op_(*stop.site.node->maybeOperator()), operands_(stop.operands), unknown_(unknown) {
     name_ = stop.site.node->kind().toQualString();
   }
+
+  size_t attempts() const { return all_attempts_; }
 
   std::vector<Wish> wishes() {
     for (size_t i = 0; i < operands_.size(); ++i) {
@@ -35,6 +40,8 @@ class Asked {
         ask(i, -1, v.toTensor());
       } else if (v.isTensorList()) {
         const auto list = v.toListRef();
+        // A cell's two states have to be right at once.
+        if (list.size() > 1 && list.size() < 4) ask(i, kEach, list[0].toTensor());
         for (size_t e = 0; e < list.size(); ++e)
           if (list[e].isTensor() && list[e].toTensor().defined())
             ask(i, static_cast<int>(e), list[e].toTensor());
@@ -47,7 +54,7 @@ class Asked {
   void ask(size_t operand, int element, const at::Tensor& t) {
     operand_ = operand;
     element_ = element;
-    found_ = 0;
+    found_ = attempts_ = 0;
     gather(operand, element);
     if (element < 0 && operand == 0) ask_for_elements(t);
     for (const c10::ScalarType type : types(t)) {
@@ -55,7 +62,9 @@ class Asked {
       const size_t before = wishes_.size();
       if (type != t.scalar_type()) attempt(t.sizes().vec());
       change_one(t.sizes().vec());
+      change_everywhere(t.sizes().vec());
       align(t.sizes().vec());
+      pairs_ = type == t.scalar_type();  // many attempts: not for every type
       change_two(t.sizes().vec());
       grow(t.sizes().vec());
       change_rank(t);
@@ -70,15 +79,13 @@ class Asked {
                                                    "aten::_unsafe_view", "aten::unflatten"};
     if (!reshapes.contains(name_)) return;
     int64_t product = 1;
-    bool any = false;
+    bool rest = name_ == "aten::unflatten";
     for (const Sizes& list : lists_)
-      for (const int64_t n : list)
-        if (n > 0) {
-          product *= n;
-          any = true;
-        }
-    if (any && product > 0)
-      wishes_.push_back({operand_, element_, {}, t.scalar_type(), product});
+      for (const int64_t n : list) {
+        rest = rest || n < 0;
+        if (n > 0) product *= n;
+      }
+    if (product > 1) wishes_.push_back({operand_, element_, {}, t.scalar_type(), product, rest});
   }
 
   // Sizes and numbers that the other operands have.
@@ -87,6 +94,15 @@ class Asked {
     lists_.clear();
     ranks_.clear();
     std::vector<int64_t> numbers;
+    // Nearest first: sizes of what inputs were made of, numbers, then weights.
+    for (size_t i = 0; i < operands_.size(); ++i)
+      if (i != operand && operands_[i].mask)
+        for_each_tensor(operands_[i].value, [&](const at::Tensor& t) {
+          if (t.defined())
+            for (const int64_t n : t.sizes()) add_number(n);
+        });
+    for (const Cell& c : operands_)
+      if (c.value.isInt()) add_number(c.value.toInt());
     const auto add_list = [&](const Sizes& s) {
       if (!s.empty() && std::find(lists_.begin(), lists_.end(), s) == lists_.end())
         lists_.push_back(s);
@@ -108,6 +124,7 @@ class Asked {
         const bool itself = i == operand && (element < 0 || k == element);
         ++k;
         if (itself || !t.defined()) return;
+        add_highest(t);
         add_list(t.sizes().vec());
         ranks_.insert(t.dim());
         others_.insert(t.scalar_type());
@@ -129,6 +146,15 @@ class Asked {
         if (a % gates == 0) add_number(a / gates);
     for (const int64_t n : numbers)
       if (n >= 0 && n < 1 << 20) add_number(n + 1);
+    // 1 goes with everything, and is seldom meant.
+    if (const auto one = std::find(pool_.begin(), pool_.end(), 1); one != pool_.end())
+      std::rotate(one, one + 1, pool_.end());
+  }
+
+  // What indices choose from has to be as long.
+  void add_highest(const at::Tensor& t) {
+    if (c10::isIntegralType(t.scalar_type(), /*includeBool=*/false) && !t.is_meta() && t.numel() > 0)
+      add_number(t.max().item().toLong() + 1);
   }
 
   void add_number(int64_t n) {
@@ -153,23 +179,18 @@ class Asked {
 
   void attempt(const Sizes& sizes) {
     if (found_ >= kEnough || attempts_ >= kAttempts) return;
-    if (!tried_.insert({operand_, element_, type_, sizes}).second) return;
-    int64_t n = 1;
-    for (const int64_t s : sizes) n *= std::max<int64_t>(s, 1);
-    if (n > int64_t{1} << 31) return;
+    if (!everywhere_ && !tried_.insert({operand_, element_, type_, sizes}).second) return;
+    double n = 1;
+    for (const int64_t s : sizes) n *= static_cast<double>(s);
+    if (n > kMostAsked) return;
     ++attempts_;
+    ++all_attempts_;
     const auto options = at::TensorOptions().dtype(type_);
     const at::Tensor t = n > kComputed ? at::empty(sizes, options.device(c10::kMeta))
                                        : at::zeros(sizes, options);
     torch::jit::Stack stack;
     for (const Cell& c : operands_) stack.push_back(c.value);
-    if (element_ < 0) {
-      stack[operand_] = t;
-    } else {
-      auto list = stack[operand_].toTensorList().copy();
-      list.set(static_cast<size_t>(element_), t);
-      stack[operand_] = std::move(list);
-    }
+    put(stack, t);
     if (op_.schema().is_vararg()) stack.emplace_back(static_cast<int64_t>(operands_.size()));
     try {
       run_operator(op_, stack);
@@ -177,7 +198,22 @@ class Asked {
       return;
     }
     ++found_;
-    wishes_.push_back({operand_, element_, sizes, type_, 0});
+    wishes_.push_back({operand_, element_, sizes, type_, 0, false});
+  }
+
+  // Where the same tensor stands twice (as query, key and value), it changes everywhere.
+  void put(torch::jit::Stack& stack, const at::Tensor& t) const {
+    const at::Tensor old = tensor_at(operands_, operand_, element_ == kEach ? 0 : element_);
+    for (c10::IValue& v : stack)
+      if (v.isTensor() && v.toTensor().is_same(old)) v = t;
+    if (everywhere_)
+      for (size_t i = 0; i < operands_.size(); ++i)
+        if (i != operand_ && operands_[i].mask) stack[i] = map_tensors(stack[i], everywhere_);
+    if (element_ == -1) return;
+    auto list = stack[operand_].toTensorList().copy();
+    for (size_t i = 0; i < list.size(); ++i)
+      if (element_ == kEach || static_cast<int>(i) == element_) list.set(i, t);
+    stack[operand_] = std::move(list);
   }
 
   void change_one(const Sizes& sizes) {
@@ -189,12 +225,35 @@ class Asked {
       }
   }
 
+  // A size that the others made of inputs have too (queries and keys) changes in all of them. The
+  // wish is about this one: the others follow from the same input.
+  void change_everywhere(const Sizes& sizes) {
+    if (found_ || element_ != -1) return;
+    for (const int64_t from : std::set<int64_t>(sizes.rbegin(), sizes.rend()))
+      for (const int64_t to : pool_) {
+        if (from == to) continue;
+        const auto changed = [&](Sizes s) {
+          std::replace(s.begin(), s.end(), from, to);
+          return s;
+        };
+        everywhere_ = [&](const at::Tensor& t) {
+          return at::empty(changed(t.sizes().vec()), t.options().device(c10::kMeta));
+        };
+        attempt(changed(sizes));
+        everywhere_ = nullptr;
+        if (found_) return;
+      }
+  }
+
   void change_two(const Sizes& sizes) {
-    if (found_) return;
+    if (found_ || !pairs_) return;
+    std::vector<int64_t> near(pool_.begin(), pool_.begin() + static_cast<std::ptrdiff_t>(
+                                                                       std::min<size_t>(pool_.size(), 12)));
+    near.push_back(1);
     for (size_t k = sizes.size(); k-- > 0;)
       for (size_t j = k; j-- > 0;)
-        for (const int64_t n : pool_)
-          for (const int64_t m : pool_) {
+        for (const int64_t n : near)
+          for (const int64_t m : near) {
             Sizes s = sizes;
             s[k] = n;
             s[j] = m;
@@ -229,7 +288,10 @@ class Asked {
     for (const int64_t factor : {2, 4, 16, 64, 1024})
       for (size_t from = sizes.size(); from-- > 0;) {
         Sizes s = sizes;
-        for (size_t k = from; k < s.size(); ++k) s[k] = std::max<int64_t>(s[k], 1) * factor;
+        s[from] = std::max<int64_t>(s[from], 1) * factor;
+        attempt(s);
+        if (found_) return;
+        for (size_t k = from + 1; k < s.size(); ++k) s[k] = std::max<int64_t>(s[k], 1) * factor;
         attempt(s);
         if (found_) return;
       }
@@ -255,7 +317,7 @@ class Asked {
       change_one(base);
       if (found_ > before) continue;
       align(base);
-      if (found_ == before && pool_.size() < 12) {
+      if (found_ == before) {
         found_ = 0;
         change_two(base);
       }
@@ -274,15 +336,22 @@ class Asked {
   std::set<int64_t> ranks_;
   std::set<c10::ScalarType> others_;
   std::set<std::tuple<size_t, int, c10::ScalarType, Sizes>> tried_;
-  size_t found_ = 0, attempts_ = 0;
+  bool pairs_ = true;
+  std::function<at::Tensor(const at::Tensor&)> everywhere_;
+  size_t found_ = 0, attempts_ = 0, all_attempts_ = 0;
   std::vector<Wish> wishes_;
 };
 
 }  // namespace
 
-std::vector<Wish> wishes_of(const Stop& stop, Mask unknown) {
+std::vector<Wish> wishes_of(const Stop& stop, Mask unknown, int64_t& attempts) {
   if (!stop.site.node->maybeOperator()) return {};
-  return Asked(stop, unknown).wishes();
+  const Trial trial(kAsked);
+  note_operator(stop.site.node->kind().toQualString());
+  Asked asked(stop, unknown);
+  std::vector<Wish> wishes = asked.wishes();
+  attempts += static_cast<int64_t>(asked.attempts());
+  return wishes;
 }
 
 at::Tensor tensor_at(const std::vector<Cell>& operands, size_t operand, int element) {

@@ -10,19 +10,24 @@
 
 namespace oe::infer {
 
+constexpr int kEach = -2;
+
 // One tensor among the operands, as it would do.
 struct Wish {
   size_t operand = 0;
-  int element = -1;  // of an operand that is a list
+  int element = -1;  // of an operand that is a list; kEach: of each element
   std::vector<int64_t> sizes;
   c10::ScalarType dtype = c10::ScalarType::Undefined;
-  // Instead of `sizes`: it needs a multiple of so many elements. 0: it does not.
-  int64_t multiple_of = 0;
+  // Instead of `sizes`: it needs so many elements, or a multiple of them. 0: it does not.
+  int64_t elements = 0;
+  bool multiple = false;
 };
 
 // Asks the operator itself, which costs nothing without numbers: each operand that was made of an
 // input, with other element types, sizes and ranks, taken from the other operands. Simplest first.
-std::vector<Wish> wishes_of(const Stop& stop, Mask unknown);
+// `attempts` is raised by how often it was asked. Operators may end the process at sizes that they
+// do not check: the note of lib/support/trial.h says which one was asked.
+std::vector<Wish> wishes_of(const Stop& stop, Mask unknown, int64_t& attempts);
 
 // The tensor that a wish is about, as it is; undefined where there is none.
 at::Tensor tensor_at(const std::vector<Cell>& operands, size_t operand, int element);

@@ -295,6 +295,8 @@ constexpr ErrorCode kCodes[] = {
      "Give an example, or sizes of dynamic axes, with which all of it runs."},
     {"OE4062", Unsupported, "LibTorch cannot say what this line needs.",
      "Rewrite the line; the message gives LibTorch's reason."},
+    {"OE4063", Unsupported, "The model computes gradients (`torch.autograd.grad`, `backward`), for which ONNX has no operators.",
+     "Save the model without them, or with the derivative written out."},
     {"OE5001", Unsupported, "An operator cannot be written at this opset.",
      "Choose the `--opset` that the message names."},
     {"OE5002", Unsupported, "An operator does not take this element type at this opset.",

@@ -35,6 +35,11 @@ class Trial {
 };
 void note_operator(std::string_view op);
 
+// Instead of sizes: an operator alone is asked which sizes it takes (lib/infer).
+inline constexpr char kAsked[] = "asked for sizes";
+// Instead of sizes: the model runs on inputs that are looked for.
+inline constexpr char kLookedFor[] = "inputs looked for";
+
 // "x[3,4] h[1,3]": the sizes of each input, as notes and options name them.
 std::string sizes_text(const std::vector<std::string>& names,
                        const std::vector<std::vector<int64_t>>& sizes);

@@ -68,9 +68,17 @@ void check_lstm(const Arguments& args) {
   const at::ScalarType t = input.scalar_type();
   if (t != at::kFloat && t != at::kBFloat16 && t != at::kHalf) return;
   if (input.dim() != 3 || state.size() != 2 || weights.size() < 2) return;
+  for (const auto& tensors : {state, weights})
+    for (const at::Tensor& other : tensors)
+      TORCH_CHECK(other.scalar_type() == t, "Expected states and weights of type ", t, ", got ",
+                  other.scalar_type());
   const int64_t hidden = weights[1].dim() == 2 ? weights[1].size(1) : -1;
-  if (hidden < 0 || state[0].dim() != 3 || state[0].size(2) != state[1].size(2)) return;
   const size_t step = biases ? 4 : 2;
+  // With projections, which are further weights, h and c differ.
+  const bool projected = weights.size() != step * static_cast<size_t>(layers * directions);
+  TORCH_CHECK(state[0].dim() == 3 && state[1].dim() == 3, "Expected states of rank 3");
+  if (hidden < 0) return;
+  if (projected && state[0].size(2) != state[1].size(2)) return;
   TORCH_CHECK(weights.size() == step * static_cast<size_t>(layers * directions), "Expected ",
               step * static_cast<size_t>(layers * directions), " weights, got ", weights.size());
   for (size_t i = 0; i < weights.size(); i += step) {
