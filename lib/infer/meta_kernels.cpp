@@ -49,9 +49,13 @@ at::Tensor convolved_with_flags(const at::Tensor& input, const at::Tensor& weigh
 }
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor> batch_norm(
-    const at::Tensor& input, const std::optional<at::Tensor>&, const std::optional<at::Tensor>&,
-    const std::optional<at::Tensor>&, const std::optional<at::Tensor>&, bool training, double,
+    const at::Tensor& input, const std::optional<at::Tensor>& weight,
+    const std::optional<at::Tensor>&, const std::optional<at::Tensor>&, const std::optional<at::Tensor>&, bool training, double,
     double) {
+  TORCH_CHECK(!weight || !weight->defined() || weight->scalar_type() == input.scalar_type() ||
+                  (weight->scalar_type() == at::kFloat &&
+                   c10::isReducedFloatingType(input.scalar_type())),
+              "batch_norm: input and weight have different types");
   const at::Tensor saved = at::empty({training ? input.size(1) : 0}, input.options());
   return {like(input), saved, saved};
 }

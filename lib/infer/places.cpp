@@ -5,6 +5,7 @@
 #include <ATen/core/Dict.h>
 #include <ATen/core/List.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/rand.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 
@@ -109,6 +110,7 @@ at::Tensor tensor_of(const Place& p, bool computed) {
   if (c10::isIntegralType(p.dtype, /*includeBool=*/true))
     return at::randint(p.low, std::max(p.high, p.low + 1), p.sizes, generator, at::kLong)
         .to(p.dtype);
+  if (p.unit) return at::rand(p.sizes, generator, at::kFloat).to(p.dtype);
   return at::randn(p.sizes, generator, at::kFloat).to(p.dtype);
 }
 
@@ -178,6 +180,7 @@ void add_specs(const Place& p, std::vector<InputSpec>& out) {
       s.dtype = torch_io::to_dtype(p.dtype);
       if (s.value.empty() && c10::isIntegralType(p.dtype, false) && (p.low != 0 || p.high != 2))
         s.value = "randint(" + std::to_string(p.low) + "," + std::to_string(p.high) + ")";
+      if (s.value.empty() && p.unit) s.value = "rand(0,1)";
       break;
     }
     default:
@@ -211,7 +214,7 @@ std::string Guess::key() const {
     key += p->path + (p->present ? ":" : "-");
     if (p->kind == Kind::Tensor) {
       for (const int64_t n : p->sizes) key += std::to_string(n) + "x";
-      key += "@" + std::to_string(static_cast<int>(p->dtype)) + "<" + std::to_string(p->high);
+      key += "@" + std::to_string(static_cast<int>(p->dtype)) + "<" + std::to_string(p->high) + (p->unit ? "u" : "");
     } else if (p->kind == Kind::Number || p->kind == Kind::String) {
       key += c10::str(p->value);
     }

@@ -28,6 +28,7 @@ struct Place {
   std::vector<int64_t> sizes;
   c10::ScalarType dtype = c10::ScalarType::Float;
   int64_t low = 0, high = 2;  // of random integers: low <= n < high
+  bool unit = false;          // random floats are from 0 to 1
   const InputSpec* spec = nullptr;
 
   std::vector<Place> children;

@@ -122,8 +122,9 @@ class Search {
       if (spent() || !fits(c) || !seen_.insert(c.key()).second) return false;
       Run next = run(c);
       if (settled(c, next)) return true;
-      if (next.stop->site == stop.site && next.stop->usual_rank == stop.usual_rank) return false;
-      if (next.steps > r.steps) return improve(c, next, depth + 1);
+      const bool same = next.stop->site == stop.site && next.stop->usual_rank == stop.usual_rank;
+      if (same && outline(next.stop->message) == outline(stop.message)) return false;
+      if (same || next.steps > r.steps) return improve(c, next, depth + 1);
       behind.emplace_back(c, std::move(next));
       return false;
     };
@@ -157,7 +158,25 @@ class Search {
                    {}, why, attempt);
     }
     return repair_entries(g, stop, why, attempt) || repair_wishes(g, stop, attempt) ||
-           repair_numbers(g, stop, why, attempt) || repair_presence(g, stop, why, attempt);
+           repair_numbers(g, stop, why, attempt) || repair_presence(g, stop, why, attempt) ||
+           repair_range(g, stop, why, attempt);
+  }
+
+  // Probabilities: floats from 0 to 1.
+  bool repair_range(const Guess& g, const Stop& stop, const std::string& why, const Try& attempt) {
+    Guess c = g;
+    bool changed = false;
+    Mask mask = 0;
+    for (const Cell& in : stop.operands) mask |= in.mask;
+    for (Place* p : c.places()) {
+      if (p->kind != Place::Kind::Tensor || !p->floating() || p->unit || p->spec ||
+          !(mask & bit_of(p->index)))
+        continue;
+      p->unit = changed = true;
+      p->reason[kValue] = why;
+      if (attempt(c)) return true;
+    }
+    return changed && attempt(c);
   }
 
   static Quantity length_of(const Site& site, size_t operand) {
@@ -675,6 +694,13 @@ class Search {
                           return v.isList() ? std::optional<int64_t>(v.toList().size())
                                             : std::nullopt;
                         }};
+    if (c.key && other.value.isIntList()) {  // one of several: the largest, as ranks have a batch
+      std::vector<int64_t> choices = other.value.toIntVector();
+      std::sort(choices.rbegin(), choices.rend());
+      for (size_t i = 0; i < choices.size() && i < 8; ++i)
+        if (solve(g, stop, q, choices[i], mine.mask, {}, why, attempt)) return true;
+      return false;
+    }
     const int64_t n = other.value.isInt() ? other.value.toInt() : 0;
     for (const int64_t d : {0, 1, -1})
       if (other.value.isInt() && solve(g, stop, q, n + d, mine.mask, {}, why, attempt)) return true;

@@ -4,15 +4,16 @@
 #include <ATen/core/List.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/max.h>
-#include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <cctype>
 #include <functional>
 #include <set>
 
 #include "lib/infer/places.h"
 #include "lib/infer/shadow.h"
 #include "lib/support/trial.h"
+#include "lib/torch/runtime.h"
 
 namespace oe::infer {
 namespace {
@@ -28,6 +29,7 @@ class Asked {
   Asked(const Stop& stop, Mask unknown)
       : op_(*stop.site.node->maybeOperator()), operands_(stop.operands), unknown_(unknown) {
     name_ = stop.site.node->kind().toQualString();
+    complaint_ = outline(stop.message);
   }
 
   size_t attempts() const { return all_attempts_; }
@@ -47,6 +49,12 @@ class Asked {
             ask(i, static_cast<int>(e), list[e].toTensor());
       }
     }
+    // Where two operands are wrong, what makes the operator complain of something else is a step.
+    constexpr size_t kSteps = 6;
+    if (wishes_.empty()) {
+      partial_.resize(std::min(partial_.size(), kSteps));
+      return std::move(partial_);
+    }
     return std::move(wishes_);
   }
 
@@ -60,11 +68,11 @@ class Asked {
     for (const c10::ScalarType type : types(t)) {
       type_ = type;
       const size_t before = wishes_.size();
+      pairs_ = type == t.scalar_type();  // many attempts: not for every type
       if (type != t.scalar_type()) attempt(t.sizes().vec());
       change_one(t.sizes().vec());
       change_everywhere(t.sizes().vec());
       align(t.sizes().vec());
-      pairs_ = type == t.scalar_type();  // many attempts: not for every type
       change_two(t.sizes().vec());
       grow(t.sizes().vec());
       change_rank(t);
@@ -185,16 +193,17 @@ class Asked {
     if (n > kMostAsked) return;
     ++attempts_;
     ++all_attempts_;
-    const auto options = at::TensorOptions().dtype(type_);
-    const at::Tensor t = n > kComputed ? at::empty(sizes, options.device(c10::kMeta))
-                                       : at::zeros(sizes, options);
+    // Without numbers, however small: kernels that compute may not check what they are given.
+    const at::Tensor t = at::empty(sizes, at::TensorOptions().dtype(type_).device(c10::kMeta));
     torch::jit::Stack stack;
     for (const Cell& c : operands_) stack.push_back(c.value);
     put(stack, t);
     if (op_.schema().is_vararg()) stack.emplace_back(static_cast<int64_t>(operands_.size()));
     try {
       run_operator(op_, stack);
-    } catch (const std::exception&) {
+    } catch (const std::exception& e) {
+      if (single_ && outline(torch_io::message_of(e)) != complaint_)
+        partial_.push_back({operand_, element_, sizes, type_, 0, false});
       return;
     }
     ++found_;
@@ -217,6 +226,12 @@ class Asked {
   }
 
   void change_one(const Sizes& sizes) {
+    single_ = pairs_;
+    change_each(sizes);
+    single_ = false;
+  }
+
+  void change_each(const Sizes& sizes) {
     for (size_t k = sizes.size(); k-- > 0;)
       for (const int64_t n : pool_) {
         Sizes s = sizes;
@@ -339,10 +354,19 @@ class Asked {
   bool pairs_ = true;
   std::function<at::Tensor(const at::Tensor&)> everywhere_;
   size_t found_ = 0, attempts_ = 0, all_attempts_ = 0;
-  std::vector<Wish> wishes_;
+  std::string complaint_;
+  bool single_ = false;
+  std::vector<Wish> wishes_, partial_;
 };
 
 }  // namespace
+
+std::string outline(const std::string& message) {
+  std::string text;
+  for (const char c : message)
+    if (!std::isdigit(static_cast<unsigned char>(c))) text += c;
+  return text;
+}
 
 std::vector<Wish> wishes_of(const Stop& stop, Mask unknown, int64_t& attempts) {
   if (!stop.site.node->maybeOperator()) return {};

@@ -29,6 +29,10 @@ struct Wish {
 // do not check: the note of lib/support/trial.h says which one was asked.
 std::vector<Wish> wishes_of(const Stop& stop, Mask unknown, int64_t& attempts);
 
+// A message without its numbers: two that agree complain of the same. No message is read for what
+// it says.
+std::string outline(const std::string& message);
+
 // The tensor that a wish is about, as it is; undefined where there is none.
 at::Tensor tensor_at(const std::vector<Cell>& operands, size_t operand, int element);
 
