@@ -37,8 +37,17 @@ T kl_div(T x, T y, Reduction kind, bool log_target) {
   return reduced(loss, kind);
 }
 
-// The kernel looks at the target's elements in order, whatever its axes of size 1.
+// Whether each axis of y, from the last on, is x's or has size 1.
+bool fits_into(T y, T x) {
+  bool fits = y.ranked() && x.ranked() && y.rank() <= x.rank();
+  for (int64_t i = 1; fits && i <= y.rank(); ++i)
+    fits = y.dim(y.rank() - i) == 1 || same_dim(x, x.rank() - i, y, y.rank() - i);
+  return fits;
+}
+
+// The kernel drops axes of size 1 and broadcasts then: elements in order, where there are as many.
 T shaped_like(T y, T x) {
+  if (fits_into(y, x)) return y;
   bool same = y.rank() == x.rank();
   for (int64_t i = 0; same && i < x.rank(); ++i) same = same_dim(x, i, y, i);
   return same ? y : restore(flat(y), x);
