@@ -169,9 +169,20 @@ void find_free_axes(const Options& o, const torch_io::Loaded& loaded, const infe
   if (o.dynamic_axes.every_axis)
     for (size_t leaf = 0; leaf < freedom.size(); ++leaf)
       for (size_t axis = 0; axis < freedom[leaf].size(); ++axis)
-        if (freedom[leaf][axis].free)
-          inputs.leaves[leaf].axis_names[axis] = freedom[leaf][axis].symbol;
+        if (const infer::Freedom& f = freedom[leaf][axis]; f.free) {
+          inputs.leaves[leaf].axis_names[axis] = f.symbol;
+          if (f.most) inputs.leaves[leaf].bounds[axis] = {1, f.most};
+        }
   if (!found.guessed) return;
+  for (const InputSpec& s : found.specs)
+    for (size_t leaf = 0; leaf < freedom.size(); ++leaf)
+      for (size_t i = 0; s.shape && i < s.shape->size(); ++i) {
+        // '?' is an axis that is dynamic if it can be.
+        const DimSpec& d = (*s.shape)[i];
+        const bool unknown = d.dynamic && d.symbol.empty() && !d.low && !d.high;
+        if (inputs.leaves[leaf].path == s.name && unknown && !freedom[leaf][i].free)
+          inputs.leaves[leaf].axis_names[i].clear();
+      }
   outcome.found = infer::told(found, inputs, freedom);
   if (o.verbosity > 0)
     for (const infer::FoundInput& in : outcome.found) out << infer::text(in);
@@ -362,8 +373,8 @@ Outcome convert(const Options& o, const std::filesystem::path& model_tmp,
   const std::shared_ptr<verify::Ort> ort = o.verify ? load_ort(o) : nullptr;
   torch_io::configure(o);
   const torch_io::Loaded loaded = torch_io::load(o);
-  for (const std::string& note : loaded.notes)
-    d.report({"OE0125", Severity::Warning, "", note, "", nullptr, 0});
+  for (const torch_io::Loaded::Note& note : loaded.notes)
+    d.report({note.code, Severity::Warning, "", note.text, "", nullptr, 0});
   infer::Found found;
   torch_io::ExampleInputs inputs = example_inputs(o, loaded, found);
   std::optional<torch_io::Reference> reference;

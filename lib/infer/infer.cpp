@@ -22,6 +22,14 @@ c10::ScalarType type_of_weights(const torch::jit::Module& m) {
   return most == elements.end() ? c10::ScalarType::Float : most->first;
 }
 
+// Float32, which a SPEC without a type means where nothing is looked for.
+bool types_as_usual(const Guess& g) {
+  return std::ranges::all_of(g.places(), [](const Place* p) {
+    return p->kind != Place::Kind::Tensor || p->is_fixed(kType) ||
+           p->dtype == c10::ScalarType::Float;
+  });
+}
+
 // Integers that choose from a table are drawn from all of it.
 void widen(Guess& g, const std::vector<Choice>& choices) {
   for (Place* p : g.places()) {
@@ -51,11 +59,15 @@ Found find_inputs(const Options& o, const torch_io::Loaded& m, const Found* refu
     if (l.sizes == kAsked) silent.insert(l.op);
   }
   const Trial trial(kLookedFor);
+  f.described = is_complete(start, /*but_types=*/true);
   Searched s = search(m, start, weights, refused != nullptr, silent);
   if (!refused) widen(s.guess, s.choices);
   f.guessed = true;
+  if (f.described && !s.stop && types_as_usual(s.guess)) {
+    f.guessed = false;
+    return f;
+  }
   f.specs = specs_of(s.guess);
-  f.described = is_complete(start, /*but_types=*/true);
   f.exhausted = s.exhausted;
   for (const Place* p : s.guess.places()) f.reasons[p->path] = p->reason;
   if (s.stop) {

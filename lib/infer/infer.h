@@ -38,6 +38,7 @@ struct Freedom {
   bool free = false;
   std::string symbol;  // one for all axes that have to be equal
   std::string reason;  // what stops the method at another size
+  int64_t most = 0;    // the largest size that runs; 0: no limit was met
 };
 
 // Which axes of the example can have other sizes, alone or together with those of other inputs that

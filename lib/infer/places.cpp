@@ -41,17 +41,30 @@ void fill_from_spec(Place& p, const InputSpec& s, const c10::IValue& like) {
     p.dtype = torch_io::to_scalar_type(s.dtype);
     p.fixed[kType] = true;
   }
-  if (!s.shape && like.isTensor()) p.sizes = like.toTensor().sizes().vec();
+  if (like.isTensor() && s.dtype == DType::Undefined) {
+    p.dtype = like.toTensor().scalar_type();
+    p.fixed[kType] = true;
+  }
+  if (!s.shape && like.isTensor()) {
+    p.sizes = like.toTensor().sizes().vec();
+    p.fixed[kRank] = true;
+    for (size_t i = 0; i < p.sizes.size(); ++i) p.fixed[static_cast<int>(i)] = true;
+  }
   if (!s.shape) return;
   p.fixed[kRank] = true;
   const std::vector<int64_t> usual = usual_sizes(s.shape->size());
   p.sizes.clear();
   for (size_t i = 0; i < s.shape->size(); ++i) {
     const DimSpec& d = (*s.shape)[i];
-    int64_t n = d.size.value_or(usual[i]);
+    const bool known = like.isTensor() && like.toTensor().dim() == static_cast<int64_t>(usual.size());
+    const bool named = !d.symbol.empty() || d.low || d.high;
+    int64_t n = d.size.value_or(known   ? like.toTensor().size(static_cast<int64_t>(i))
+                                : named ? 2
+                                        : usual[i]);
     if (!d.size) n = std::max(d.low.value_or(n), std::min(d.high.value_or(n), n));
     p.sizes.push_back(n);
-    if (d.size) p.fixed[static_cast<int>(i)] = true;
+    // '?' is to be found; an axis with a name or bounds has a size as good as any.
+    if (d.size || !d.symbol.empty() || d.low || d.high) p.fixed[static_cast<int>(i)] = true;
   }
 }
 

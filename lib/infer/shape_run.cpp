@@ -71,19 +71,19 @@ class Interpreter {
     Frame frame;
     std::vector<Cell> all = {{m.module._ivalue(), 0}};
     all.insert(all.end(), arguments.values.begin(), arguments.values.end());
-    for (const auto& [tensor, mask] : arguments.tensors) mark(tensor, mask);
+    for (const auto& [tensor, mask] : arguments.tensors) mark(tensor, mask, mask);
     return function(m.module.get_method(m.method).function(), all, frame).value;
   }
 
   // Tensors know what they were made of wherever they went.
-  void mark(const c10::IValue& v, Mask mask) {
+  void mark(const c10::IValue& v, Mask mask, Mask numbers) {
     for_each_tensor(v, [&](const at::Tensor& t) {
       if (!t.defined()) return;
       run_.largest = std::max(run_.largest, t.numel());
-      if (masks_.emplace(t.unsafeGetTensorImpl(), mask).second)
-        alive_.push_back(t);
-      else
-        masks_[t.unsafeGetTensorImpl()] |= mask;
+      const auto [it, fresh] = made_of_.try_emplace(t.unsafeGetTensorImpl());
+      if (fresh) alive_.push_back(t);
+      it->second.all |= mask;
+      it->second.numbers |= numbers;
     });
   }
 
@@ -96,8 +96,17 @@ class Interpreter {
   Mask mask_of(const Cell& c) const {
     Mask m = c.mask;
     for_each_tensor(c.value, [&](const at::Tensor& t) {
-      const auto it = masks_.find(t.unsafeGetTensorImpl());
-      if (it != masks_.end()) m |= it->second;
+      const auto it = made_of_.find(t.unsafeGetTensorImpl());
+      if (it != made_of_.end()) m |= it->second.all;
+    });
+    return m;
+  }
+  // Inputs whose numbers, and not only sizes, are in it.
+  Mask numbers_of(const c10::IValue& v) const {
+    Mask m = 0;
+    for_each_tensor(v, [&](const at::Tensor& t) {
+      const auto it = made_of_.find(t.unsafeGetTensorImpl());
+      if (it != made_of_.end()) m |= it->second.numbers;
     });
     return m;
   }
@@ -377,11 +386,12 @@ class Interpreter {
   void run_operation(const Node* n, Frame& f) {
     const torch::jit::Operator* op = n->maybeOperator();
     if (!op) stop(n, f, std::string("no operator ") + n->kind().toQualString());
-    Mask mask = 0;
+    Mask mask = 0, numbers = 0;
     torch::jit::Stack stack;
     for (const Value* v : n->inputs()) {
       const Cell& c = get(f, v);
       mask |= mask_of(c);
+      numbers |= numbers_of(c.value);
       stack.push_back(c.value);
     }
     if (op->schema().is_vararg()) stack.emplace_back(static_cast<int64_t>(n->inputs().size()));
@@ -397,7 +407,7 @@ class Interpreter {
     } catch (const std::exception& e) {
       stop(n, f, torch_io::message_of(e));
     }
-    for (const c10::IValue& v : stack) mark(v, mask);
+    for (const c10::IValue& v : stack) mark(v, mask, numbers);
     // What was put into a list, or into an attribute of an object, stays there.
     if (!n->inputs().empty() && !get(f, n->input(0)).value.isTensor() &&
         (get(f, n->input(0)).value.isList() || get(f, n->input(0)).value.isGenericDict()))
@@ -421,7 +431,7 @@ class Interpreter {
         const at::Tensor from = stack[c.from].toTensor();
         if (axis >= -from.dim() && axis < from.dim()) count = from.size(axis);
       }
-      const Mask mask = mask_of(get(f, n->input(c.index)));
+      const Mask mask = numbers_of(get(f, n->input(c.index)).value);
       if (count >= 0 && mask) run_.choices.push_back({mask, count, here(n)});
     }
   }
@@ -440,7 +450,10 @@ class Interpreter {
   const Limits& limits_;
   const Site watch_;
   Run& run_;
-  std::unordered_map<const c10::TensorImpl*, Mask> masks_;
+  struct MadeOf {
+    Mask all = 0, numbers = 0;
+  };
+  std::unordered_map<const c10::TensorImpl*, MadeOf> made_of_;
   std::vector<at::Tensor> alive_;  // an address stands for one tensor
   std::map<std::pair<const c10::ivalue::Object*, std::string>, Cell> slots_;
   std::unordered_map<const c10::ivalue::Object*, std::string> paths_;

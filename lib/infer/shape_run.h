@@ -52,7 +52,7 @@ struct Stop {
 
 // An integer tensor that chooses among `count` rows, entries or classes.
 struct Choice {
-  Mask mask = 0;
+  Mask mask = 0;  // inputs whose numbers it was made of, not their sizes
   int64_t count = 0;
   Origin origin;
 };

@@ -4,6 +4,7 @@
 #include <ATen/core/List.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/max.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <cctype>
@@ -65,11 +66,16 @@ class Asked {
     found_ = attempts_ = 0;
     gather(operand, element);
     if (element < 0 && operand == 0) ask_for_elements(t);
-    for (const c10::ScalarType type : types(t)) {
+    const std::vector<c10::ScalarType> all = types(t);
+    for (size_t i = 1; i < all.size(); ++i) {
+      type_ = all[i];
+      attempt(t.sizes().vec());
+    }
+    if (found_) return;  // only its type was wrong
+    for (const c10::ScalarType type : all) {
       type_ = type;
       const size_t before = wishes_.size();
       pairs_ = type == t.scalar_type();  // many attempts: not for every type
-      if (type != t.scalar_type()) attempt(t.sizes().vec());
       change_one(t.sizes().vec());
       change_everywhere(t.sizes().vec());
       align(t.sizes().vec());
@@ -193,14 +199,12 @@ class Asked {
     if (n > kMostAsked) return;
     ++attempts_;
     ++all_attempts_;
-    // Without numbers, however small: kernels that compute may not check what they are given.
-    const at::Tensor t = at::empty(sizes, at::TensorOptions().dtype(type_).device(c10::kMeta));
-    torch::jit::Stack stack;
-    for (const Cell& c : operands_) stack.push_back(c.value);
-    put(stack, t);
-    if (op_.schema().is_vararg()) stack.emplace_back(static_cast<int64_t>(operands_.size()));
+    // Without numbers first, however small: kernels that compute may not check what they are given.
+    const auto options = at::TensorOptions().dtype(type_);
     try {
-      run_operator(op_, stack);
+      run_with(at::empty(sizes, options.device(c10::kMeta)));
+      // Which types a kernel takes only the kernel knows.
+      if (n <= kComputed && !everywhere_) run_with(with_numbers(sizes));
     } catch (const std::exception& e) {
       if (single_ && outline(torch_io::message_of(e)) != complaint_)
         partial_.push_back({operand_, element_, sizes, type_, 0, false});
@@ -208,6 +212,23 @@ class Asked {
     }
     ++found_;
     wishes_.push_back({operand_, element_, sizes, type_, 0, false});
+  }
+
+  // The operand's own numbers, as many as there are: an index stays as large as it is.
+  at::Tensor with_numbers(const Sizes& sizes) const {
+    const at::Tensor old = tensor_at(operands_, operand_, std::max(element_, element_ == kEach ? 0 : -1));
+    if (old.is_meta() || old.numel() == 0) return at::zeros(sizes, at::TensorOptions().dtype(type_));
+    const int64_t n = c10::multiply_integers(sizes);
+    const at::Tensor flat = old.detach().reshape({-1}).to(type_);
+    return flat.repeat({n / flat.numel() + 1}).slice(0, 0, n).reshape(sizes);
+  }
+
+  void run_with(const at::Tensor& t) const {
+    torch::jit::Stack stack;
+    for (const Cell& c : operands_) stack.push_back(c.value);
+    put(stack, t);
+    if (op_.schema().is_vararg()) stack.emplace_back(static_cast<int64_t>(operands_.size()));
+    run_operator(op_, stack);
   }
 
   // Where the same tensor stands twice (as query, key and value), it changes everywhere.

@@ -73,6 +73,8 @@ constexpr ErrorCode kCodes[] = {
      "The message lists the methods."},
     {"OE0125", Ok, "The file was saved in train mode and is converted in eval mode.",
      "`--training preserve` keeps the mode; better, save it after `model.eval()`."},
+    {"OE0126", Usage, "The file has no `forward`; the only method that takes tensors is converted.",
+     "Name another one with `--method`."},
     {"OE0131", Unreadable, "A file of input values (.npy, .npz, .pt) cannot be read.",
      "Correct the path, or write the file again."},
     {"OE0132", Unreadable, "The file of `--inputs` cannot be read.", "Correct the path."},

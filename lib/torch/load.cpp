@@ -82,10 +82,10 @@ void set_training(Loaded& m, Training wanted) {
   for (const torch::jit::Module& module : m.module.modules())
     was_training = was_training || in_train_mode(module);
   if (wanted == Training::Eval && was_training)
-    m.notes.push_back(m.traced_inputs.empty()
-                          ? "the file was saved in train mode; it is converted in eval mode "
-                            "(--training preserve keeps it)"
-                          : rewritten_note(rewrite_for_inference(m.module)));
+    m.notes.push_back({"OE0125", m.traced_inputs.empty()
+                                     ? "the file was saved in train mode; it is converted in eval "
+                                       "mode (--training preserve keeps it)"
+                                     : rewritten_note(rewrite_for_inference(m.module))});
   m.module.train(wanted == Training::Train);
 }
 
@@ -96,8 +96,10 @@ bool takes_tensors(const torch::jit::Method& m) {
   });
 }
 
-void require_method(const torch::jit::Module& m, const Options& o) {
-  if (m.find_method(o.method)) return;
+// The method that is wanted. Without a forward: the only one that takes tensors.
+std::string method_of(const torch::jit::Module& m, const Options& o,
+                      std::vector<Loaded::Note>& notes) {
+  if (m.find_method(o.method)) return o.method;
   std::vector<std::string> names, useful;
   for (const torch::jit::Method& method : m.get_methods()) {
     names.push_back(method.name());
@@ -110,6 +112,11 @@ void require_method(const torch::jit::Module& m, const Options& o) {
                   o.model + ": holds " + std::to_string(tensors) +
                       (tensors == 1 ? " tensor" : " tensors") + " and no program",
                   "weights alone do not say what to compute; save a module that has a forward");
+  }
+  if (o.method == "forward" && useful.size() == 1) {
+    notes.push_back({"OE0126", "the file has no forward: '" + useful[0] +
+                                   "' is converted, the only method that takes tensors"});
+    return useful[0];
   }
   std::string hint = did_you_mean(o.method, names);
   if (hint.empty())
@@ -127,7 +134,6 @@ Loaded load(const Options& o) {
   check_kernels();
 
   Loaded m;
-  m.method = o.method;
   const archive::Archive archive(o.model);
   const std::vector<std::string> missing = register_stand_ins(archive);
   ScriptArchive script(archive);
@@ -140,8 +146,8 @@ Loaded load(const Options& o) {
     explain_load_error(o.model, e, missing);
   }
   allocate_here(m.module);
-  require_method(m.module, o);
-  m.traced_inputs = read_traced_inputs(script, o.method);
+  m.method = method_of(m.module, o, m.notes);
+  m.traced_inputs = read_traced_inputs(script, m.method);
   set_training(m, o.training);
   return m;
 }

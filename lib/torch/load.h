@@ -17,8 +17,11 @@ struct Loaded {
   torch::jit::Module module;
   std::shared_ptr<const MappedFile>
       file;                        // in which its weights lie, as long as nobody writes them
-  std::string method;              // "forward" or --method
-  std::vector<std::string> notes;  // e.g. "saved in train mode; converted in eval mode"
+  std::string method;              // "forward", --method, or the only one that takes tensors
+  struct Note {
+    std::string code, text;  // "saved in train mode; converted in eval mode"
+  };
+  std::vector<Note> notes;
   // The arguments the method was traced with, without self; empty when the file does not say
   // (a scripted method, or a file made before PyTorch 1.13). Their tensors have element types and
   // sizes, but may have no data.

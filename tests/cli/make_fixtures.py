@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 import broken_archives
+import unknown_inputs
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "files"))
 import archives  # noqa: E402
@@ -533,6 +534,7 @@ def main() -> None:
     save(torch.jit.script(Encodes().eval()), "encodes.pt")
     save_for_vulkan(folder / "vulkan.pt")
     save(torch.jit.script(Holds().eval()), "holds.pt")
+    unknown_inputs.make(folder / "unknown")
     (folder / "broken").mkdir()
     broken_archives.make(folder / "broken", folder / "weighted.pt")
     whole = (folder / "net.pt").read_bytes()

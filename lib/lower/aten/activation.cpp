@@ -1,4 +1,5 @@
 // Nonlinearities of neural networks, softmax and dropout.
+#include <algorithm>
 #include <cmath>
 
 #include "lib/lower/aten/pointwise.h"
@@ -33,6 +34,7 @@ T leaky_relu(T x, double slope) {
 // One slope for all, or one a channel (axis 1).
 T prelu(T x, T weight) {
   const int64_t rank = x.rank();
+  if (weight.rank() > std::max<int64_t>(rank, 1)) return where(x > 0, x, x * weight);
   if (weight.rank() > 1) return node("PRelu", {x, weight});
   const auto slopes = weight.rank() == 0 ? std::optional<int64_t>(1) : weight.dim(0);
   Ints shape(slopes == 1 || rank < 2 ? 1 : static_cast<size_t>(rank - 1), 1);
