@@ -88,8 +88,7 @@ ordered_json found_json(const std::vector<infer::FoundInput>& found) {
 std::vector<infer::FoundInput> found_from(const ordered_json& list) {
   std::vector<infer::FoundInput> found;
   for (const ordered_json& j : list) {
-    found.push_back(
-        {j.at("name"), j.at("spec"), {}, j.at("rank"), j.at("type"), j.at("value")});
+    found.push_back({j.at("name"), j.at("spec"), {}, j.at("rank"), j.at("type"), j.at("value")});
     for (const ordered_json& a : j.at("axes"))
       found.back().axes.push_back({a.at("size"), a.at("free"), a.at("symbol"), a.at("reason")});
   }

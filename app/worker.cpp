@@ -47,8 +47,8 @@ Report convert_to_report(const std::vector<std::string>& arguments, std::vector<
     r.outcome.opset = o.opset;
     // Standard output belongs to the model, or to the JSON document.
     std::ostream& out = o.output == "-" || o.json ? std::cerr : std::cout;
-    r.outcome = convert(o, files[0], files[1], files[2], r.diagnostics, out,
-                        [](std::string_view stage) { send("stage " + std::string(stage)); });
+    convert(o, files[0], files[1], files[2], r.outcome, r.diagnostics, out,
+            [](std::string_view stage) { send("stage " + std::string(stage)); });
   } catch (const Failure& f) {
     r.stop = {f.exit_code, f.diagnostic_code, f.what(), f.hint, f.origin};
   } catch (const std::bad_alloc&) {

@@ -139,8 +139,7 @@ void require_known_axes(const torch_io::ExampleInputs& e, const program::Program
 
 // The example inputs: as they are described, and the rest as it is found in the program.
 torch_io::ExampleInputs example_inputs(const Options& o, const torch_io::Loaded& loaded,
-                                       infer::Found& found,
-                                       const infer::Found* refused = nullptr) {
+                                       infer::Found& found, const infer::Found* refused = nullptr) {
   if (!o.guess) return torch_io::make_inputs(o, loaded);
   found = infer::find_inputs(o, loaded, refused);
   if (!found.problem.empty() && found.described) {
@@ -354,11 +353,10 @@ void verify_written(const Options& o, const std::filesystem::path& model, verify
 
 }  // namespace
 
-Outcome convert(const Options& o, const std::filesystem::path& model_tmp,
-                const std::filesystem::path& data_tmp, const std::filesystem::path& state_tmp,
-                Diagnostics& d, std::ostream& out,
-                const std::function<void(std::string_view)>& on_stage) {
-  Outcome outcome;
+void convert(const Options& o, const std::filesystem::path& model_tmp,
+             const std::filesystem::path& data_tmp, const std::filesystem::path& state_tmp,
+             Outcome& outcome, Diagnostics& d, std::ostream& out,
+             const std::function<void(std::string_view)>& on_stage) {
   outcome.opset = o.opset;
   Clock clock(outcome.times, on_stage);
   const auto failed = [&] {
@@ -397,14 +395,14 @@ Outcome convert(const Options& o, const std::filesystem::path& model_tmp,
   outcome.assumptions = captured.assumptions;
   for (const std::string& a : captured.assumptions)
     d.report({"OE0301", Severity::Warning, "", "assumed: " + a, "", nullptr, 0});
-  if (failed()) return outcome;
+  if (failed()) return;
   if (wants(o, "capture", "lower")) print_stage(program::print(captured.program), "capture", out);
   if (kVerifyStages) require_well_formed("capture", program::verify(captured.program));
   require_known_axes(inputs, captured.program, o);
 
   clock.stage("lower");
   ir::Model m = lower::lower(captured.program, d);
-  if (failed()) return outcome;
+  if (failed()) return;
   if (wants(o, "lower", "optimize")) print_stage(ir::print(m), "lower", out);
   if (kVerifyStages) require_well_formed("lower", ir::verify(m));
 
@@ -415,7 +413,7 @@ Outcome convert(const Options& o, const std::filesystem::path& model_tmp,
 
   clock.stage("legalize");
   opsets::legalize(m, o.opset, o.ort_target, d);
-  if (failed()) return outcome;
+  if (failed()) return;
   optimize::cleanup(m);
   if (o.write.external == onnx::WriteOptions::External::InPlace)
     optimize::keep_stored(m, [&](const Tensor& t) {
@@ -424,7 +422,7 @@ Outcome convert(const Options& o, const std::filesystem::path& model_tmp,
   apply_names(m, o, torch_io::state_names(loaded.module), inputs.leaves.size(), d);
   // Not before: a strict run lists every warning.
   if (o.strict) d.warnings_are_errors();
-  if (failed()) return outcome;
+  if (failed()) return;
   if (o.ir_version) m.ir_version = *o.ir_version;
   if (wants(o, "legalize")) print_stage(ir::print(m), "legalize", out);
   if (kVerifyStages) require_well_formed("legalize", ir::verify(m));
@@ -461,7 +459,6 @@ Outcome convert(const Options& o, const std::filesystem::path& model_tmp,
         out << "# verified " << verify::coverage_line(c) << "\n";
   }
   clock.end();
-  return outcome;
 }
 
 }  // namespace oe

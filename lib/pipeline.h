@@ -36,7 +36,7 @@ struct Outcome {
   onnx::WriteResult written;
   std::vector<std::string> inputs, outputs;  // "x float[batch,3,224,224]"
   std::vector<StatePort> state;
-  std::vector<infer::FoundInput> found;      // where not everything was said of the inputs
+  std::vector<infer::FoundInput> found;  // where not everything was said of the inputs
   std::vector<std::string> assumptions;  // what could not be proven
   std::string verification;  // one line: runs, sizes, largest error; empty when not asked for
   std::vector<verify::Covered> coverage;  // which branches and trips the verification drove
@@ -46,10 +46,11 @@ struct Outcome {
 // Converts `o.model`, writing the caller's private temporary files `model_tmp`, (external data)
 // `data_tmp` and (where the outcome has state) `state_tmp`; the caller renames them. --print-ir and
 // -v text goes to `out`. Problems are reported in `d`; Failure is thrown for those that stop the
-// run at once. `on_stage` hears of each stage as it begins.
-Outcome convert(const Options& o, const std::filesystem::path& model_tmp,
-                const std::filesystem::path& data_tmp, const std::filesystem::path& state_tmp,
-                Diagnostics& d, std::ostream& out,
-                const std::function<void(std::string_view)>& on_stage = {});
+// run at once; `outcome` then holds what was known until there. `on_stage` hears of each stage as
+// it begins.
+void convert(const Options& o, const std::filesystem::path& model_tmp,
+             const std::filesystem::path& data_tmp, const std::filesystem::path& state_tmp,
+             Outcome& outcome, Diagnostics& d, std::ostream& out,
+             const std::function<void(std::string_view)>& on_stage = {});
 
 }  // namespace oe

@@ -63,7 +63,8 @@ std::vector<Sym> Interpreter::call_operator(const OpInfo& op, const std::vector<
                                             JitNode* n) {
   if (op.missing) ex_.site.refuse(kMissing, op.base + " is not here");
   if (op.base == "aten::grad" || op.base == "aten::backward")
-    ex_.site.refuse("OE4063", op.base + ": the model differentiates itself, for which ONNX has no operators",
+    ex_.site.refuse("OE4063",
+                    op.base + ": the model differentiates itself, for which ONNX has no operators",
                     "save the model without it, or with the derivative written out");
   if (auto known = known_of_tensor(op, args)) return {*known};
   if (auto known = known_by_bounds(op, args)) return {*known};

@@ -22,7 +22,7 @@ class Walk {
     if (depth > 12 || !seen_.insert(v).second || n->kind() == prim::Param) return;
     const std::string name = n->kind().toQualString();
     static const std::set<std::string> comparing = {
-        "aten::eq", "aten::ne", "aten::lt",     "aten::le",       "aten::gt",
+        "aten::eq", "aten::ne",     "aten::lt",        "aten::le",          "aten::gt",
         "aten::ge", "aten::__is__", "aten::__isnot__", "aten::__contains__"};
     if (comparing.contains(name) && n->inputs().size() == 2) {
       compare(n, name);

@@ -9,14 +9,14 @@ namespace oe::infer {
 
 struct FoundAxis {
   int64_t size = 0;
-  bool free = false;    // LibTorch runs the method at other sizes too
-  std::string symbol;   // axes that have to be equal share one; empty where it is not free
-  std::string reason;   // "fc1 (linear) takes 1x9216, model.py:20"
+  bool free = false;   // LibTorch runs the method at other sizes too
+  std::string symbol;  // axes that have to be equal share one; empty where it is not free
+  std::string reason;  // "fc1 (linear) takes 1x9216, model.py:20"
 };
 
 struct FoundInput {
   std::string name;
-  std::string spec;    // as --input takes it: "obs:1x48@f32"
+  std::string spec;  // as --input takes it: "obs:1x48@f32"
   std::vector<FoundAxis> axes;
   std::string rank, type, value;  // reasons; empty: usual ones
 };

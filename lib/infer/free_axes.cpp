@@ -21,9 +21,9 @@ class Probe {
                                           : std::vector<int64_t>{});
   }
 
-  // Whether the method comes through with these axes at some other size, and at which; if not, why. A size near
-  // by is none: 29 where 28 is wanted passes only because pools round down. Nor is one element,
-  // which goes with any number of them.
+  // Whether the method comes through with these axes at some other size, and at which; if not, why.
+  // A size near by is none: 29 where 28 is wanted passes only because pools round down. Nor is one
+  // element, which goes with any number of them.
   std::optional<int64_t> moves(const std::vector<Axis>& axes, std::string& why) {
     const int64_t n = size(axes[0]);
     for (const int64_t other : {2 * n, n + 32, n / 2}) {
@@ -48,9 +48,8 @@ class Probe {
     Arguments a;
     try {
       for (const c10::IValue& v : torch_io::resized_inputs(example_, sizes, example_.seed))
-        a.values.push_back({map_tensors(v, [](const at::Tensor& t) {
-                              return t.numel() > kComputed ? shadow(t) : t;
-                            })});
+        a.values.push_back({map_tensors(
+            v, [](const at::Tensor& t) { return t.numel() > kComputed ? shadow(t) : t; })});
     } catch (const c10::Error& e) {
       return "it cannot be made";
     }
@@ -99,7 +98,8 @@ std::vector<std::vector<Freedom>> free_axes(const torch_io::Loaded& m,
         free({{leaf, axis}}, *moved);
       } else if (together) {
         // Those that move alone have a size of their own.
-        std::erase_if(alike, [&](const Axis& a) { return a != alike[0] && probe.moves({a}, unused); });
+        std::erase_if(alike,
+                      [&](const Axis& a) { return a != alike[0] && probe.moves({a}, unused); });
         free(alike, *together);
       } else {
         all[leaf][axis].reason = why;

@@ -16,9 +16,9 @@ c10::ScalarType type_of_weights(const torch::jit::Module& m) {
   std::map<c10::ScalarType, int64_t> elements;
   for (const at::Tensor& t : m.parameters())
     if (c10::isFloatingType(t.scalar_type())) elements[t.scalar_type()] += t.numel();
-  const auto most = std::max_element(elements.begin(), elements.end(), [](const auto& a, const auto& b) {
-    return a.second < b.second;
-  });
+  const auto most =
+      std::max_element(elements.begin(), elements.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
   return most == elements.end() ? c10::ScalarType::Float : most->first;
 }
 
@@ -33,7 +33,8 @@ bool types_as_usual(const Guess& g) {
 // Integers that choose from a table are drawn from all of it.
 void widen(Guess& g, const std::vector<Choice>& choices) {
   for (Place* p : g.places()) {
-    if (p->kind != Place::Kind::Tensor || !c10::isIntegralType(p->dtype, false) || p->spec) continue;
+    if (p->kind != Place::Kind::Tensor || !c10::isIntegralType(p->dtype, false) || p->spec)
+      continue;
     const Choice* least = nullptr;
     for (const Choice& c : choices)
       if ((c.mask & bit_of(p->index)) && (!least || c.count < least->count)) least = &c;

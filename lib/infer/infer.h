@@ -24,7 +24,7 @@ struct Found {
   // Where nothing was found: what stops the nearest guess (which `specs` is), and where.
   std::string problem;
   OriginPtr origin;
-  bool exhausted = true;              // all was tried
+  bool exhausted = true;  // all was tried
   std::shared_ptr<const Guess> guess;
 };
 

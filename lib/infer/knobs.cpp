@@ -18,12 +18,15 @@ const Place& place_of(const Guess& g, size_t index) {
 
 Knobs::Knobs(const Guess& g, Mask mask, const std::vector<int>& kinds) {
   const auto wanted = [&](int what) {
-    return kinds.empty() ? what != kType : std::find(kinds.begin(), kinds.end(), what) != kinds.end();
+    return kinds.empty() ? what != kType
+                         : std::find(kinds.begin(), kinds.end(), what) != kinds.end();
   };
   std::vector<Knob> settled, batches;
   const auto add = [&](const Place& p, int what) {
     if (p.is_fixed(what) || !wanted(what)) return;
-    (p.reason.contains(what) ? settled : what == 0 && p.sizes.size() > 1 ? batches : knobs_)
+    (p.reason.contains(what)           ? settled
+     : what == 0 && p.sizes.size() > 1 ? batches
+                                       : knobs_)
         .push_back({p.index, what, what >= 2 && what + 2 >= static_cast<int>(p.sizes.size())});
   };
   for (const Place* p : g.places()) {

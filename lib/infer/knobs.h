@@ -9,8 +9,8 @@
 namespace oe::infer {
 
 struct Knob {
-  size_t place = 0;  // its index
-  int what = 0;      // an axis, or kRank, kType, kValue, kLength
+  size_t place = 0;       // its index
+  int what = 0;           // an axis, or kRank, kType, kValue, kLength
   bool last_two = false;  // an axis of the last two of four or more
 };
 

@@ -1,9 +1,8 @@
 // Kernels for the meta device that LibTorch has in Python only.
-#include <torch/library.h>
-
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
+#include <torch/library.h>
 
 #include "lib/infer/shadow.h"
 
@@ -13,12 +12,14 @@ namespace {
 at::Tensor like(const at::Tensor& t) { return at::empty_like(t); }
 
 // What stride, padding and dilation say for axis i: one number stands for all.
-int64_t at_axis(at::IntArrayRef values, size_t i) { return values.size() == 1 ? values[0] : values[i]; }
+int64_t at_axis(at::IntArrayRef values, size_t i) {
+  return values.size() == 1 ? values[0] : values[i];
+}
 
 at::Tensor convolved(const at::Tensor& input, const at::Tensor& weight,
-                       const std::optional<at::Tensor>&, at::IntArrayRef stride,
-                       at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed,
-                       at::IntArrayRef output_padding, int64_t groups) {
+                     const std::optional<at::Tensor>&, at::IntArrayRef stride,
+                     at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed,
+                     at::IntArrayRef output_padding, int64_t groups) {
   TORCH_CHECK(input.dim() == weight.dim(), "convolution: input has rank ", input.dim(),
               ", the weight ", weight.dim());
   TORCH_CHECK(input.scalar_type() == weight.scalar_type(),
@@ -40,22 +41,24 @@ at::Tensor convolved(const at::Tensor& input, const at::Tensor& weight,
 }
 
 at::Tensor convolved_with_flags(const at::Tensor& input, const at::Tensor& weight,
-                                  const std::optional<at::Tensor>& bias, at::IntArrayRef stride,
-                                  at::IntArrayRef padding, at::IntArrayRef dilation,
-                                  bool transposed, at::IntArrayRef output_padding, int64_t groups,
-                                  bool, bool, bool, bool) {
+                                const std::optional<at::Tensor>& bias, at::IntArrayRef stride,
+                                at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed,
+                                at::IntArrayRef output_padding, int64_t groups, bool, bool, bool,
+                                bool) {
   return convolved(input, weight, bias, stride, padding, dilation, transposed, output_padding,
-                     groups);
+                   groups);
 }
 
-std::tuple<at::Tensor, at::Tensor, at::Tensor> batch_norm(
-    const at::Tensor& input, const std::optional<at::Tensor>& weight,
-    const std::optional<at::Tensor>&, const std::optional<at::Tensor>&, const std::optional<at::Tensor>&, bool training, double,
-    double) {
-  TORCH_CHECK(!weight || !weight->defined() || weight->scalar_type() == input.scalar_type() ||
-                  (weight->scalar_type() == at::kFloat &&
-                   c10::isReducedFloatingType(input.scalar_type())),
-              "batch_norm: input and weight have different types");
+std::tuple<at::Tensor, at::Tensor, at::Tensor> batch_norm(const at::Tensor& input,
+                                                          const std::optional<at::Tensor>& weight,
+                                                          const std::optional<at::Tensor>&,
+                                                          const std::optional<at::Tensor>&,
+                                                          const std::optional<at::Tensor>&,
+                                                          bool training, double, double) {
+  TORCH_CHECK(
+      !weight || !weight->defined() || weight->scalar_type() == input.scalar_type() ||
+          (weight->scalar_type() == at::kFloat && c10::isReducedFloatingType(input.scalar_type())),
+      "batch_norm: input and weight have different types");
   const at::Tensor saved = at::empty({training ? input.size(1) : 0}, input.options());
   return {like(input), saved, saved};
 }

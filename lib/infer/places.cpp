@@ -56,7 +56,8 @@ void fill_from_spec(Place& p, const InputSpec& s, const c10::IValue& like) {
   p.sizes.clear();
   for (size_t i = 0; i < s.shape->size(); ++i) {
     const DimSpec& d = (*s.shape)[i];
-    const bool known = like.isTensor() && like.toTensor().dim() == static_cast<int64_t>(usual.size());
+    const bool known =
+        like.isTensor() && like.toTensor().dim() == static_cast<int64_t>(usual.size());
     const bool named = !d.symbol.empty() || d.low || d.high;
     int64_t n = d.size.value_or(known   ? like.toTensor().size(static_cast<int64_t>(i))
                                 : named ? 2
@@ -209,6 +210,22 @@ void add_specs(const Place& p, std::vector<InputSpec>& out) {
 
 }  // namespace
 
+bool Place::assign(const std::vector<int64_t>& to, const std::string& why) {
+  const bool same_rank = sizes.size() == to.size();
+  if (is_fixed(kRank) && !same_rank) return false;
+  for (size_t i = 0; i < to.size(); ++i)
+    if (is_fixed(static_cast<int>(i)) && sizes[i] != to[i]) return false;
+  const std::vector<int64_t> were = same_rank ? sizes : usual_sizes(to.size());
+  if (!same_rank) {
+    reason.clear();
+    reason[kRank] = why;
+  }
+  for (size_t i = 0; i < to.size(); ++i)
+    if (to[i] != were[i]) reason[static_cast<int>(i)] = why;
+  sizes = to;
+  return true;
+}
+
 std::vector<Place*> Guess::places() {
   std::vector<Place*> all;
   for (Place& p : arguments) collect(p, all);
@@ -227,7 +244,8 @@ std::string Guess::key() const {
     key += p->path + (p->present ? ":" : "-");
     if (p->kind == Kind::Tensor) {
       for (const int64_t n : p->sizes) key += std::to_string(n) + "x";
-      key += "@" + std::to_string(static_cast<int>(p->dtype)) + "<" + std::to_string(p->high) + (p->unit ? "u" : "");
+      key += "@" + std::to_string(static_cast<int>(p->dtype)) + "<" + std::to_string(p->high) +
+             (p->unit ? "u" : "");
     } else if (p->kind == Kind::Number || p->kind == Kind::String) {
       key += c10::str(p->value);
     }
@@ -294,9 +312,9 @@ Place new_place(const c10::TypePtr& declared, const std::string& path, c10::Scal
       const auto& t = p.type->expectRef<c10::TupleType>();
       const auto names = t.names();
       for (size_t i = 0; i < t.elements().size(); ++i)
-        p.children.push_back(
-            new_place(t.elements()[i],
-                      path + "." + (names ? std::string((*names)[i]) : std::to_string(i)), weights));
+        p.children.push_back(new_place(
+            t.elements()[i], path + "." + (names ? std::string((*names)[i]) : std::to_string(i)),
+            weights));
       break;
     }
     case c10::TypeKind::ListType:

@@ -34,9 +34,11 @@ struct Place {
   std::vector<Place> children;
   std::vector<c10::IValue> keys;  // of a Dict
 
-  std::map<int, bool> fixed;         // said by the user: kRank, kType, an axis
+  std::map<int, bool> fixed;          // said by the user: kRank, kType, an axis
   std::map<int, std::string> reason;  // why the guess is what it is
 
+  // All sizes at once. False where they are not what is fixed.
+  bool assign(const std::vector<int64_t>& to, const std::string& why);
   bool is_fixed(int what) const { return fixed.contains(what); }
   bool floating() const { return c10::isFloatingType(dtype); }
 };
@@ -57,8 +59,7 @@ Mask bit_of(size_t index);
 
 // What a SPEC, a file or the signature says, and usual values for what nothing says. `weights`: the
 // element type that most parameters have.
-Guess first_guess(const std::vector<torch_io::Slot>& slots, c10::ScalarType weights,
-                  uint64_t seed);
+Guess first_guess(const std::vector<torch_io::Slot>& slots, c10::ScalarType weights, uint64_t seed);
 // Nothing in it is guessed; `but_types`: nothing but element types.
 bool is_complete(const Guess& g, bool but_types = false);
 

@@ -4,72 +4,35 @@
 #include <ATen/core/List.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <functional>
-#include <numeric>
 
 #include "lib/infer/comparisons.h"
-#include "lib/infer/knobs.h"
+#include "lib/infer/solve.h"
 #include "lib/infer/wishes.h"
-#include "lib/torch/stand_ins.h"
 
 namespace oe::infer {
 namespace {
 
 namespace prim = c10::prim;
 
-constexpr int64_t kAllSteps = 1000000;
-constexpr int64_t kAttempt = 20;                   // what asking an operator once costs, in steps
-constexpr int64_t kMostElements = int64_t{1} << 28;  // of one input: no example is as large
-constexpr int64_t kLargest = int64_t{1} << 22;  // elements of a tensor in a run that is no trouble
-constexpr std::chrono::seconds kLongest{8};
+constexpr int64_t kAttempt = 20;  // what asking an operator once costs, in steps
 constexpr int kDepth = 60;
-
-// An integer that is seen at a site: a size, a rank, a number.
-struct Quantity {
-  Site site;
-  std::function<std::optional<int64_t>(const std::vector<Cell>&)> of;
-};
 
 class Search {
  public:
   Search(const torch_io::Loaded& m, c10::ScalarType weights, bool computed,
          const std::set<std::string>& silent)
-      : module_(m), weights_(weights), silent_(silent) {
-    limits_.computed = computed;
-  }
+      : trials_(m, computed), weights_(weights), silent_(silent) {}
 
   Searched operator()(const Guess& start) {
-    const Run first = run(start);
+    const Run first = trials_.run(start);
     if (settled(start, first) || improve(start, first, 0)) shrink();
-    best_.steps = steps_;
-    best_.exhausted = !spent();
+    best_.steps = trials_.steps();
+    best_.exhausted = !trials_.spent();
     return std::move(best_);
   }
 
  private:
-  // The limit is what ran, so that it is the same everywhere; the clock is for what is slower than
-  // anybody thought.
-  bool spent() const {
-    return steps_ > kAllSteps || std::chrono::steady_clock::now() > begun_ + kLongest;
-  }
-
-  // What no inputs change: capture says what it thinks of it.
-  static bool beyond_inputs(const Stop& s) {
-    const std::string op = s.site.node->kind().toQualString();
-    return op == "aten::grad" || op == "aten::backward" || torch_io::is_stand_in(op);
-  }
-
-  Run run(const Guess& g, const Site& watch = {}) {
-    Limits limits = limits_;
-    limits.steps = std::min(limits.steps, std::max<int64_t>(kAllSteps - steps_, 1));
-    Run r = run_shapes(module_, arguments_of(g, limits.computed), limits, watch);
-    steps_ += r.steps + 50;
-    if (r.stop && beyond_inputs(*r.stop)) r.stop.reset();
-    return r;
-  }
-
   // What was taken because it is usual may be too much for this model: a latent image of 224 x 224.
   void shrink() {
     while (largest_ > kLargest) {
@@ -85,19 +48,10 @@ class Search {
         }
       }
       if (!smaller) return;
-      const Run r = run(c);
+      const Run r = trials_.run(c);
       if (r.stop || r.largest >= largest_) return;
       settled(c, r);
     }
-  }
-
-  static bool fits(const Guess& g) {
-    for (const Place* p : g.places()) {
-      double elements = 1;
-      for (const int64_t n : p->sizes) elements *= static_cast<double>(n);
-      if (elements > static_cast<double>(kMostElements)) return false;
-    }
-    return true;
   }
 
   // Whether this is the answer. Keeps what came furthest.
@@ -115,12 +69,12 @@ class Search {
 
   // Tries every change that what stopped the run asks for. True: the answer is found.
   bool improve(const Guess& g, const Run& r, int depth) {
-    if (depth > kDepth || spent()) return false;
+    if (depth > kDepth || trials_.spent()) return false;
     const Stop& stop = *r.stop;
     std::vector<std::pair<Guess, Run>> behind;
     const Try attempt = [&](const Guess& c) {
-      if (spent() || !fits(c) || !seen_.insert(c.key()).second) return false;
-      Run next = run(c);
+      if (trials_.spent() || !trials_.fits(c) || !seen_.insert(c.key()).second) return false;
+      Run next = trials_.run(c);
       if (settled(c, next)) return true;
       const bool same = next.stop->site == stop.site && next.stop->usual_rank == stop.usual_rank;
       if (same && outline(next.stop->message) == outline(stop.message)) return false;
@@ -133,12 +87,10 @@ class Search {
       if (improve(behind[i].first, behind[i].second, depth + 1)) return true;
     if (!stop.usual_rank) return false;
     // No batch goes through: then it is one example.
-    limits_.unbatched.insert(stop.site.node);
-    const Run again = run(g);
+    trials_.allow_unbatched(stop.site.node);
+    const Run again = trials_.run(g);
     return settled(g, again) || improve(g, again, depth + 1);
   }
-
-  using Try = std::function<bool(const Guess&)>;
 
   bool repair(const Guess& g, const Stop& stop, const Try& attempt) {
     const std::string why = describe(stop);
@@ -157,6 +109,8 @@ class Search {
                    static_cast<int64_t>(stop.site.node->outputs().size()), stop.operands[0].mask,
                    {}, why, attempt);
     }
+    // Without numbers it ran: they are what is wrong.
+    if (trials_.computed() && repair_range(g, stop, why, attempt)) return true;
     return repair_entries(g, stop, why, attempt) || repair_wishes(g, stop, attempt) ||
            repair_numbers(g, stop, why, attempt) || repair_presence(g, stop, why, attempt) ||
            repair_range(g, stop, why, attempt);
@@ -179,31 +133,16 @@ class Search {
     return changed && attempt(c);
   }
 
+  bool solve(const Guess& g, const Stop& stop, const Quantity& q, int64_t want, Mask mask,
+             const std::vector<int>& kinds, const std::string& why, const Try& attempt) {
+    return infer::solve(trials_, g, stop, {q, want, mask, kinds, why}, weights_, attempt);
+  }
+
   static Quantity length_of(const Site& site, size_t operand) {
     return {site, [operand](const std::vector<Cell>& in) -> std::optional<int64_t> {
               if (!in[operand].value.isList()) return std::nullopt;
               return static_cast<int64_t>(in[operand].value.toList().size());
             }};
-  }
-
-  // "fc1 (linear) takes 1x48, model.py:20"
-  static std::string takes(const Stop& stop, const std::string& what) {
-    const std::string op = stop.site.node->kind().toUnqualString();
-    const std::string& path = stop.origin.module_path;
-    return (path.empty() ? op : path + " (" + op + ")") + " takes " + what + place_in(stop.origin);
-  }
-
-  static std::string takes(const Stop& stop, const Wish& w, const at::Tensor& now) {
-    if (w.elements)
-      return takes(stop, (w.multiple ? "a multiple of " : "") + std::to_string(w.elements) + " elements");
-    if (w.dtype != now.scalar_type()) return takes(stop, c10::toString(w.dtype));
-    // What it was not asked for is not its wish.
-    const bool same_rank = now.dim() == static_cast<int64_t>(w.sizes.size());
-    const std::vector<int64_t> were = same_rank ? now.sizes().vec() : usual_sizes(w.sizes.size());
-    std::string sizes;
-    for (size_t i = 0; i < w.sizes.size(); ++i)
-      sizes += (i ? "x" : "") + (w.sizes[i] == were[i] ? "?" : std::to_string(w.sizes[i]));
-    return takes(stop, sizes.empty() ? "a number" : sizes);
   }
 
   // ---- what tensors should be
@@ -212,9 +151,9 @@ class Search {
     if (silent_.contains(stop.site.node->kind().toQualString())) return false;
     int64_t attempts = 0;
     const std::vector<Wish> wishes = wishes_of(stop, unknown_mask(g), attempts);
-    steps_ += attempts * kAttempt;
+    trials_.spend(attempts * kAttempt);
     for (const Wish& w : wishes) {
-      if (spent()) return false;
+      if (trials_.spent()) return false;
       if (grant(g, stop, w, attempt)) return true;
     }
     return false;
@@ -223,7 +162,7 @@ class Search {
   bool grant(const Guess& g, const Stop& stop, const Wish& w, const Try& attempt) {
     if (w.element == kEach) return grant_each(g, stop, w, 0, attempt);
     const at::Tensor now = tensor_at(stop.operands, w.operand, w.element);
-    const std::string why = takes(stop, w, now);
+    const std::string why = takes(stop, w);
     const Mask mask = stop.operands[w.operand].mask;
     if (w.elements) return grant_elements(g, stop, w, mask, why, attempt);
     if (w.dtype != now.scalar_type()) {
@@ -242,7 +181,7 @@ class Search {
         Place& both = knobs.place(c, k);
         if (both.sizes != now.sizes().vec()) continue;
         both.dtype = w.dtype;
-        if (assign(both, w.sizes, why) && attempt(c)) return true;
+        if (both.assign(w.sizes, why) && attempt(c)) return true;
       }
       return false;
     }
@@ -254,7 +193,7 @@ class Search {
         Guess c = g;
         Place& p = knobs.place(c, k);
         if (p.sizes != now.sizes().vec()) continue;
-        if (assign(p, w.sizes, why) && attempt(c)) return true;
+        if (p.assign(w.sizes, why) && attempt(c)) return true;
       }
       const Quantity q = {stop.site, [w](const std::vector<Cell>& in) -> std::optional<int64_t> {
                             const at::Tensor t = tensor_at(in, w.operand, w.element);
@@ -292,7 +231,8 @@ class Search {
                   size_t next, Mask mask, const std::string& why, const Try& attempt) {
     if (next == axes.size()) return attempt(g);
     const auto axis = static_cast<int64_t>(axes[next]);
-    const Quantity q = {stop.site, [w, axis](const std::vector<Cell>& in) -> std::optional<int64_t> {
+    const Quantity q = {stop.site,
+                        [w, axis](const std::vector<Cell>& in) -> std::optional<int64_t> {
                           const at::Tensor t = tensor_at(in, w.operand, w.element);
                           if (!t.defined() || t.dim() <= axis) return std::nullopt;
                           return t.size(axis);
@@ -303,23 +243,6 @@ class Search {
     return solve(g, stop, q, w.sizes[axes[next]], mask, {}, why, then);
   }
 
-  // All of a place's sizes at once, where what is fixed agrees.
-  static bool assign(Place& p, const std::vector<int64_t>& sizes, const std::string& why) {
-    if (p.is_fixed(kRank) && p.sizes.size() != sizes.size()) return false;
-    for (size_t i = 0; i < sizes.size(); ++i)
-      if (p.is_fixed(static_cast<int>(i)) && p.sizes[i] != sizes[i]) return false;
-    if (p.sizes.size() != sizes.size()) {
-      p.reason.clear();
-      p.reason[kRank] = why;
-    }
-    const std::vector<int64_t> usual = usual_sizes(sizes.size());
-    for (size_t i = 0; i < sizes.size(); ++i)
-      if (p.sizes.size() != sizes.size() ? sizes[i] != usual[i] : sizes[i] != p.sizes[i])
-        p.reason[static_cast<int>(i)] = why;
-    p.sizes = sizes;
-    return true;
-  }
-
   bool grant_elements(const Guess& g, const Stop& stop, const Wish& w, Mask mask,
                       const std::string& why, const Try& attempt) {
     const Quantity q = {stop.site, [w](const std::vector<Cell>& in) -> std::optional<int64_t> {
@@ -328,10 +251,11 @@ class Search {
                         }};
     // Squares that people use; what else there is.
     for (const auto& [h, v] : Knobs(g, mask, {}).squares())
-      for (const int64_t n : {224, 256, 32, 28, 64, 96, 128, 160, 192, 288, 384, 112, 48, 299, 512}) {
+      for (const int64_t n :
+           {224, 256, 32, 28, 64, 96, 128, 160, 192, 288, 384, 112, 48, 299, 512}) {
         Guess c = g;
         if (!Knobs::set(c, h, n, weights_) || !Knobs::set(c, v, n, weights_)) continue;
-        const auto value = measure(c, q);
+        const auto value = trials_.measure(c, q);
         if (!value || *value == 0 || (w.multiple ? *value % w.elements != 0 : *value != w.elements))
           continue;
         Knobs::place(c, h).reason[h.what] = Knobs::place(c, v).reason[v.what] = why;
@@ -341,197 +265,6 @@ class Search {
       if ((times == 1 || w.multiple) &&
           solve(g, stop, q, w.elements * times, mask, {}, why, attempt))
         return true;
-    return false;
-  }
-
-  // ---- integers at a site
-
-  std::optional<int64_t> measure(const Guess& g, const Quantity& q) {
-    if (!fits(g)) return std::nullopt;
-    const Run r = run(g, q.site);
-    return r.seen ? q.of(*r.seen) : std::nullopt;
-  }
-
-  struct Lever {
-    Knob knob;
-    int64_t at = 0, moved = 0, value = 0;  // from `at` to `moved` the quantity became `value`
-  };
-
-  // Changes what is not fixed until the quantity is `want`. `kinds`: of knobs; empty: all numbers.
-  bool solve(const Guess& g, const Stop& stop, const Quantity& q, int64_t want, Mask mask,
-             const std::vector<int>& kinds, const std::string& why, const Try& attempt) {
-    const auto now = stop.site == q.site ? q.of(stop.operands) : measure(g, q);
-    if (!now) return false;
-    if (*now == want) return attempt(g);
-    const Knobs knobs(g, mask, kinds);
-    std::vector<Lever> levers;
-    for (const Knob& k : knobs.all()) {
-      const int64_t at = knobs.get(g, k);
-      for (const int64_t moved : knobs.moves(g, k)) {
-        Guess c = g;
-        if (!knobs.set(c, k, moved, weights_)) continue;
-        const auto value = measure(c, q);
-        if (!value) continue;
-        if (*value == *now) continue;
-        levers.push_back({k, at, moved, *value});
-        break;
-      }
-    }
-    const Aim aim = {g, q, knobs, *now, want, why, attempt};
-    if (solve_square(aim, levers)) return true;
-    for (const Lever& l : levers)
-      if (solve_one(aim, l)) return true;
-    return solve_together(aim);
-  }
-
-  struct Aim {
-    const Guess& g;
-    const Quantity& q;
-    const Knobs& knobs;
-    int64_t now, want;
-    const std::string& why;
-    const Try& attempt;
-  };
-
-  bool turn(const Aim& aim, const std::vector<std::pair<Knob, int64_t>>& to, Guess& c) const {
-    c = aim.g;
-    for (const auto& [k, n] : to)
-      if (!aim.knobs.set(c, k, n, weights_)) return false;
-    for (const auto& [k, n] : to) aim.knobs.place(c, k).reason[k.what] = aim.why;
-    return true;
-  }
-
-  bool solve_one(const Aim& aim, const Lever& l) {
-    int64_t n0 = l.at, q0 = aim.now, n1 = l.moved, q1 = l.value;
-    std::vector<int64_t> tried;
-    for (int i = 0; i < 6 && q1 != q0; ++i) {
-      const double slope = static_cast<double>(q1 - q0) / static_cast<double>(n1 - n0);
-      const auto n = static_cast<int64_t>(
-          std::llround(static_cast<double>(n0) + static_cast<double>(aim.want - q0) / slope));
-      if (n < (l.knob.what == kValue ? INT64_MIN : 0) || n > int64_t{1} << 26 ||
-          std::find(tried.begin(), tried.end(), n) != tried.end())
-        break;
-      tried.push_back(n);
-      Guess c;
-      if (!turn(aim, {{l.knob, n}}, c)) return false;
-      const auto value = measure(c, aim.q);
-      if (!value) break;
-      if (*value == aim.want) return found(aim, l.knob, n, c);
-      if (n == n1) break;
-      n0 = n1, q0 = q1, n1 = n, q1 = *value;
-    }
-    if (l.knob.what < 0) return false;
-    // Rounding on the way: the neighbourhood of the last guess.
-    const int64_t centre = tried.empty() ? l.at : tried.back();
-    for (int64_t d = 1; d <= 8; ++d)
-      for (const int64_t n : {centre + d, centre - d}) {
-        Guess c;
-        if (n < 1 || !turn(aim, {{l.knob, n}}, c)) continue;
-        if (const auto value = measure(c, aim.q); value && *value == aim.want)
-          return found(aim, l.knob, n, c);
-      }
-    return solve_between(aim, l);
-  }
-
-  // It grows, if not evenly: the least n that gives enough.
-  bool solve_between(const Aim& aim, const Lever& l) {
-    if (l.moved < l.at || l.value < aim.want || aim.now > aim.want) return false;
-    int64_t low = l.at, high = l.moved;
-    Guess c;
-    while (low < high) {
-      const int64_t middle = (low + high) / 2;
-      if (!turn(aim, {{l.knob, middle}}, c)) return false;
-      if (const auto value = measure(c, aim.q); value && *value >= aim.want)
-        high = middle;
-      else
-        low = middle + 1;
-    }
-    return turn(aim, {{l.knob, low}}, c) && measure(c, aim.q) == aim.want &&
-           found(aim, l.knob, low, c);
-  }
-
-  // A side of an image: the square, where that does, before any other.
-  bool found(const Aim& aim, const Knob& k, int64_t n, const Guess& c) {
-    for (const auto& [h, w] : aim.knobs.squares()) {
-      Guess square;
-      if (h.place == k.place && (h.what == k.what || w.what == k.what) &&
-          turn(aim, {{h, n}, {w, n}}, square) && measure(square, aim.q) == aim.want &&
-          aim.attempt(square))
-        return true;
-    }
-    return aim.attempt(c);
-  }
-
-  // Two axes of one input, as the height and width of an image: the square first.
-  bool solve_square(const Aim& aim, const std::vector<Lever>& levers) {
-    for (const auto& [h, w] : aim.knobs.squares()) {
-      const auto moves = [&](const Knob& k) {
-        return std::any_of(levers.begin(), levers.end(), [&](const Lever& l) {
-          return l.knob.place == k.place && l.knob.what == k.what;
-        });
-      };
-      if (!moves(h) || !moves(w)) continue;
-      for (const auto& [rows, columns] : std::initializer_list<std::pair<int64_t, int64_t>>{
-               {1, 1}, {1, 2}, {2, 1}, {3, 4}, {4, 3}, {9, 16}, {16, 9}, {1, 4}, {4, 1}})
-        if (solve_line(aim, h, w, rows, columns)) return true;
-    }
-    return false;
-  }
-
-  bool solve_line(const Aim& aim, const Knob& h, const Knob& w, int64_t rows, int64_t columns) {
-    const auto at = [&](int64_t n) -> std::optional<int64_t> {
-      Guess c;
-      if (!turn(aim, {{h, n * rows}, {w, n * columns}}, c)) return std::nullopt;
-      return measure(c, aim.q);
-    };
-    int64_t low = 1, high = 4096 / std::max(rows, columns);
-    while (low < high) {  // the least n that gives enough
-      const int64_t middle = (low + high) / 2;
-      const auto value = at(middle);
-      if (value && *value >= aim.want)
-        high = middle;
-      else
-        low = middle + 1;
-    }
-    if (at(low) != aim.want) return false;
-    const int64_t first = low;
-    high = first + 64;  // the largest that gives no more
-    while (low < high) {
-      const int64_t middle = (low + high + 1) / 2;
-      if (const auto value = at(middle); value && *value == aim.want)
-        low = middle;
-      else
-        high = middle - 1;
-    }
-    const int64_t n = usual_size(first, low);
-    Guess c;
-    return turn(aim, {{h, n * rows}, {w, n * columns}}, c) && aim.attempt(c);
-  }
-
-  // Of sizes that all do: one that people use, else the roundest.
-  static int64_t usual_size(int64_t low, int64_t high) {
-    for (const int64_t n : {224, 256, 28, 32, 64, 84, 96, 128, 112, 227, 299, 384, 512, 640})
-      if (n >= low && n <= high) return n;
-    for (int64_t step = 512; step > 1; step /= 2)
-      if (const int64_t n = (low + step - 1) / step * step; n <= high) return n;
-    return low;
-  }
-
-  // What no axis reaches alone: those of the same size in several inputs, which have to agree.
-  bool solve_together(const Aim& aim) {
-    std::map<int64_t, std::vector<Knob>> same;
-    const Knobs all(aim.g, ~Mask{0}, {});
-    for (const Knob& k : all.all())
-      if (k.what >= 0) same[aim.knobs.get(aim.g, k)].push_back(k);
-    for (const auto& [n, knobs] : same) {
-      if (knobs.size() < 2) continue;
-      std::vector<std::pair<Knob, int64_t>> to;
-      for (const Knob& k : knobs) to.emplace_back(k, aim.want);
-      Guess c;
-      if (!turn(aim, to, c)) continue;
-      if (const auto value = measure(c, aim.q); value && *value == aim.want && aim.attempt(c))
-        return true;
-    }
     return false;
   }
 
@@ -638,7 +371,7 @@ class Search {
   bool repair_condition(const Guess& g, const Stop& stop, const Try& attempt) {
     const std::string why = "the condition on which the model raises" + place_in(stop.origin);
     for (const Comparison& c : comparisons_before(stop)) {
-      if (spent()) return false;
+      if (trials_.spent()) return false;
       if (c.key && add_key(g, c.left.mask, c.right.value, why, attempt)) return true;
       if (settle(g, stop, c, 0, c.left, c.right, why, attempt) ||
           settle(g, stop, c, 1, c.right, c.left, why, attempt))
@@ -738,13 +471,11 @@ class Search {
     return m;
   }
 
-  const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
-  const torch_io::Loaded& module_;
+  Trials trials_;
   const c10::ScalarType weights_;
   const std::set<std::string>& silent_;
-  Limits limits_;
   std::set<std::string> seen_;
-  int64_t steps_ = 0, furthest_ = 0, largest_ = 0;
+  int64_t furthest_ = 0, largest_ = 0;
   Searched best_;
 };
 

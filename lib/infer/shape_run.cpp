@@ -11,8 +11,8 @@
 
 #include "lib/infer/shadow.h"
 #include "lib/support/trial.h"
-#include "lib/torch/runtime.h"
 #include "lib/torch/origins.h"
+#include "lib/torch/runtime.h"
 #include "lib/torch/stand_ins.h"
 
 namespace oe::infer {
@@ -38,9 +38,8 @@ struct Chooses {
   int64_t axis;  // -1: the operand is the number; -2: the axis that operand 1 names
 };
 constexpr Chooses kChooses[] = {
-    {"aten::embedding", 1, 0, 0},     {"aten::embedding_bag", 1, 0, 0},
-    {"aten::one_hot", 0, 1, -1},      {"aten::index_select", 2, 0, -2},
-    {"aten::gather", 2, 0, -2},       {"aten::take", 1, 0, 0},
+    {"aten::embedding", 1, 0, 0},     {"aten::embedding_bag", 1, 0, 0}, {"aten::one_hot", 0, 1, -1},
+    {"aten::index_select", 2, 0, -2}, {"aten::gather", 2, 0, -2},       {"aten::take", 1, 0, 0},
 };
 
 // Operators that take one example where a batch of them is usual: the rank with a batch.
@@ -190,7 +189,8 @@ class Interpreter {
     if (kind == prim::GetAttr) return attribute(n, f);
     if (kind == prim::SetAttr) {
       const Cell object = get(f, n->input(0)), value = get(f, n->input(1));
-      slots_[{object.value.toObject().get(), n->s(c10::attr::name)}] = {value.value, mask_of(value)};
+      slots_[{object.value.toObject().get(), n->s(c10::attr::name)}] = {value.value,
+                                                                        mask_of(value)};
       return;
     }
     if (kind == prim::CreateObject) {
@@ -207,8 +207,7 @@ class Interpreter {
       const c10::IValue& message = get(f, n->input(0)).value;
       stop(n, f, message.isString() ? message.toStringRef() : "an exception");
     }
-    if (kind == prim::TupleConstruct || kind == prim::ListConstruct ||
-        kind == prim::DictConstruct)
+    if (kind == prim::TupleConstruct || kind == prim::ListConstruct || kind == prim::DictConstruct)
       return construct(n, f);
     if (kind == prim::TupleUnpack || kind == prim::ListUnpack) return unpack(n, f);
     if (kind == prim::unchecked_cast || kind == prim::unchecked_unwrap_optional ||

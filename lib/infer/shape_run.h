@@ -17,7 +17,8 @@
 
 namespace oe::infer {
 
-using Mask = uint64_t;  // the inputs that a value was made of: bit i is input i, the last all beyond
+using Mask =
+    uint64_t;  // the inputs that a value was made of: bit i is input i, the last all beyond
 
 struct Cell {
   c10::IValue value;
@@ -42,9 +43,9 @@ struct Stop {
   std::vector<Cell> operands;
   std::string message;
   Origin origin;
-  std::unordered_map<const torch::jit::Value*, Cell> values;  // of the function that ran
+  std::unordered_map<const torch::jit::Value*, Cell> values;    // of the function that ran
   std::unordered_map<const torch::jit::Node*, int64_t> counts;  // how often each had run
-  bool limit = false;  // it would have gone on
+  bool limit = false;                                           // it would have gone on
   // LibTorch would take operand 0 as a single example, where a batch of them, of this rank, is
   // usual. 0: it would not.
   int64_t usual_rank = 0;
@@ -67,8 +68,8 @@ struct Run {
 };
 
 struct Limits {
-  int64_t steps = 300000;  // of one run
-  bool computed = false;   // every tensor has its numbers
+  int64_t steps = 300000;                       // of one run
+  bool computed = false;                        // every tensor has its numbers
   std::set<const torch::jit::Node*> unbatched;  // which may take a single example
 };
 

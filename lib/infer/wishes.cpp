@@ -21,8 +21,8 @@ namespace {
 
 using Sizes = std::vector<int64_t>;
 
-constexpr size_t kEnough = 16;    // wishes of one operand
-constexpr size_t kAttempts = 1500;  // about one operand
+constexpr size_t kEnough = 16;                  // wishes of one operand
+constexpr size_t kAttempts = 1500;              // about one operand
 constexpr double kMostAsked = double{1 << 30};  // elements
 
 class Asked {
@@ -167,7 +167,8 @@ class Asked {
 
   // What indices choose from has to be as long.
   void add_highest(const at::Tensor& t) {
-    if (c10::isIntegralType(t.scalar_type(), /*includeBool=*/false) && !t.is_meta() && t.numel() > 0)
+    if (c10::isIntegralType(t.scalar_type(), /*includeBool=*/false) && !t.is_meta() &&
+        t.numel() > 0)
       add_number(t.max().item().toLong() + 1);
   }
 
@@ -214,10 +215,13 @@ class Asked {
     wishes_.push_back({operand_, element_, sizes, type_, 0, false});
   }
 
-  // The operand's own numbers, as many as there are: an index stays as large as it is.
+  // The operand's own numbers, as many as it takes: an index stays as large as it is. Floats say
+  // nothing of the integers that should be there.
   at::Tensor with_numbers(const Sizes& sizes) const {
-    const at::Tensor old = tensor_at(operands_, operand_, std::max(element_, element_ == kEach ? 0 : -1));
-    if (old.is_meta() || old.numel() == 0) return at::zeros(sizes, at::TensorOptions().dtype(type_));
+    const at::Tensor old = tensor_at(operands_, operand_, element_ == kEach ? 0 : element_);
+    const bool floating = c10::isFloatingType(type_);
+    if (old.is_meta() || old.numel() == 0 || old.is_floating_point() != floating)
+      return at::zeros(sizes, at::TensorOptions().dtype(type_));
     const int64_t n = c10::multiply_integers(sizes);
     const at::Tensor flat = old.detach().reshape({-1}).to(type_);
     return flat.repeat({n / flat.numel() + 1}).slice(0, 0, n).reshape(sizes);
@@ -283,8 +287,9 @@ class Asked {
 
   void change_two(const Sizes& sizes) {
     if (found_ || !pairs_) return;
-    std::vector<int64_t> near(pool_.begin(), pool_.begin() + static_cast<std::ptrdiff_t>(
-                                                                       std::min<size_t>(pool_.size(), 12)));
+    std::vector<int64_t> near(
+        pool_.begin(),
+        pool_.begin() + static_cast<std::ptrdiff_t>(std::min<size_t>(pool_.size(), 12)));
     near.push_back(1);
     for (size_t k = sizes.size(); k-- > 0;)
       for (size_t j = k; j-- > 0;)
@@ -336,7 +341,8 @@ class Asked {
   void change_rank(const at::Tensor& t) {
     std::vector<int64_t> ranks;
     const auto add = [&](int64_t r) {
-      if (r >= 0 && r <= 6 && r != t.dim() && std::find(ranks.begin(), ranks.end(), r) == ranks.end())
+      if (r >= 0 && r <= 6 && r != t.dim() &&
+          std::find(ranks.begin(), ranks.end(), r) == ranks.end())
         ranks.push_back(r);
     };
     for (auto it = ranks_.rbegin(); it != ranks_.rend(); ++it) add(*it);
@@ -405,6 +411,26 @@ at::Tensor tensor_at(const std::vector<Cell>& operands, size_t operand, int elem
   if (element < 0) return v.isTensor() ? v.toTensor() : at::Tensor();
   if (!v.isTensorList() || v.toListRef().size() <= static_cast<size_t>(element)) return {};
   return v.toListRef()[static_cast<size_t>(element)].toTensor();
+}
+
+std::string takes(const Stop& stop, const std::string& what) {
+  const std::string op = stop.site.node->kind().toUnqualString();
+  const std::string& path = stop.origin.module_path;
+  return (path.empty() ? op : path + " (" + op + ")") + " takes " + what + place_in(stop.origin);
+}
+
+std::string takes(const Stop& stop, const Wish& w) {
+  if (w.elements)
+    return takes(stop,
+                 (w.multiple ? "a multiple of " : "") + std::to_string(w.elements) + " elements");
+  const at::Tensor now = tensor_at(stop.operands, w.operand, w.element == kEach ? 0 : w.element);
+  if (w.dtype != now.scalar_type()) return takes(stop, c10::toString(w.dtype));
+  const bool same_rank = now.dim() == static_cast<int64_t>(w.sizes.size());
+  const Sizes were = same_rank ? now.sizes().vec() : usual_sizes(w.sizes.size());
+  std::string sizes;
+  for (size_t i = 0; i < w.sizes.size(); ++i)
+    sizes += (i ? "x" : "") + (w.sizes[i] == were[i] ? "?" : std::to_string(w.sizes[i]));
+  return takes(stop, sizes.empty() ? "a number" : sizes);
 }
 
 }  // namespace oe::infer

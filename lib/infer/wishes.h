@@ -36,4 +36,8 @@ std::string outline(const std::string& message);
 // The tensor that a wish is about, as it is; undefined where there is none.
 at::Tensor tensor_at(const std::vector<Cell>& operands, size_t operand, int element);
 
+// "fc1 (linear) takes ?x48, model.py:20": what was not asked for is '?'.
+std::string takes(const Stop& stop, const Wish& w);
+std::string takes(const Stop& stop, const std::string& what);
+
 }  // namespace oe::infer

@@ -16,8 +16,8 @@ namespace oe::torch_io {
 struct Loaded {
   torch::jit::Module module;
   std::shared_ptr<const MappedFile>
-      file;                        // in which its weights lie, as long as nobody writes them
-  std::string method;              // "forward", --method, or the only one that takes tensors
+      file;            // in which its weights lie, as long as nobody writes them
+  std::string method;  // "forward", --method, or the only one that takes tensors
   struct Note {
     std::string code, text;  // "saved in train mode; converted in eval mode"
   };

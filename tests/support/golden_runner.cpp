@@ -356,9 +356,10 @@ int main(int argc, char** argv) {
   app.add_flag(
       "--scaled", a.scaled,
       "only count: at ten times its sizes a case has as many nodes (default: opsets 11,18)");
-  app.add_option("--alone", a.alone,
-                 "the inputs that are found for a case's module instead of its own; so many percent "
-                 "have to pass");
+  app.add_option(
+      "--alone", a.alone,
+      "the inputs that are found for a case's module instead of its own; so many percent "
+      "have to pass");
   app.add_option("--report", a.report, "write what came of every case to this JSON file");
   app.add_option("--work", work, "folder for intermediate files");
   app.add_option("--from", a.from)->group("");
@@ -406,8 +407,8 @@ int main(int argc, char** argv) {
   if (a.scaled)
     std::cout << t.unscaled << " of these cases run at no other size that was tried" << std::endl;
   if (a.alone) {  // one test: enough of them
-    std::cout << "inputs found: " << t.passed << " of " << t.passed + t.failed << " cases convert and verify"
-              << std::endl;
+    std::cout << "inputs found: " << t.passed << " of " << t.passed + t.failed
+              << " cases convert and verify" << std::endl;
     const bool enough = 100 * t.passed >= static_cast<size_t>(a.alone) * (t.passed + t.failed);
     t.passed = enough;
     t.failed = !enough;

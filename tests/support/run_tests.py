@@ -36,6 +36,7 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
     foreign = [python, str(tests / "foreign/run.py"), "--tool", tool, "--jobs", str(jobs)]
     files = [python, str(tests / "files/run.py"), "--build", str(build)]
     wild = [python, str(tests / "files/wild.py"), "--build", str(build), "--jobs", str(jobs)]
+    alone = [python, str(tests / "files/alone.py"), "--build", str(build), "--jobs", str(jobs)]
     matrix = [python, str(tests / "support/matrix.py"), "--build", str(build), "--jobs", str(jobs)]
     layers = [python, str(ROOT / "scripts/check-layers")]
     return [
@@ -55,6 +56,9 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
         Group("files", files),
         Group("mutations", [python, str(tests / "files/mutations.py"), "--tool", tool, "--jobs", str(jobs)]),
         Group("wild", wild),
+        Group("alone", alone),
+        Group("alone_ops", [golden[0], "--python", python, "--jobs", str(jobs), str(tests / "ops"), "--alone", "80",
+                            "--seconds", "20"]),
         Group("over_time", [python, str(tests / "models/over_time.py"), "--tool", tool]),
         Group("models", models + ["--full"], models + ["--quick"]),
         Group("foreign", foreign, foreign + ["--part", "1/8"]),

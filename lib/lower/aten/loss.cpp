@@ -48,6 +48,9 @@ bool fits_into(T y, T x) {
 // The kernel drops axes of size 1 and broadcasts then: elements in order, where there are as many.
 T shaped_like(T y, T x) {
   if (fits_into(y, x)) return y;
+  bool one = y.ranked();
+  for (int64_t i = 0; one && i < y.rank(); ++i) one = y.dim(i) == 1;
+  if (one) return reshape(y, Ints{});
   bool same = y.rank() == x.rank();
   for (int64_t i = 0; same && i < x.rank(); ++i) same = same_dim(x, i, y, i);
   return same ? y : restore(flat(y), x);

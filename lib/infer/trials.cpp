@@ -1,0 +1,53 @@
+// Runs of a method on guesses, within one limit for all of them.
+#include "lib/infer/trials.h"
+
+#include <algorithm>
+
+#include "lib/torch/stand_ins.h"
+
+namespace oe::infer {
+namespace {
+
+constexpr int64_t kAllSteps = 1000000;
+constexpr std::chrono::seconds kLongest{8};
+constexpr int64_t kStart = 50;                       // what a run costs besides its nodes
+constexpr int64_t kMostElements = int64_t{1} << 28;  // of one input: no example is as large
+
+// What no inputs change: capture says what it thinks of it.
+bool beyond_inputs(const Stop& s) {
+  const std::string op = s.site.node->kind().toQualString();
+  return op == "aten::grad" || op == "aten::backward" || torch_io::is_stand_in(op);
+}
+
+}  // namespace
+
+bool Trials::spent() const {
+  return steps_ > kAllSteps || std::chrono::steady_clock::now() > begun_ + kLongest;
+}
+
+bool Trials::fits(const Guess& g) const {
+  const int64_t most = limits_.computed ? kLargest : kMostElements;
+  for (const Place* p : g.places()) {
+    double elements = 1;
+    for (const int64_t n : p->sizes) elements *= static_cast<double>(n);
+    if (elements > static_cast<double>(most)) return false;
+  }
+  return true;
+}
+
+Run Trials::run(const Guess& g, const Site& watch) {
+  Limits limits = limits_;
+  limits.steps = std::min(limits.steps, std::max<int64_t>(kAllSteps - steps_, 1));
+  Run r = run_shapes(module_, arguments_of(g, limits.computed), limits, watch);
+  steps_ += r.steps + kStart;
+  if (r.stop && beyond_inputs(*r.stop)) r.stop.reset();
+  return r;
+}
+
+std::optional<int64_t> Trials::measure(const Guess& g, const Quantity& q) {
+  if (!fits(g)) return std::nullopt;
+  const Run r = run(g, q.site);
+  return r.seen ? q.of(*r.seen) : std::nullopt;
+}
+
+}  // namespace oe::infer
