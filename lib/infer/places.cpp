@@ -288,6 +288,8 @@ Place new_place(const c10::TypePtr& declared, const std::string& path, c10::Scal
     case c10::TypeKind::TensorType:
       p.kind = Kind::Tensor;
       p.dtype = names_integers(path) ? c10::ScalarType::Long : weights;
+      if (p.dtype != weights)
+        p.reason[kType] = "a choice, by its name: another type may do as well";
       p.sizes = usual_sizes(2);
       break;
     case c10::TypeKind::IntType:

@@ -122,6 +122,7 @@ void check_weight_norm(const Arguments& args) {
   const int64_t dim = args["dim"].toInt();
   if (v.dim() == 0 || dim < -v.dim() || dim >= v.dim()) return;
   TORCH_CHECK(g.numel() == v.size(dim), "Expected ", v.size(dim), " norms, got ", g.sizes());
+  TORCH_CHECK(g.scalar_type() == v.scalar_type(), "Expected norms of type ", v.scalar_type());
 }
 
 void check_qkv(const Arguments& args) {
