@@ -153,7 +153,8 @@ torch_io::ExampleInputs example_inputs(const Options& o, const torch_io::Loaded&
     throw Failure(ExitCode::Usage, "OE0206",
                   "no inputs were found that the model runs on" +
                       std::string(found.exhausted ? "" : " within the limit of the search") +
-                      "; with " + join(texts, " ") + " it stops: " + found.problem,
+                      "; with " + join(texts, " ") + " it stops: " + found.problem +
+                      infer::reasons_text(found),
                   "describe them with --input, as in --input " + texts.at(0), found.origin);
   Options complete = o;
   if (found.guessed) complete.inputs = found.specs;

@@ -28,8 +28,11 @@ std::string short_text(const FoundInput& in) {
     free += (free.empty() ? "" : ", ") + std::to_string(i);
     ++count;
   }
-  if (count == 0) return in.spec;
-  return in.spec + (count == 1 ? " (axis " : " (axes ") + free + " free)";
+  std::string notes;
+  if (count) notes = (count == 1 ? "axis " : "axes ") + free + " free";
+  if (in.type.starts_with("a choice"))
+    notes += (notes.empty() ? "" : ", ") + std::string("type by its name");
+  return in.spec + (notes.empty() ? "" : " (" + notes + ")");
 }
 
 }  // namespace oe::infer

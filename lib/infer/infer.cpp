@@ -30,20 +30,6 @@ bool types_as_usual(const Guess& g) {
   });
 }
 
-// Integers that choose from a table are drawn from all of it.
-void widen(Guess& g, const std::vector<Choice>& choices) {
-  for (Place* p : g.places()) {
-    if (p->kind != Place::Kind::Tensor || !c10::isIntegralType(p->dtype, false) || p->spec)
-      continue;
-    const Choice* least = nullptr;
-    for (const Choice& c : choices)
-      if ((c.mask & bit_of(p->index)) && (!least || c.count < least->count)) least = &c;
-    if (!least || least->count < 1) continue;
-    p->high = least->count;
-    p->reason[kValue] = "it chooses from " + std::to_string(least->count) + place_in(least->origin);
-  }
-}
-
 }  // namespace
 
 Found find_inputs(const Options& o, const torch_io::Loaded& m, const Found* refused) {
@@ -62,7 +48,6 @@ Found find_inputs(const Options& o, const torch_io::Loaded& m, const Found* refu
   const Trial trial(kLookedFor);
   f.described = is_complete(start, /*but_types=*/true);
   Searched s = search(m, start, weights, refused != nullptr, silent);
-  if (!refused) widen(s.guess, s.choices);
   f.guessed = true;
   if (f.described && !s.stop && types_as_usual(s.guess)) {
     f.guessed = false;
@@ -77,6 +62,24 @@ Found find_inputs(const Options& o, const torch_io::Loaded& m, const Found* refu
   }
   f.guess = std::make_shared<const Guess>(std::move(s.guess));
   return f;
+}
+
+std::string reasons_text(const Found& f) {
+  constexpr size_t shown = 6;
+  std::string text;
+  size_t lines = 0;
+  for (const auto& [path, reasons] : f.reasons)
+    for (const auto& [what, reason] : reasons) {
+      if (++lines > shown) continue;
+      text += "\n      " + path +
+              (what >= 0         ? ", axis " + std::to_string(what)
+               : what == kRank   ? ", rank"
+               : what == kType   ? ", type"
+               : what == kLength ? ", length"
+                                 : "") +
+              ": " + reason;
+    }
+  return text;
 }
 
 std::vector<FoundInput> told(const Found& f, const torch_io::ExampleInputs& e,

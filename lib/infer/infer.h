@@ -33,6 +33,9 @@ struct Found {
 // from there with data. Throws Failure(Usage) as make_inputs() does.
 Found find_inputs(const Options& o, const torch_io::Loaded& m, const Found* refused = nullptr);
 
+// "\n  x, axis 1: a (linear) takes ?x5, model.py:20": why the nearest guess is what it is.
+std::string reasons_text(const Found& f);
+
 // An axis of an input at other sizes.
 struct Freedom {
   bool free = false;

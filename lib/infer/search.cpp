@@ -8,6 +8,7 @@
 
 #include "lib/infer/comparisons.h"
 #include "lib/infer/solve.h"
+#include "lib/infer/usual.h"
 #include "lib/infer/wishes.h"
 
 namespace oe::infer {
@@ -26,43 +27,19 @@ class Search {
 
   Searched operator()(const Guess& start) {
     const Run first = trials_.run(start);
-    if (settled(start, first) || improve(start, first, 0)) shrink();
-    best_.steps = trials_.steps();
+    if (settled(start, first) || improve(start, first, 0)) choose(trials_, best_.guess, last_);
     best_.exhausted = !trials_.spent();
     return std::move(best_);
   }
 
  private:
-  // What was taken because it is usual may be too much for this model: a latent image of 224 x 224.
-  void shrink() {
-    while (largest_ > kLargest) {
-      Guess c = best_.guess;
-      bool smaller = false;
-      for (Place* p : c.places()) {
-        if (p->kind != Place::Kind::Tensor) continue;
-        for (size_t i = 2; i < p->sizes.size(); ++i) {
-          const int axis = static_cast<int>(i);
-          if (p->is_fixed(axis) || p->reason.contains(axis) || p->sizes[i] < 2) continue;
-          p->sizes[i] /= 2;
-          smaller = true;
-        }
-      }
-      if (!smaller) return;
-      const Run r = trials_.run(c);
-      if (r.stop || r.largest >= largest_) return;
-      settled(c, r);
-    }
-  }
-
   // Whether this is the answer. Keeps what came furthest.
   bool settled(const Guess& g, const Run& r) {
-    const bool further = r.stop && (!best_.stop || r.steps > furthest_);
+    const bool further = r.stop && (!best_.stop || r.steps > last_.steps);
     if (!r.stop || further) {
       best_.guess = g;
       best_.stop = r.stop;
-      best_.choices = r.choices;
-      furthest_ = r.steps;
-      largest_ = r.largest;
+      last_ = r;
     }
     return !r.stop;
   }
@@ -475,7 +452,7 @@ class Search {
   const c10::ScalarType weights_;
   const std::set<std::string>& silent_;
   std::set<std::string> seen_;
-  int64_t furthest_ = 0, largest_ = 0;
+  Run last_;  // of the guess that came furthest
   Searched best_;
 };
 

@@ -13,8 +13,6 @@ struct Searched {
   Guess guess;               // the answer; else the guess that came furthest
   std::optional<Stop> stop;  // where that one stopped
   bool exhausted = true;     // all was tried; false: a limit ended the search
-  std::vector<Choice> choices;
-  int64_t steps = 0;  // nodes that ran in all
 };
 
 // Runs the method on `start`, asks what stops it what it would take, changes what is not fixed, and

@@ -70,7 +70,10 @@ class Interpreter {
     Frame frame;
     std::vector<Cell> all = {{m.module._ivalue(), 0}};
     all.insert(all.end(), arguments.values.begin(), arguments.values.end());
-    for (const auto& [tensor, mask] : arguments.tensors) mark(tensor, mask, mask);
+    for (const auto& [tensor, mask] : arguments.tensors) {
+      mark(tensor, mask, mask);
+      inputs_.insert(tensor.unsafeGetTensorImpl());
+    }
     return function(m.module.get_method(m.method).function(), all, frame).value;
   }
 
@@ -396,6 +399,7 @@ class Interpreter {
     if (op->schema().is_vararg()) stack.emplace_back(static_cast<int64_t>(n->inputs().size()));
     const std::string name = n->kind().toQualString();
     note_choices(name, n, f, stack);
+    note_bytes(name, stack);
     prefer_batches(name, n, f, stack);
     note_operator(name);
     try {
@@ -435,6 +439,21 @@ class Interpreter {
     }
   }
 
+  // x.float() / 255
+  void note_bytes(const std::string& name, const torch::jit::Stack& stack) {
+    if (stack.empty() || !stack[0].isTensor() || !stack[0].toTensor().defined()) return;
+    if (name == "aten::to" || name == "aten::float" || name == "aten::type_as") {
+      if (inputs_.contains(stack[0].toTensor().unsafeGetTensorImpl()))
+        converted_ |= numbers_of(stack[0]);
+    } else if ((name == "aten::div" || name == "aten::div_") && stack.size() > 1) {
+      const c10::IValue& by = stack[1];
+      const bool number = by.isInt() || by.isDouble() ||
+                          (by.isTensor() && by.toTensor().numel() == 1 && !by.toTensor().is_meta());
+      if (number && by.toScalar().toDouble() == 255)
+        run_.bytes |= numbers_of(stack[0]) & converted_;
+    }
+  }
+
   void prefer_batches(const std::string& name, const Node* n, const Frame& f,
                       const torch::jit::Stack& stack) {
     const int64_t usual = usual_rank(name);
@@ -460,6 +479,8 @@ class Interpreter {
   std::vector<std::pair<const Node*, std::string>> calls_;
   torch_io::Origins origins_;
   std::unordered_map<const Node*, int64_t> counts_;
+  std::set<const c10::TensorImpl*> inputs_;  // as they are
+  Mask converted_ = 0;                       // inputs that are converted first of all
   int64_t usual_rank_ = 0;
 };
 

@@ -127,20 +127,42 @@ class Solver {
         });
       };
       if (!moves(h) || !moves(w)) continue;
-      for (const auto& [rows, columns] : std::initializer_list<std::pair<int64_t, int64_t>>{
-               {1, 1}, {1, 2}, {2, 1}, {3, 4}, {4, 3}, {9, 16}, {16, 9}, {1, 4}, {4, 1}})
-        if (solve_line(h, w, rows, columns)) return true;
+      std::string others;
+      for (const Line& line : kLines) {
+        const std::optional<int64_t> n = solve_line(h, w, line);
+        if (!n) continue;
+        Guess c;
+        if (!turn({{h, *n * line.rows}, {w, *n * line.columns}}, c)) continue;
+        // The first is the answer; that it is not the only one is said.
+        for (const Line& other : kOthers)
+          if (other.columns != line.columns)
+            if (const std::optional<int64_t> m = solve_line(h, w, other))
+              others += (others.empty() ? "; so does " : ", ") + std::to_string(*m * other.rows) +
+                        " x " + std::to_string(*m * other.columns);
+        if (!others.empty()) Knobs::place(c, h).reason[h.what] += others;
+        return attempt_(c);
+      }
     }
     return false;
   }
 
-  bool solve_line(const Knob& h, const Knob& w, int64_t rows, int64_t columns) {
+  // Height and width as multiples of one number.
+  struct Line {
+    int64_t rows, columns;
+  };
+  static constexpr Line kLines[] = {{1, 1},  {1, 2},  {2, 1}, {3, 4}, {4, 3},
+                                    {9, 16}, {16, 9}, {1, 4}, {4, 1}};
+
+  static constexpr Line kOthers[] = {{1, 2}, {1, 4}};  // those that are named beside the answer
+
+  // The number that gives what is wanted.
+  std::optional<int64_t> solve_line(const Knob& h, const Knob& w, const Line& line) {
     const auto at = [&](int64_t n) -> std::optional<int64_t> {
       Guess c;
-      if (!turn({{h, n * rows}, {w, n * columns}}, c)) return std::nullopt;
+      if (!turn({{h, n * line.rows}, {w, n * line.columns}}, c)) return std::nullopt;
       return trials_.measure(c, demand_.quantity);
     };
-    int64_t low = 1, high = 4096 / std::max(rows, columns);
+    int64_t low = 1, high = 4096 / std::max(line.rows, line.columns);
     while (low < high) {  // the least n that gives enough
       const int64_t middle = (low + high) / 2;
       const auto value = at(middle);
@@ -149,7 +171,7 @@ class Solver {
       else
         low = middle + 1;
     }
-    if (at(low) != demand_.want) return false;
+    if (at(low) != demand_.want) return std::nullopt;
     const int64_t first = low;
     high = first + 64;  // the largest that gives no more
     while (low < high) {
@@ -159,9 +181,7 @@ class Solver {
       else
         high = middle - 1;
     }
-    const int64_t n = usual_size(first, low);
-    Guess c;
-    return turn({{h, n * rows}, {w, n * columns}}, c) && attempt_(c);
+    return usual_size(first, low);
   }
 
   // Of sizes that all do: one that people use, else the roundest.

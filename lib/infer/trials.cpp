@@ -44,6 +44,19 @@ Run Trials::run(const Guess& g, const Site& watch) {
   return r;
 }
 
+int64_t Trials::sampling_rate() const {
+  static const std::set<std::string> names = {"sample_rate", "sampling_rate", "samplerate", "sr",
+                                              "fs",          "_sample_rate"};
+  for (const torch::jit::Module& m : module_.module.modules())
+    for (const std::string& name : names) {
+      if (!m.hasattr(name)) continue;
+      const c10::IValue v = m.attr(name);
+      if (v.isInt()) return v.toInt();
+      if (v.isDouble()) return static_cast<int64_t>(v.toDouble());
+    }
+  return 0;
+}
+
 std::optional<int64_t> Trials::measure(const Guess& g, const Quantity& q) {
   if (!fits(g)) return std::nullopt;
   const Run r = run(g, q.site);

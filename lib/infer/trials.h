@@ -39,6 +39,9 @@ class Trials {
   // anybody thought.
   bool spent() const;
 
+  // What an attribute of the model's modules calls sample_rate, sampling_rate or the like; 0: none.
+  int64_t sampling_rate() const;
+
   bool computed() const { return limits_.computed; }
   // The node may take one example where a batch is usual.
   void allow_unbatched(const torch::jit::Node* n) { limits_.unbatched.insert(n); }

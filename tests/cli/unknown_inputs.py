@@ -127,6 +127,45 @@ class Methods(nn.Module):
         return 3
 
 
+class Squares(nn.Module):
+    """28 x 28 and 14 x 56 alike."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.fc = nn.Conv2d(1, 2, 1), nn.Linear(1568, 3)
+
+    def forward(self, x):
+        return self.fc(self.conv(x).flatten(1))
+
+
+class Bytes(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 2, 3)
+
+    def forward(self, x):
+        return self.conv(x.float() / 255)
+
+
+class Sound(nn.Module):
+    sample_rate: int
+
+    def __init__(self):
+        super().__init__()
+        self.sample_rate = 16000
+        self.conv = nn.Conv1d(1, 4, 400, stride=160)
+
+    def forward(self, x):
+        return self.conv(x.unsqueeze(1))
+
+
+class Logarithm(nn.Module):
+    """NaN for what is negative."""
+
+    def forward(self, x):
+        return torch.log(x)
+
+
 class Several(nn.Module):
     """No forward, and two methods that take a tensor."""
 
@@ -149,6 +188,6 @@ class Sums(nn.Module):
 def make(folder: pathlib.Path) -> None:
     folder.mkdir()
     for kind in (Lenet, Tokens, Guarded, Keyed, Recurrent, Doubles, Passed, Raises, Contradicts, Circles, Many, Methods,
-                 Several, Sums):
+                 Several, Sums, Squares, Bytes, Sound, Logarithm):
         torch.manual_seed(0)
         torch.jit.save(torch.jit.script(kind().eval()), str(folder / f"{kind.__name__.lower()}.pt"))
