@@ -8,6 +8,7 @@
 #include "lib/option_text.h"
 #include "lib/support/trial.h"
 #include "lib/torch/input_tree.h"
+#include "lib/torch/runtime.h"
 
 namespace oe::infer {
 namespace {
@@ -47,7 +48,14 @@ Found find_inputs(const Options& o, const torch_io::Loaded& m, const Found* refu
   }
   const Trial trial(kLookedFor);
   f.described = is_complete(start, /*but_types=*/true);
-  Searched s = search(m, start, weights, refused != nullptr, silent);
+  Searched s;
+  try {
+    s = search(m, start, weights, refused != nullptr, silent);
+  } catch (const c10::Error& e) {  // of LibTorch, outside of what a run does
+    f.specs = specs_of(start);
+    f.problem = torch_io::message_of(e);
+    return f;
+  }
   f.guessed = true;
   if (f.described && !s.stop && types_as_usual(s.guess)) {
     f.guessed = false;

@@ -447,10 +447,12 @@ class Interpreter {
         converted_ |= numbers_of(stack[0]);
     } else if ((name == "aten::div" || name == "aten::div_") && stack.size() > 1) {
       const c10::IValue& by = stack[1];
-      const bool number = by.isInt() || by.isDouble() ||
-                          (by.isTensor() && by.toTensor().numel() == 1 && !by.toTensor().is_meta());
-      if (number && by.toScalar().toDouble() == 255)
-        run_.bytes |= numbers_of(stack[0]) & converted_;
+      double number = 0;
+      if (by.isInt() || by.isDouble())
+        number = by.toScalar().toDouble();
+      else if (by.isTensor() && by.toTensor().numel() == 1 && !by.toTensor().is_meta())
+        number = by.toTensor().item().toDouble();
+      if (number == 255) run_.bytes |= numbers_of(stack[0]) & converted_;
     }
   }
 

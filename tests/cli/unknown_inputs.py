@@ -144,7 +144,7 @@ class Bytes(nn.Module):
         self.conv = nn.Conv2d(3, 2, 3)
 
     def forward(self, x):
-        return self.conv(x.float() / 255)
+        return self.conv(x.float() / torch.tensor(255.0)) / torch.tensor([2.0, 3.0]).view(1, 2, 1, 1)
 
 
 class Sound(nn.Module):
