@@ -35,7 +35,9 @@ class Search {
  private:
   // Whether this is the answer. Keeps what came furthest.
   bool settled(const Guess& g, const Run& r) {
-    const bool further = r.stop && (!best_.stop || r.steps > last_.steps);
+    // A soft stop is passed at the same node.
+    const bool further = r.stop && (!best_.stop || r.steps > last_.steps ||
+                                    (best_.stop->usual_rank && r.steps == last_.steps));
     if (!r.stop || further) {
       best_.guess = g;
       best_.stop = r.stop;

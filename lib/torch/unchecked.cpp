@@ -93,6 +93,15 @@ void check_lstm(const Arguments& args) {
   require_size("hidden[1]", state[1], {layers * directions, batch, hidden});
 }
 
+// The gates are cut along axis 1, which is theirs in a matrix.
+void check_cell(const Arguments& args) {
+  const c10::IValue& hx = args["hx"];
+  const std::vector<at::Tensor> states =
+      hx.isTensor() ? std::vector<at::Tensor>{hx.toTensor()} : hx.toTensorVector();
+  TORCH_CHECK(args.tensor("input").dim() <= 2, "Expected an input of rank 2");
+  for (const at::Tensor& state : states) TORCH_CHECK(state.dim() <= 2, "Expected states of rank 2");
+}
+
 // Integer division by a step whose fraction is cut off.
 void check_range(const Arguments& args) {
   const auto type = args["dtype"].toOptional<at::ScalarType>();
@@ -209,6 +218,7 @@ TORCH_LIBRARY_IMPL(_, TESTING_ONLY_GenericMode, m) {
 TORCH_LIBRARY_IMPL(aten, TESTING_ONLY_GenericMode, m) {
   guard<check_lstm>(m, {"lstm.input"});
   guard<check_lstm_state>(m, {"lstm.data"});
+  guard<check_cell>(m, {"lstm_cell", "gru_cell"});
   guard<check_range>(m, {"range.step"});
   guard<check_attention>(m, {"scaled_dot_product_attention"});
   guard<check_batch_norm>(
