@@ -10,6 +10,7 @@
 #include <map>
 
 #include "lib/infer/shadow.h"
+#include "lib/infer/usual.h"
 #include "lib/support/trial.h"
 #include "lib/torch/origins.h"
 #include "lib/torch/runtime.h"
@@ -41,25 +42,6 @@ constexpr Chooses kChooses[] = {
     {"aten::embedding", 1, 0, 0},     {"aten::embedding_bag", 1, 0, 0}, {"aten::one_hot", 0, 1, -1},
     {"aten::index_select", 2, 0, -2}, {"aten::gather", 2, 0, -2},       {"aten::take", 1, 0, 0},
 };
-
-// Operators that take one example where a batch of them is usual: the rank with a batch.
-int64_t usual_rank(const std::string& op) {
-  static const std::map<std::string, int64_t> ranks = [] {
-    std::map<std::string, int64_t> m;
-    for (int64_t n = 1; n <= 3; ++n) {
-      const std::string d = std::to_string(n) + "d";
-      for (const char* name : {"conv", "conv_transpose", "max_pool", "avg_pool",
-                               "adaptive_avg_pool", "adaptive_max_pool"})
-        m[std::string("aten::") + name + d] = n + 2;
-      m["aten::max_pool" + d + "_with_indices"] = n + 2;
-    }
-    for (const char* name : {"lstm", "gru", "rnn_tanh", "rnn_relu"})
-      m[std::string("aten::") + name] = 3;
-    return m;
-  }();
-  const auto it = ranks.find(op);
-  return it == ranks.end() ? 0 : it->second;
-}
 
 class Interpreter {
  public:

@@ -3,6 +3,8 @@
 
 #include <ATen/ops/isnan.h>
 
+#include <map>
+
 #include "lib/infer/shadow.h"
 
 namespace oe::infer {
@@ -123,6 +125,24 @@ class Choose {
 };
 
 }  // namespace
+
+int64_t usual_rank(const std::string& op) {
+  static const std::map<std::string, int64_t> ranks = [] {
+    std::map<std::string, int64_t> m;
+    for (int64_t n = 1; n <= 3; ++n) {
+      const std::string d = std::to_string(n) + "d";
+      for (const char* name : {"conv", "conv_transpose", "max_pool", "avg_pool",
+                               "adaptive_avg_pool", "adaptive_max_pool"})
+        m[std::string("aten::") + name + d] = n + 2;
+      m["aten::max_pool" + d + "_with_indices"] = n + 2;
+    }
+    for (const char* name : {"lstm", "gru", "rnn_tanh", "rnn_relu"})
+      m[std::string("aten::") + name] = 3;
+    return m;
+  }();
+  const auto it = ranks.find(op);
+  return it == ranks.end() ? 0 : it->second;
+}
 
 void choose(Trials& trials, Guess& g, Run r) { Choose(trials, g, std::move(r))(); }
 
