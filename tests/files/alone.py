@@ -1,6 +1,6 @@
 """Files with nothing given: inputs are found in the program, and the model is verified with every free axis dynamic.
 
-    alone.py --build build/release [--suites NAME,...] [--jobs N] [--part K/N] [--write-table]
+    alone.py --build build/release [--suites NAME,...] [--jobs N] [--part K/N] [--full] [--write-table]
 
 The suites are published files (ONNX_EXPORT_WILD, as in wild.py), the test models, and those of tests/foreign: all
 without the example that torch.jit.trace leaves in a file. At least nine of ten files of a suite have to convert and
@@ -53,7 +53,7 @@ def make_models(folder: pathlib.Path) -> None:
                 without_example(path)
 
 
-def make_foreign(family: str, folder: pathlib.Path) -> None:
+def make_foreign(family: str, folder: pathlib.Path, full: bool) -> None:
     sys.path.insert(0, str(ROOT / "tests/foreign"))
     import environment
 
@@ -62,7 +62,7 @@ def make_foreign(family: str, folder: pathlib.Path) -> None:
     environment.enter()
     from cases import NotExportable, write
     module = importlib.import_module(family)
-    for case in module.cases(False):
+    for case in module.cases(full):
         path = folder / (re.sub(r"[^\w.]+", "_", case.label) + ".pt")
         child = os.fork()  # what one leaves behind is no other's to find
         if child == 0:
@@ -76,15 +76,15 @@ def make_foreign(family: str, folder: pathlib.Path) -> None:
         os.waitpid(child, 0)
 
 
-def files_of(suite: str, folder: pathlib.Path) -> list[pathlib.Path]:
+def files_of(suite: str, folder: pathlib.Path, full: bool) -> list[pathlib.Path]:
     if suite == "published":
         wild = pathlib.Path(os.environ.get("ONNX_EXPORT_WILD", ROOT.parent / "shared/wild"))
         index = wild / "index.jsonl"
         return [wild / json.loads(line)["file"] for line in index.read_text().splitlines()] if index.exists() else []
     own = folder / suite
     own.mkdir()
-    subprocess.run([sys.executable, __file__, "--make", suite, str(own)], check=True, stdout=subprocess.DEVNULL,
-                   stderr=subprocess.DEVNULL)
+    subprocess.run([sys.executable, __file__, "--make", suite, str(own)] + ["--full"] * full, check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return sorted(own.glob("*.pt"))
 
 
@@ -150,13 +150,14 @@ def main() -> int:
     parser.add_argument("--suites", default="published,models")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--part", default="1/1", help="K/N: every Nth file, from the Kth on")
+    parser.add_argument("--full", action="store_true", help="all models that tests/foreign knows, not the sample of its tests")
     parser.add_argument("--write-table", action="store_true")
     parser.add_argument("--make", nargs=2, metavar=("SUITE", "FOLDER"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.make:
         warnings.simplefilter("ignore")
         suite, folder = options.make
-        make_models(pathlib.Path(folder)) if suite == "models" else make_foreign(suite, pathlib.Path(folder))
+        make_models(pathlib.Path(folder)) if suite == "models" else make_foreign(suite, pathlib.Path(folder), options.full)
         return 0
     tool = (options.build / "onnx-export").resolve()
     first, step = map(int, options.part.split("/"))
@@ -164,7 +165,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="alone_") as name, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         folder = pathlib.Path(name)
         for suite in options.suites.split(","):
-            files = files_of(suite, folder)[first - 1::step]
+            files = files_of(suite, folder, options.full)[first - 1::step]
             if not files:
                 print(f"{suite}: SKIPPED, there are no files")
                 continue
