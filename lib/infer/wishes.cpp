@@ -44,7 +44,8 @@ class Asked {
       } else if (v.isTensorList()) {
         const auto list = v.toListRef();
         // A cell's two states have to be right at once.
-        if (list.size() > 1 && list.size() < 4) ask(i, kEach, list[0].toTensor());
+        if (list.size() > 1 && list.size() < 4 && list[0].toTensor().defined())
+          ask(i, kEach, list[0].toTensor());
         for (size_t e = 0; e < list.size(); ++e)
           if (list[e].isTensor() && list[e].toTensor().defined())
             ask(i, static_cast<int>(e), list[e].toTensor());
@@ -97,7 +98,7 @@ class Asked {
     for (const Sizes& list : lists_)
       for (const int64_t n : list) {
         rest = rest || n < 0;
-        if (n > 0) product *= n;
+        if (n > 0 && product < int64_t{1} << 31) product *= std::min(n, int64_t{1} << 31);
       }
     if (product > 1) wishes_.push_back({operand_, element_, {}, t.scalar_type(), product, rest});
   }

@@ -184,7 +184,8 @@ Totals run_file(const Arguments& a, const fs::path& file) {
     } else {
       ++t.failed;
       journal.write("failed", "");
-      std::cout << "FAIL " << label(file, c) << "\n" << strip(outcome.message) << std::endl;
+      std::cout << (a.alone ? "not so: " : "FAIL ") << label(file, c) << "\n"
+                << strip(outcome.message) << std::endl;
     }
   }
   for (const std::string& op : t.reached) journal.write("reached", op);
