@@ -4,7 +4,6 @@
 #include "lib/infer/infer.h"
 #include "lib/infer/shadow.h"
 #include "lib/infer/shape_run.h"
-#include "lib/support/text.h"
 #include "lib/torch/axes.h"
 
 namespace oe::infer {
@@ -50,7 +49,7 @@ class Probe {
       for (const c10::IValue& v : torch_io::resized_inputs(example_, sizes, example_.seed))
         a.values.push_back({map_tensors(
             v, [](const at::Tensor& t) { return t.numel() > kComputed ? shadow(t) : t; })});
-    } catch (const c10::Error& e) {
+    } catch (const c10::Error&) {
       return "it cannot be made";
     }
     const Run r = run_shapes(module_, a, {});

@@ -36,7 +36,7 @@ bool is_open(const InputSpec& s) {
 }
 
 void fill_from_spec(Place& p, const InputSpec& s, const c10::IValue& like) {
-  p.spec = &s;
+  p.spec = std::make_shared<const InputSpec>(s);
   if (s.dtype != DType::Undefined) {
     p.dtype = torch_io::to_scalar_type(s.dtype);
     p.fixed[kType] = true;
@@ -91,7 +91,7 @@ Place from_slot(const Slot& s, c10::ScalarType weights, uint64_t seed) {
   } else if (s.spec) {
     p = Place();
     p.path = s.path;
-    p.spec = s.spec;
+    p.spec = std::make_shared<const InputSpec>(*s.spec);
     p.type = type;
     p.value = torch_io::make_value(*s.spec, s.type, like, s.path, seed);
   } else if (like.isTensor() && !torch_io::has_data(like.toTensor())) {

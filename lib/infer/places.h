@@ -4,6 +4,7 @@
 #include <ATen/core/ivalue.h>
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -27,9 +28,9 @@ struct Place {
   c10::IValue value;  // Given, Number, String
   std::vector<int64_t> sizes;
   c10::ScalarType dtype = c10::ScalarType::Float;
-  int64_t low = 0, high = 2;  // of random integers: low <= n < high
-  bool unit = false;          // random floats are from 0 to 1
-  const InputSpec* spec = nullptr;
+  int64_t low = 0, high = 2;              // of random integers: low <= n < high
+  bool unit = false;                      // random floats are from 0 to 1
+  std::shared_ptr<const InputSpec> spec;  // that describes it, shared by all guesses
 
   std::vector<Place> children;
   std::vector<c10::IValue> keys;  // of a Dict

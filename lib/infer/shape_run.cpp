@@ -474,11 +474,13 @@ std::string place_in(const Origin& o) {
   return o.line ? ", " + o.file + ":" + std::to_string(o.line) : "";
 }
 
-std::string describe(const Stop& s) {
+std::string who(const Stop& s) {
   const std::string op = s.site.node->kind().toUnqualString();
   const std::string& path = s.origin.module_path;
-  return (path.empty() ? op : path + " (" + op + ")") + place_in(s.origin);
+  return path.empty() ? op : path + " (" + op + ")";
 }
+
+std::string describe(const Stop& s) { return who(s) + place_in(s.origin); }
 
 Run run_shapes(const torch_io::Loaded& m, const Arguments& arguments, const Limits& limits,
                const Site& watch) {

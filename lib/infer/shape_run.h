@@ -81,6 +81,8 @@ Run run_shapes(const torch_io::Loaded& m, const Arguments& arguments, const Limi
 
 // ", model.py:20"; empty where the line is not known.
 std::string place_in(const Origin& o);
+// The operator that stopped, and whose it is: "fc1 (linear)".
+std::string who(const Stop& s);
 // What a stop is about: "fc1 (linear), model.py:20".
 std::string describe(const Stop& s);
 

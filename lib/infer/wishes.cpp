@@ -415,9 +415,7 @@ at::Tensor tensor_at(const std::vector<Cell>& operands, size_t operand, int elem
 }
 
 std::string takes(const Stop& stop, const std::string& what) {
-  const std::string op = stop.site.node->kind().toUnqualString();
-  const std::string& path = stop.origin.module_path;
-  return (path.empty() ? op : path + " (" + op + ")") + " takes " + what + place_in(stop.origin);
+  return who(stop) + " takes " + what + place_in(stop.origin);
 }
 
 std::string takes(const Stop& stop, const Wish& w) {
