@@ -1,15 +1,10 @@
 // Every option of `convert` as CLI11 sees it: name, group, help text, where its text goes.
 #include "app/option_table.h"
 
-#include <string_view>
-#include <utility>
-
-#include "lib/support/text.h"
+#include "app/arguments.h"
 
 namespace oe::app {
 namespace {
-
-using Strings = std::vector<std::string>;
 
 // Groups of the help text; the short help shows the first.
 constexpr const char* kBasic = "Options";
@@ -19,31 +14,6 @@ constexpr const char* kGraph = "The graph";
 constexpr const char* kFile = "The file";
 constexpr const char* kVerify = "Verification";
 constexpr const char* kReport = "What is printed";
-
-// CLI11's own text, wrapped to 100 columns, with optional values as people write them.
-std::string tidy(const std::string& text) {
-  constexpr size_t width = 100, indent = 34;
-  std::string out;
-  bool blank = false;
-  for (std::string line : split(text, '\n')) {
-    for (const auto& [from, to] : {std::pair{"--verify{ort}          ", "--verify[=ort|off]     "},
-                                   std::pair{"--external-data{always}", "--external-data[=WHEN]"},
-                                   std::pair{"--print-ir             ", "--print-ir[=WHEN:STAGE]"}})
-      if (const size_t at = line.find(from); at != std::string::npos)
-        line.replace(at, std::string_view(from).size(), to);
-    line.erase(line.find_last_not_of(' ') + 1);
-    if (line.empty() && blank) continue;
-    blank = line.empty();
-    while (line.size() > width) {
-      const size_t space = line.rfind(' ', width);
-      out += line.substr(0, space) + "\n";
-      line = std::string(indent, ' ') + line.substr(space + 1);
-    }
-    out += line + "\n";
-  }
-  while (out.ends_with("\n\n")) out.pop_back();
-  return out;
-}
 
 }  // namespace
 
@@ -174,12 +144,11 @@ void add_options(CLI::App& app, Raw& r) {
 std::string help(CLI::App& app, bool all) {
   for (CLI::Option* o : app.get_options())
     if (!all && o->get_group() != kBasic && o->nonpositional()) o->group("");
-  app.get_formatter()->column_width(34);
   app.footer(all ? ""
                  : "--help-all lists every option. Exit codes: 0 converted, 2 usage, 3 MODEL "
                    "is unreadable or no\nTorchScript, 5 unsupported operators, 6 verification "
                    "failed, 7 the output cannot be written.");
-  return tidy(app.help());
+  return help_text(app);
 }
 
 }  // namespace oe::app

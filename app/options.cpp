@@ -3,12 +3,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <set>
 
+#include "app/arguments.h"
 #include "app/option_table.h"
 #include "app/version.h"
 #include "lib/option_text.h"
@@ -18,38 +18,19 @@
 namespace oe::app {
 namespace {
 
-using Strings = std::vector<std::string>;
-
-[[noreturn]] void usage(const std::string& message, const std::string& hint = {}) {
-  throw Failure(ExitCode::Usage, "OE0001", message, hint);
-}
-
-Strings long_names(const CLI::App& app) {
-  Strings names;
-  for (const CLI::Option* o : app.get_options())
-    for (const std::string& n : o->get_lnames()) names.push_back("--" + n);
-  return names;
-}
-
 bool looks_like_axes(const std::string& s) {
   return s.starts_with('{') || s.starts_with('@') ||
          (s.find(':') != std::string::npos && !s.starts_with('-') && !s.ends_with(".pt"));
 }
 
-// Joins "--dynamic-axes SPEC" with '=', because its value may be left out; refuses -opset, which
-// would read as -o pset.
-Strings prepared(const Strings& arguments, const Strings& known) {
+// Joins "--dynamic-axes SPEC" with '=', because its value may be left out.
+Strings prepared(const Strings& arguments) {
   Strings out;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& a = arguments[i];
     if (a == "--") {
       out.insert(out.end(), arguments.begin() + static_cast<std::ptrdiff_t>(i), arguments.end());
       return out;
-    }
-    if (a.size() > 2 && a[0] == '-' && a[1] != '-') {
-      const std::string twice = "-" + a.substr(0, a.find('='));
-      if (std::find(known.begin(), known.end(), twice) != known.end())
-        usage("unknown option '" + a + "'", "did you mean '" + twice + "'?");
     }
     if (a == "--dynamic-axes") {
       const bool value = i + 1 < arguments.size() && looks_like_axes(arguments[i + 1]);
@@ -63,44 +44,6 @@ Strings prepared(const Strings& arguments, const Strings& known) {
     out.push_back(a);
   }
   return out;
-}
-
-void refuse_extras(const CLI::App& app) {
-  for (const std::string& extra : app.remaining()) {
-    if (extra.starts_with("-") && extra.size() > 1) {
-      const std::string name = extra.substr(0, extra.find('='));
-      std::string hint = did_you_mean(name, long_names(app));
-      usage("unknown option '" + name + "'",
-            hint.empty() ? "onnx-export --help-all lists them" : hint);
-    }
-    if (extra != "--")
-      usage("unexpected argument '" + extra + "'",
-            "one MODEL is converted at a "
-            "time; a value with blanks needs quotes");
-  }
-}
-
-// The index of `text` in `choices`; the first choice when it is empty.
-size_t choose(const char* option, const std::string& text, const Strings& choices) {
-  if (text.empty()) return 0;
-  for (size_t i = 0; i < choices.size(); ++i)
-    if (choices[i] == text) return i;
-  std::string hint = did_you_mean(text, choices);
-  usage(std::string(option) + ": unknown value '" + text + "'",
-        hint.empty() ? "it is one of " + join(choices, ", ") : hint);
-}
-
-template <class T>
-void number(const char* option, const std::string& text, T& to, T low, T high) {
-  if (text.empty()) return;
-  T v{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
-  if (error != std::errc() || end != text.data() + text.size())
-    usage(std::string(option) + ": '" + text + "' is no whole number");
-  if (v < low || v > high)
-    usage(std::string(option) + ": " + text + " is not supported",
-          "it goes from " + std::to_string(low) + " to " + std::to_string(high));
-  to = v;
 }
 
 Strings names(const char* option, const Strings& texts) {
@@ -246,19 +189,13 @@ CommandLine parse_command_line(const Strings& arguments) {
   for (const char* repeated : {"--input", "--dynamic-axes", "--input-names", "--output-names",
                                "--rename", "--custom-op-lib", "--atol", "--rtol", "--print-ir"})
     app.get_option(repeated)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  Strings rest = prepared(arguments, long_names(app));
+  Strings rest = prepared(arguments);
   if (!rest.empty() && rest[0] == "convert") rest.erase(rest.begin());
-  std::reverse(rest.begin(), rest.end());  // CLI11 takes them from the end
+  parse_strictly(app, rest, "one MODEL is converted at a time; a value with blanks needs quotes");
   CommandLine c;
-  try {
-    app.parse(rest);
-  } catch (const CLI::ParseError& e) {
-    usage(e.what());
-  }
   if (r.version) c.text = std::string("onnx-export ") + kVersion + "\n";
   if (r.help || r.help_all) c.text = help(app, r.help_all);
   if (!c.text.empty()) return c;
-  refuse_extras(app);
   c.color = static_cast<Color>(choose("--color", r.color, {"auto", "always", "never"}));
   c.options = interpret(r);
   return c;

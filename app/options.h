@@ -4,11 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "app/console.h"
 #include "lib/options.h"
 
 namespace oe::app {
-
-enum class Color { Auto, Always, Never };
 
 struct CommandLine {
   Options options;

@@ -204,6 +204,10 @@ std::string json_document(const Report& r, const Options& o) {
   return dump(j, 2) + "\n";
 }
 
+Stop stop_of(const Failure& f) {
+  return {f.exit_code, f.diagnostic_code, f.what(), f.hint, f.origin};
+}
+
 std::string stop_text(const Stop& s) {
   std::string text = "error: " + s.message;
   if (!s.code.empty()) text += "  [" + s.code + "]";

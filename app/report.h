@@ -29,6 +29,7 @@ std::optional<Report> from_json(const std::string& s);  // nullopt when it is no
 // The --json document: the report with the paths, indented.
 std::string json_document(const Report& r, const Options& o);
 
+Stop stop_of(const Failure& f);
 // "error: ..." with place and hint.
 std::string stop_text(const Stop& s);
 // "model.onnx: opset 18, 124 nodes, 44.7 MB, input x float[batch,3], output y float[batch,5]"

@@ -116,9 +116,10 @@ void hold_ending_signals() {
   sigprocmask(SIG_BLOCK, &ending, nullptr);
 }
 
-WorkerResult run_worker(const std::filesystem::path& program,
-                        const std::vector<std::string>& arguments) {
+WorkerResult run_worker(const std::vector<std::string>& arguments) {
   WorkerResult r;
+  const std::filesystem::path program =
+      std::filesystem::read_symlink("/proc/self/exe").parent_path() / "onnx-export-worker";
   const long kills_before = out_of_memory_kills();
   const sigset_t ending = ending_signals();
   const int signals = signalfd(-1, &ending, SFD_CLOEXEC);
@@ -158,6 +159,31 @@ WorkerResult run_worker(const std::filesystem::path& program,
   r.trial = trial.read();
   r.out_of_memory = r.signal == SIGKILL && out_of_memory_kills() > kills_before;
   return r;
+}
+
+Stop stop_of(const WorkerResult& w) {
+  const std::string where = w.stage.empty() ? "" : " in stage " + w.stage;
+  if (w.out_of_memory)
+    return {ExitCode::Limit, "OE0801", "the worker ran out of memory" + where, {}, nullptr};
+  const char* name = w.signal ? sigabbrev_np(w.signal) : nullptr;
+  const std::string how =
+      w.signal ? "was ended by SIG" + std::string(name ? name : "?")
+               : "exited with status " + std::to_string(w.exit_status) + " without a report";
+  return {ExitCode::Crashed, "OE0901", "the worker " + how + where,
+          w.signal == SIGKILL ? "somebody killed it, or a memory limit did"
+                              : "this is a bug in onnx-export or LibTorch, please report it with "
+                                "the model",
+          nullptr};
+}
+
+void end_by(int number) {
+  signal(number, SIG_DFL);
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, number);
+  raise(number);
+  sigprocmask(SIG_UNBLOCK, &set, nullptr);
+  _exit(128 + number);
 }
 
 }  // namespace oe::app

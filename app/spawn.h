@@ -1,11 +1,11 @@
 // Runs the worker and waits for its report, for its death, or for a signal to ourselves.
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "app/report.h"
 #include "lib/options.h"
 
 namespace oe::app {
@@ -30,8 +30,14 @@ struct WorkerResult {
 // never left half-way. Those that the caller's environment ignores stay ignored.
 void hold_ending_signals();
 
-// Throws Failure(Internal) when the worker cannot be started.
-WorkerResult run_worker(const std::filesystem::path& program,
-                        const std::vector<std::string>& arguments);
+// Runs onnx-export-worker, which lies beside this executable. Throws Failure(Internal) when it
+// cannot be started.
+WorkerResult run_worker(const std::vector<std::string>& arguments);
+
+// What the worker's death means, when it left no report.
+Stop stop_of(const WorkerResult& w);
+
+// Ends the way the signal would have ended us.
+[[noreturn]] void end_by(int number);
 
 }  // namespace oe::app

@@ -1,6 +1,7 @@
 // onnx-export-worker: converts in a process of its own, so that a crash in LibTorch is a message.
 //
-//   onnx-export-worker MODEL_TMP DATA_TMP STATE_TMP N [SIZES OPERATOR]... ARGUMENTS...
+//   onnx-export-worker convert MODEL_TMP DATA_TMP STATE_TMP N [SIZES OPERATOR]... ARGUMENTS...
+//   onnx-export-worker verb NAME ARGUMENTS...
 //
 // Started by onnx-export only; the N / 2 pairs are sizes that ended an earlier worker.
 #include <signal.h>
@@ -17,6 +18,7 @@
 #include "app/options.h"
 #include "app/report.h"
 #include "app/spawn.h"
+#include "app/worker/verbs.h"
 #include "lib/pipeline.h"
 #include "lib/support/trial.h"
 #include "lib/torch/runtime.h"
@@ -33,24 +35,18 @@ void send(std::string line) {
   }
 }
 
-// `files`: the temporary ones of the model, its data and its state.
-Report convert_to_report(const std::vector<std::string>& arguments, std::vector<LeftOut> left_out,
-                         const char* const* files) {
+// What `work` reports; no exception of ours may end the process.
+template <class F>
+Report reported(const F& work) {
   Report r;
   const auto stop = [&](ExitCode exit_code, const char* code, const std::string& message,
                         const std::string& hint = {}) {
     r.stop = {exit_code, code, message, hint, nullptr};
   };
   try {
-    Options o = parse_command_line(arguments).options;
-    o.left_out = std::move(left_out);
-    r.outcome.opset = o.opset;
-    // Standard output belongs to the model, or to the JSON document.
-    std::ostream& out = o.output == "-" || o.json ? std::cerr : std::cout;
-    convert(o, files[0], files[1], files[2], r.outcome, r.diagnostics, out,
-            [](std::string_view stage) { send("stage " + std::string(stage)); });
+    work(r);
   } catch (const Failure& f) {
-    r.stop = {f.exit_code, f.diagnostic_code, f.what(), f.hint, f.origin};
+    r.stop = stop_of(f);
   } catch (const std::bad_alloc&) {
     stop(ExitCode::Limit, "OE0801", "out of memory");
   } catch (const std::exception& e) {
@@ -60,11 +56,23 @@ Report convert_to_report(const std::vector<std::string>& arguments, std::vector<
     else
       stop(ExitCode::Internal, "OE0003", message,
            "this is a bug in onnx-export, please report it with the model");
-  } catch (...) {  // no exception of ours may end the process
+  } catch (...) {
     stop(ExitCode::Internal, "OE0003", "an exception of an unknown kind",
          "this is a bug in onnx-export, please report it with the model");
   }
   return r;
+}
+
+// `files`: the temporary ones of the model, its data and its state.
+void convert(const std::vector<std::string>& arguments, std::vector<LeftOut> left_out,
+             const char* const* files, Report& r) {
+  Options o = parse_command_line(arguments).options;
+  o.left_out = std::move(left_out);
+  r.outcome.opset = o.opset;
+  // Standard output belongs to the model, or to the JSON document.
+  std::ostream& out = o.output == "-" || o.json ? std::cerr : std::cout;
+  oe::convert(o, files[0], files[1], files[2], r.outcome, r.diagnostics, out,
+              [](std::string_view stage) { send("stage " + std::string(stage)); });
 }
 
 // LibTorch's parser, and whoever walks what it made, call themselves once for each bracket.
@@ -82,18 +90,28 @@ void allow_deep_code() {
 int main(int argc, char** argv) {
   // Nothing is to outlive the supervisor, which cleans up.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  oe::app::allow_deep_code();
-  if (argc < 5) {
+  using namespace oe::app;
+  allow_deep_code();
+  const std::string_view work = argc > 2 ? argv[1] : "";
+  Report r;
+  if (work == "verb") {
+    r = reported([&](Report& to) {
+      run_verb_part(argv[2], {argv + 3, argv + argc}, std::cout, to);
+    });
+  } else if (work == "convert" && argc > 5) {
+    oe::share_trial_note(kTrialFd);
+    constexpr int pairs = 6;
+    const int pairs_end = std::min(argc, pairs + std::atoi(argv[5]));
+    std::vector<oe::LeftOut> left_out;
+    for (int i = pairs; i + 1 < pairs_end; i += 2) left_out.push_back({argv[i], argv[i + 1]});
+    r = reported([&](Report& to) {
+      convert({argv + pairs_end, argv + argc}, std::move(left_out), argv + 2, to);
+    });
+  } else {
     std::cerr << "onnx-export-worker is started by onnx-export\n";
     return 2;
   }
-  oe::share_trial_note(oe::app::kTrialFd);
-  const int pairs_end = std::min(argc, 5 + std::atoi(argv[4]));
-  std::vector<oe::LeftOut> left_out;
-  for (int i = 5; i + 1 < pairs_end; i += 2) left_out.push_back({argv[i], argv[i + 1]});
-  const oe::app::Report r =
-      oe::app::convert_to_report({argv + pairs_end, argv + argc}, std::move(left_out), argv + 1);
-  oe::app::send(oe::app::to_json(r));
+  send(to_json(r));
   // The files are complete. Tearing LibTorch down takes longer than it is worth.
   std::cout.flush();
   _exit(static_cast<int>(r.exit_code()));

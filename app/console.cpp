@@ -1,0 +1,56 @@
+// Messages on standard error, in colour where that is wanted.
+#include "app/console.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <utility>
+
+namespace oe::app {
+namespace {
+
+bool use_color(Color c) {
+  if (c != Color::Auto) return c == Color::Always;
+  const auto set = [](const char* name) {
+    const char* v = std::getenv(name);
+    return v && *v && std::strcmp(v, "0") != 0;
+  };
+  if (std::getenv("NO_COLOR") && *std::getenv("NO_COLOR")) return false;
+  return set("CLICOLOR_FORCE") || isatty(STDERR_FILENO);
+}
+
+}  // namespace
+
+Color wanted_color(const std::vector<std::string>& arguments) {
+  Color c = Color::Auto;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const bool apart = arguments[i] == "--color" && i + 1 < arguments.size();
+    const std::string value = apart ? arguments[i + 1] : arguments[i];
+    if (value == (apart ? "always" : "--color=always")) c = Color::Always;
+    if (value == (apart ? "never" : "--color=never")) c = Color::Never;
+  }
+  return c;
+}
+
+void say(const std::string& text, Color wanted) {
+  if (!use_color(wanted)) {
+    std::cerr << text;
+    return;
+  }
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size() - 1) + 1;
+    std::string line = text.substr(begin, end - begin);
+    for (const auto& [word, code] :
+         {std::pair{"error:", "\33[1;31m"}, std::pair{"warning:", "\33[1;33m"},
+          std::pair{"note:", "\33[1;36m"}, std::pair{"hint:", "\33[36m"}})
+      if (line.starts_with(word))
+        line = code + std::string(word) + "\33[0m" + line.substr(std::strlen(word));
+    std::cerr << line;
+    begin = end;
+  }
+}
+
+}  // namespace oe::app

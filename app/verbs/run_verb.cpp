@@ -1,0 +1,50 @@
+// What the supervisor does with a verb: here, or in the worker.
+#include <iostream>
+
+#include "app/report.h"
+#include "app/spawn.h"
+#include "app/verbs/verb.h"
+
+namespace oe::app {
+namespace {
+
+Report in_worker(const VerbEntry& entry, const Strings& arguments) {
+  Strings forwarded = {"verb", std::string(entry.name)};
+  forwarded.insert(forwarded.end(), arguments.begin(), arguments.end());
+  hold_ending_signals();
+  const WorkerResult w = run_worker(forwarded);
+  if (w.our_signal) end_by(w.our_signal);
+  if (auto r = from_json(w.report)) return *r;
+  Report r;
+  r.stop = stop_of(w);
+  return r;
+}
+
+}  // namespace
+
+int run_verb(const VerbEntry& entry, const Strings& arguments) {
+  const Color color = wanted_color(arguments);
+  Report r;
+  try {
+    std::string text;
+    const std::unique_ptr<Verb> verb = read_verb(entry, arguments, text);
+    if (!verb) {
+      std::cout << text << std::flush;
+      return 0;
+    }
+    if (const std::optional<ExitCode> done = verb->run(std::cout))
+      r.outcome.exit_code = *done;
+    else
+      r = in_worker(entry, arguments);
+  } catch (const Failure& f) {
+    r.stop = stop_of(f);
+  } catch (const std::exception& e) {
+    r.stop = {ExitCode::Internal, "OE0003", e.what(), "this is a bug, please report it", nullptr};
+  }
+  std::cout.flush();
+  say(render_text(r.diagnostics, static_cast<int>(r.outcome.opset)), color);
+  if (r.stop) say(stop_text(*r.stop), color);
+  return static_cast<int>(r.exit_code());
+}
+
+}  // namespace oe::app
