@@ -91,6 +91,10 @@ void add_options(CLI::App& app, Raw& r) {
        "state_in.NAME and outputs state_out.NAME, the saved values in OUTPUT's name with "
        ".state.npz (default discard)",
        "WHAT");
+  list(kModel, "--custom-schema", r.schemas,
+       "an operator whose library is not here, with an expression that has its results' types and "
+       "sizes: \"lib::op(Tensor x) -> Tensor = torch.empty_like(x)\", or @FILE of such lines",
+       "SCHEMA");
   list(kModel, "--custom-op-lib", r.op_libs, "shared library that registers operators; repeatable",
        "LIB");
   text(kModel, "--seed", r.seed, "seed of random example inputs (default 0)", "N");
@@ -98,6 +102,16 @@ void add_options(CLI::App& app, Raw& r) {
   text(kModel, "--threads", r.threads, "threads of LibTorch and ONNX Runtime (default: theirs)",
        "N");
 
+  text(kGraph, "--operator-export-type", r.export_type,
+       "onnx; onnx-aten: aten operators stay as ATen nodes; onnx-aten-fallback: those that cannot "
+       "be written do; onnx-fallthrough: these stay as they are; raw: all do (default onnx)",
+       "TYPE");
+  list(kGraph, "--symbolics", r.symbolics,
+       "rules that say how operators are written: as ONNX nodes, ONNX functions or TorchScript; "
+       "repeatable",
+       "FILE");
+  list(kGraph, "--custom-opset", r.custom_opsets,
+       "version of another domain's operators (default 1); repeatable", "DOMAIN=N");
   text(kGraph, "--target", r.target,
        "ort avoids types that ONNX Runtime's CPU kernels lack, onnx "
        "follows the specification alone (default ort)",

@@ -83,6 +83,20 @@ void print_points(const Strings& texts, Strings& to) {
   }
 }
 
+void custom_opsets(const Strings& texts, std::map<std::string, int64_t>& to) {
+  for (const std::string& text : texts) {
+    const size_t equals = text.rfind('=');
+    const std::string domain = text.substr(0, equals);
+    if (equals == std::string::npos || equals + 1 == text.size() || domain.empty())
+      usage("--custom-opset: '" + text + "' is not DOMAIN=N");
+    if (domain == "ai.onnx") usage("--custom-opset: ai.onnx is ONNX's own domain", "use --opset N");
+    int64_t version = 0;
+    number("--custom-opset", text.substr(equals + 1), version, int64_t{1}, int64_t{INT32_MAX});
+    if (!to.emplace(domain, version).second)
+      usage("--custom-opset: domain '" + domain + "' has two versions");
+  }
+}
+
 void file_options(const Raw& r, Options& o) {
   o.write.external = static_cast<onnx::WriteOptions::External>(
       choose("--external-data", r.external, {"auto", "always", "never", "in-place"}));
@@ -151,6 +165,12 @@ Options interpret(Raw& r) {
     o.renames.emplace_back(s.substr(0, equals), s.substr(equals + 1));
   }
   file_options(r, o);
+  o.export_type = static_cast<lower::ExportType>(
+      choose("--operator-export-type", r.export_type,
+             {"onnx", "onnx-aten", "onnx-aten-fallback", "raw", "onnx-fallthrough"}));
+  custom_opsets(r.custom_opsets, o.custom_opsets);
+  o.symbolics = r.symbolics;
+  o.custom_schemas = r.schemas;
   o.constant_folding = !r.no_folding;
   if (!r.fold_limit.empty()) o.fold_limit = parse_size(r.fold_limit, "--fold-limit");
   o.ort_target = choose("--target", r.target, {"ort", "onnx"}) == 0;
@@ -187,7 +207,8 @@ CommandLine parse_command_line(const Strings& arguments) {
   app.option_defaults()->take_last();
   add_options(app, r);
   for (const char* repeated : {"--input", "--dynamic-axes", "--input-names", "--output-names",
-                               "--rename", "--custom-op-lib", "--atol", "--rtol", "--print-ir"})
+                               "--rename", "--custom-op-lib", "--custom-opset", "--custom-schema",
+                               "--symbolics", "--atol", "--rtol", "--print-ir"})
     app.get_option(repeated)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   Strings rest = prepared(arguments);
   if (!rest.empty() && rest[0] == "convert") rest.erase(rest.begin());

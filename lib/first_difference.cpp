@@ -4,12 +4,10 @@
 #include <algorithm>
 
 #include "lib/capture/replay.h"
-#include "lib/lower/lower.h"
 #include "lib/onnx/onnx.h"
-#include "lib/optimize/optimize.h"
 #include "lib/support/origin_text.h"
+#include "lib/to_onnx.h"
 #include "lib/verify/compare.h"
-#include "opsets/opsets.h"
 
 namespace oe {
 namespace {
@@ -21,28 +19,24 @@ std::string place(const program::Node& n) {
 
 // The program's model with the results of all nodes as outputs "step_0", "step_1", ...
 std::string model_of_steps(program::Program& p, const std::vector<capture::Replayed>& steps,
-                           const Options& o) {
+                           const Options& o, const lower::UserRules& rules) {
   p.outputs.clear();
   for (const capture::Replayed& s : steps)
     p.outputs.push_back(
         {"step_" + std::to_string(p.outputs.size()), {const_cast<program::Value*>(s.value)}});
   Diagnostics d;
-  ir::Model m = lower::lower(p, d);
-  if (d.has_errors()) return {};
-  optimize::optimize(m, {o.constant_folding, o.fold_limit});
-  opsets::legalize(m, o.opset, o.ort_target, d);
+  const ir::Model m = to_onnx(p, o, rules, {}, d);
   if (d.has_errors() || onnx::needs_external(m, {})) return {};
-  optimize::cleanup(m);
   return onnx::write_bytes(m);
 }
 
 }  // namespace
 
 std::string first_difference(program::Program& p, const std::vector<TensorPtr>& inputs,
-                             const Options& o, verify::Ort& ort) {
+                             const Options& o, const lower::UserRules& rules, verify::Ort& ort) {
   if (inputs.size() != p.inputs.size()) return {};
   const std::vector<capture::Replayed> steps = capture::replay(p, inputs);
-  const std::string model = steps.empty() ? std::string() : model_of_steps(p, steps, o);
+  const std::string model = steps.empty() ? std::string() : model_of_steps(p, steps, o, rules);
   if (model.empty()) return {};
   try {
     const auto session = ort.open_bytes(model, o.threads);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/lower/user_rules.h"
 #include "lib/options.h"
 #include "lib/program/program.h"
 #include "lib/verify/ort.h"
@@ -14,6 +15,6 @@ namespace oe {
 // on `inputs` (one a port), and compares them in order. "aten::foo at net.py:12  y = foo(x): at
 // [0]: 1, expected 2"; empty where that cannot be done. Not for models that draw random numbers.
 std::string first_difference(program::Program& p, const std::vector<TensorPtr>& inputs,
-                             const Options& o, verify::Ort& ort);
+                             const Options& o, const lower::UserRules& rules, verify::Ort& ort);
 
 }  // namespace oe

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/lower/export_type.h"
 #include "lib/onnx/write_options.h"
 #include "lib/support/dtype.h"
 
@@ -73,6 +74,10 @@ struct Options {
   std::vector<std::pair<std::string, std::string>> renames;  // old, new
 
   onnx::WriteOptions write;
+  lower::ExportType export_type = lower::ExportType::Onnx;
+  std::map<std::string, int64_t> custom_opsets;  // domain -> version
+  std::vector<std::string> symbolics;            // rule files (lib/rules)
+  std::vector<std::string> custom_schemas;       // "lib::op(Tensor x) -> Tensor = x", "@file"
   bool constant_folding = true;
   int64_t fold_limit = 1 << 20;
   bool ort_target = true;  // --target ort

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <set>
 
 #include "lib/capture/capture.h"
 #include "lib/first_difference.h"
@@ -18,14 +19,15 @@
 #include "lib/option_text.h"
 #include "lib/support/npz.h"
 #include "lib/support/text.h"
+#include "lib/to_onnx.h"
 #include "lib/torch/convert.h"
 #include "lib/torch/inputs.h"
 #include "lib/torch/load.h"
 #include "lib/torch/reference.h"
 #include "lib/torch/runtime.h"
+#include "lib/torch/user_operators.h"
 #include "lib/verify/ort.h"
 #include "lib/verify/verify_model.h"
-#include "opsets/opsets.h"
 
 namespace oe {
 namespace {
@@ -85,6 +87,18 @@ constexpr bool kVerifyStages = false;
 #else
 constexpr bool kVerifyStages = true;
 #endif
+
+// Times, prints and checks the stages between capture and the written graph.
+StageWatch watch(const Options& o, Clock& clock, std::ostream& out) {
+  StageWatch w;
+  w.begins = [&](const char* stage) { clock.stage(stage); };
+  w.ended = [&](const char* stage, const ir::Model& m) {
+    const char* next = std::string_view(stage) == "lower" ? "optimize" : "legalize";
+    if (wants(o, stage, next)) print_stage(ir::print(m), stage, out);
+    if (kVerifyStages) require_well_formed(stage, ir::verify(m));
+  };
+  return w;
+}
 
 std::string port_text(const ir::Value& v) {
   const ir::Type* t = &v.type;
@@ -278,12 +292,46 @@ void compare_calls(torch_io::Reference& reference, const torch_io::ExampleInputs
   }
 }
 
+// The domains of nodes that ONNX Runtime has no kernels for.
+std::set<std::string> foreign_domains(ir::Model& m) {
+  std::set<std::string> domains, functions;
+  for (const ir::Function& f : m.functions) functions.insert(f.domain);
+  ir::for_each_graph(m.graph, [&](ir::Graph& g) {
+    for (const auto& n : g.nodes)
+      if (!n->domain.empty() && !functions.contains(n->domain)) domains.insert(n->domain);
+  });
+  return domains;
+}
+
+// An operator of the program that is known by its schema alone; empty when there is none.
+std::string made_up(const program::Block& b) {
+  for (const auto& n : b.nodes) {
+    const std::string op = n->op.substr(0, n->op.find('.'));
+    if (torch_io::is_made_up(op)) return op;
+    for (const auto& inner : n->blocks)
+      if (std::string found = made_up(*inner); !found.empty()) return found;
+  }
+  return {};
+}
+
 void verify_written(const Options& o, const std::filesystem::path& model, verify::Ort& ort,
                     capture::Captured& c, torch_io::ExampleInputs e, ir::Model& m,
-                    torch_io::Reference& reference, Outcome& out, Diagnostics& d) {
+                    torch_io::Reference& reference, const lower::UserRules& rules, Outcome& out,
+                    Diagnostics& d) {
   if (o.opset > ort.newest_opset()) {
     out.verification = "not verified: ONNX Runtime " + ort.version() + " knows opset " +
                        std::to_string(ort.newest_opset()) + " at most";
+    out.exit_code = ExitCode::NotFullyVerified;
+    return;
+  }
+  if (const std::set<std::string> domains = foreign_domains(m); !domains.empty()) {
+    out.verification = "not verified: ONNX Runtime has no kernels for the nodes of " +
+                       join({domains.begin(), domains.end()}, ", ");
+    out.exit_code = ExitCode::NotFullyVerified;
+    return;
+  }
+  if (const std::string op = made_up(c.program.body); !op.empty()) {
+    out.verification = "not verified: LibTorch knows nothing of " + op + " but its schema";
     out.exit_code = ExitCode::NotFullyVerified;
     return;
   }
@@ -324,7 +372,7 @@ void verify_written(const Options& o, const std::filesystem::path& model, verify
   if (!v.mismatch.empty()) {
     // Where numbers are drawn every run differs.
     const std::string first =
-        v.drawn.empty() ? first_difference(c.program, v.inputs, o, ort) : std::string();
+        v.drawn.empty() ? first_difference(c.program, v.inputs, o, rules, ort) : std::string();
     throw Failure(ExitCode::Mismatch, "OE0601",
                   v.mismatch + (first.empty() ? "" : "\n  first difference: " + first),
                   !c.assumptions.empty()
@@ -371,27 +419,32 @@ void convert(const Options& o, const std::filesystem::path& model_tmp,
   clock.stage("load");
   const std::shared_ptr<verify::Ort> ort = o.verify ? load_ort(o) : nullptr;
   torch_io::configure(o);
-  const torch_io::Loaded loaded = torch_io::load(o);
+  const rules::Rules rules = rules::read(o.symbolics, o.custom_schemas);
+  const lower::UserRules user_rules(rules, o.opset);
+  const auto writable = [&](std::string_view op) {
+    return user_rules.find(op) || lower::has_row(op);
+  };
+  const torch_io::Loaded loaded = torch_io::load(o, rules);
   for (const torch_io::Loaded::Note& note : loaded.notes)
     d.report({note.code, Severity::Warning, "", note.text, "", nullptr, 0});
   infer::Found found;
   torch_io::ExampleInputs inputs = example_inputs(o, loaded, found);
   std::optional<torch_io::Reference> reference;
   if (ort) reference.emplace(loaded, o.left_out);
-  if (ort) compare_calls(*reference, inputs, d);
+  if (ort && rules.schemas.empty()) compare_calls(*reference, inputs, d);
   find_free_axes(o, loaded, found, inputs, outcome, out);
 
   clock.stage("capture");
   capture::Captured captured;
   try {
-    captured = capture::capture(loaded, inputs, o, lower::has_row, d);
+    captured = capture::capture(loaded, inputs, o, writable, d);
   } catch (const Failure& f) {
     // Found without data: with data LibTorch refuses them.
     if (!found.guessed || (f.diagnostic_code != "OE2101" && f.diagnostic_code != "OE2102")) throw;
     const infer::Found refused = found;
     inputs = example_inputs(o, loaded, found, &refused);
     find_free_axes(o, loaded, found, inputs, outcome, out);
-    captured = capture::capture(loaded, inputs, o, lower::has_row, d);
+    captured = capture::capture(loaded, inputs, o, writable, d);
   }
   outcome.assumptions = captured.assumptions;
   for (const std::string& a : captured.assumptions)
@@ -401,21 +454,14 @@ void convert(const Options& o, const std::filesystem::path& model_tmp,
   if (kVerifyStages) require_well_formed("capture", program::verify(captured.program));
   require_known_axes(inputs, captured.program, o);
 
-  clock.stage("lower");
-  ir::Model m = lower::lower(captured.program, d);
+  ir::Model m = to_onnx(captured.program, o, user_rules, watch(o, clock, out), d);
   if (failed()) return;
-  if (wants(o, "lower", "optimize")) print_stage(ir::print(m), "lower", out);
-  if (kVerifyStages) require_well_formed("lower", ir::verify(m));
-
-  clock.stage("optimize");
-  optimize::optimize(m, {o.constant_folding, o.fold_limit});
-  if (wants(o, "optimize", "legalize")) print_stage(ir::print(m), "optimize", out);
-  if (kVerifyStages) require_well_formed("optimize", ir::verify(m));
-
-  clock.stage("legalize");
-  opsets::legalize(m, o.opset, o.ort_target, d);
-  if (failed()) return;
-  optimize::cleanup(m);
+  for (const auto& [domain, version] : o.custom_opsets)
+    if (!m.opsets.contains(domain))
+      d.report(
+          {"OE0303", Severity::Warning, "",
+           "--custom-opset " + domain + "=" + std::to_string(version) + ": no node has that domain",
+           "", nullptr, 0});
   if (o.write.external == onnx::WriteOptions::External::InPlace)
     optimize::keep_stored(m, [&](const Tensor& t) {
       return loaded.file->place_of(t.data(), t.nbytes()).has_value();
@@ -454,7 +500,7 @@ void convert(const Options& o, const std::filesystem::path& model_tmp,
 
   if (ort) {
     clock.stage("verify");
-    verify_written(o, model_tmp, *ort, captured, inputs, m, *reference, outcome, d);
+    verify_written(o, model_tmp, *ort, captured, inputs, m, *reference, user_rules, outcome, d);
     if (o.verbosity > 0)
       for (const verify::Covered& c : outcome.coverage)
         out << "# verified " << verify::coverage_line(c) << "\n";

@@ -49,6 +49,7 @@ int unpacked_length(const torch::jit::Node* n) {
 std::optional<std::vector<Sym>> Interpreter::call_composite(const OpInfo& op,
                                                             const std::vector<Sym>& args) {
   torch::jit::Function* f = op.composite;
+  if (!op.users && ex_.plan.writable(op.recorded)) return std::nullopt;  // a rule says how
   if (!f || ex_.apply.content_taint(op, args) == Taint::Constant) return std::nullopt;
   const Site::Held held(ex_.site);
   const Sym result = run_function(*f, args, ex_.site.path());

@@ -12,6 +12,7 @@
 #include "lib/support/diagnostics.h"
 #include "lib/torch/extensions.h"
 #include "lib/torch/stand_ins.h"
+#include "lib/torch/user_operators.h"
 
 namespace oe::capture {
 namespace {
@@ -130,7 +131,9 @@ OpInfo make(Operators& operators, const Operator& op) {
   info.name = info.base;
   if (!schema.overload_name().empty()) info.name += "." + schema.overload_name();
   info.recorded = recorded_name(schema, info.name);
-  info.composite = composite(info.name);
+  info.composite = torch_io::user_function(info.name);
+  info.users = info.composite != nullptr;
+  if (!info.composite) info.composite = composite(info.name);
   if (!info.composite) info.composite = torch_io::extension(info.base);
   info.missing = torch_io::is_stand_in(info.base);
 
@@ -142,6 +145,8 @@ OpInfo make(Operators& operators, const Operator& op) {
     info.pointwise = handle && handle->hasTag(at::Tag::pointwise);
     info.random = handle && handle->hasTag(at::Tag::nondeterministic_seeded);
   }
+  // What comes out of it here is not what comes out of it: nothing is folded or concluded from it.
+  info.random |= torch_io::is_made_up(info.base);
   const auto& args = schema.arguments();
   size_t count = args.size();
   while (count && args[count - 1].is_out() && written(args[count - 1])) --count;

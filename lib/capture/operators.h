@@ -23,6 +23,7 @@ struct OpInfo {
   bool pointwise = false;         // by LibTorch's tag: the result is the broadcast of the inputs
   bool random = false;            // draws random numbers
   torch::jit::Function* composite = nullptr;  // what it is made of (composites.h); null: itself
+  bool users = false;                         // the composite is a rule of the user
   bool missing = false;                       // a stand-in for an operator that is not here
   int written = -1;                // index of the argument an in-place operator writes; -1: none
   int outs = 0;                    // number of trailing out= arguments

@@ -29,6 +29,8 @@ class Copier {
       values_.emplace(&v, &own);
     }
     c.graph = graph(m.graph);
+    for (const Function& f : m.functions)
+      c.functions.push_back({f.domain, f.name, f.attributes, f.opsets, graph(f.body)});
     return c;
   }
 

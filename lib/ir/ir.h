@@ -55,8 +55,14 @@ struct Value {
 using Ints = std::vector<int64_t>;
 using Floats = std::vector<float>;
 using Strings = std::vector<std::string>;
+// In a function's body: the value that a call of the function gives to its attribute `name`.
+struct Reference {
+  std::string name;
+  int type = 0;  // AttributeProto.AttributeType
+  bool operator==(const Reference&) const = default;
+};
 using Attribute = std::variant<int64_t, float, std::string, Ints, Floats, Strings, TensorPtr,
-                               std::shared_ptr<Graph>>;
+                               std::shared_ptr<Graph>, Reference>;
 
 // Ordered by name, so that writing is deterministic. Few entries: linear search.
 class Attributes {
@@ -110,6 +116,15 @@ struct Graph {
   std::vector<std::unique_ptr<Node>> nodes;
 };
 
+// What a node of its domain and name stands for. Its values are the model's, its constants nodes of
+// the body, which has no initializers.
+struct Function {
+  std::string domain, name;
+  std::vector<std::string> attributes;    // without default: a call that leaves one out has none
+  std::map<std::string, int64_t> opsets;  // of the operators in the body
+  Graph body;
+};
+
 // Hands out names that no other node or value of the model has.
 class NameAuthority {
  public:
@@ -129,6 +144,7 @@ struct Model {
   std::string doc;
   std::vector<std::pair<std::string, std::string>> metadata;
   Graph graph;
+  std::vector<Function> functions;
   std::deque<Value> values;  // owns every value of every graph; addresses are stable
   NameAuthority names;
 

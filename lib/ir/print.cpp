@@ -138,6 +138,15 @@ std::string tensor_type_text(const Tensor& t) {
   return type_text(Type::tensor(t.dtype(), std::move(list)));
 }
 
+std::string opset_text(const std::map<std::string, int64_t>& opsets) {
+  return "opset_import: [" +
+         join(opsets,
+              [](const auto& entry) {
+                return quoted(entry.first) + " : " + std::to_string(entry.second);
+              }) +
+         "]";
+}
+
 class Printer {
  public:
   std::string out;
@@ -159,6 +168,16 @@ class Printer {
     }
     for (const auto& n : g.nodes) node(*n, indent + 2);
     out += std::string(indent, ' ') + "}";
+  }
+
+  void function(const Function& f) {
+    out +=
+        "<domain: " + quoted(f.domain) + ", " + opset_text(f.opsets) + ">\n" + identifier(f.name);
+    if (!f.attributes.empty()) out += " <" + join(f.attributes, identifier) + ">";
+    out +=
+        " (" + join(f.body.inputs, operand) + ") => (" + join(f.body.outputs, operand) + ")\n{\n";
+    for (const auto& n : f.body.nodes) node(*n, 2);
+    out += "}\n";
   }
 
  private:
@@ -198,6 +217,7 @@ class Printer {
     out += ">";
   }
 
+  void attribute(const Reference& v, int) { out += " = @" + v.name; }
   void attribute(int64_t v, int) { out += " = " + std::to_string(v); }
   void attribute(float v, int) { out += " = " + float_text(v); }
   void attribute(const std::string& v, int) { out += " = " + quoted(v); }
@@ -231,12 +251,7 @@ std::string print(const Model& m) {
   Printer p;
   p.out = "<\n";
   if (m.ir_version) p.out += "  ir_version: " + std::to_string(m.ir_version) + ",\n";
-  p.out += "  opset_import: [" +
-           join(m.opsets,
-                [](const auto& entry) {
-                  return quoted(entry.first) + " : " + std::to_string(entry.second);
-                }) +
-           "]";
+  p.out += "  " + opset_text(m.opsets);
   if (!m.doc.empty()) p.out += ",\n  doc_string: " + quoted(m.doc);
   if (!m.metadata.empty())
     p.out +=
@@ -247,6 +262,7 @@ std::string print(const Model& m) {
   p.out += "\n>\n";
   p.graph(m.graph, m.graph.name.empty() ? "graph" : identifier(m.graph.name), 0);
   p.out += "\n";
+  for (const Function& f : m.functions) p.function(f);
   return p.out;
 }
 

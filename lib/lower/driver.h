@@ -4,18 +4,21 @@
 #include <memory>
 #include <unordered_map>
 
+#include "lib/lower/lower.h"
 #include "lib/lower/lowering.h"
 #include "lib/support/diagnostics.h"
 
 namespace oe::lower {
 
 ir::Type to_onnx_type(const program::Type& t);
+// Of an argument that is a number.
+DType number_type(const program::Arg& a);
 // "layer1.0.conv1" -> "/layer1/layer1.0/conv1/": a number alone is joined to its container's name.
 std::string name_prefix(std::string_view module_path);
 
 class Driver {
  public:
-  Driver(const program::Program& p, Diagnostics& d);
+  Driver(const program::Program& p, const LowerOptions& o, Diagnostics& d);
   ir::Model run();
 
  private:
@@ -29,9 +32,18 @@ class Driver {
   bool poisoned(const program::Arg& a) const;
   void poison(const program::Node& n);
   void report(const program::Node& n, std::string code, std::string message);
+  void refuse(const program::Node& n, std::string code, std::string message);
   T argument(const program::Arg& a, DType t);
   T typed(T v, const program::Type& t);
   const std::string& prefix(const program::Node& n);
+
+  // kept.cpp
+  void keep(const program::Node& n, bool as_aten);
+  Values kept_input(const program::Arg& a, Ints& sizes);
+  void import_domain(const std::string& domain);
+
+  // ruled.cpp
+  void ruled(const program::Node& n, const UserRules::Entry& rule);
 
   // control_flow.cpp
   void conditional(const program::Node& n);
@@ -42,6 +54,7 @@ class Driver {
   void control_outputs(const program::Node& n, ir::Node* made);
 
   const program::Program& program_;
+  const LowerOptions& options_;
   Diagnostics& diagnostics_;
   ir::Model model_;
   Constants constants_;

@@ -79,8 +79,14 @@ std::string name_prefix(std::string_view module_path) {
   return out;
 }
 
-Driver::Driver(const program::Program& p, Diagnostics& d)
+DType number_type(const Arg& a) {
+  if (std::holds_alternative<int64_t>(a.v)) return DType::Int64;
+  return std::holds_alternative<double>(a.v) ? DType::Double : DType::Bool;
+}
+
+Driver::Driver(const program::Program& p, const LowerOptions& o, Diagnostics& d)
     : program_(p),
+      options_(o),
       diagnostics_(d),
       call_(model_, onnx::newest_opset(), constants_, model_.graph.nodes) {}
 
@@ -139,12 +145,33 @@ void Driver::list_construct(const program::Node& n) {
   call_.values_[n.outputs[0]] = made;
 }
 
+// An operator that cannot be written stays what it is, where the export type says so.
+void Driver::refuse(const program::Node& n, std::string code, std::string message) {
+  const bool aten = n.op.starts_with("aten::");
+  if (options_.type == ExportType::OnnxFallthrough) return keep(n, /*as_aten=*/false);
+  if (options_.type == ExportType::OnnxAtenFallback && aten) return keep(n, /*as_aten=*/true);
+  report(n, std::move(code), std::move(message));
+  poison(n);
+}
+
 void Driver::call(const program::Node& n) {
-  const Lowering* row = find(n.op);
-  if (!row) {
-    report(n, "OE5101", "no lowering for this operator");
-    return poison(n);
+  if (const auto* rule = options_.rules ? options_.rules->find(n.op) : nullptr) {
+    for (const Arg& a : n.args)
+      if (poisoned(a)) return poison(n);
+    try {
+      return ruled(n, *rule);
+    } catch (const std::runtime_error& e) {
+      report(n, "OE5104", e.what());
+      return poison(n);
+    }
   }
+  if (options_.type == ExportType::Raw) return keep(n, /*as_aten=*/false);
+  if (options_.type == ExportType::OnnxAten && n.op.starts_with("aten::"))
+    return keep(n, /*as_aten=*/true);
+  if (options_.kept.contains(n.origin))
+    return refuse(n, "OE5101", "the target opset cannot say it");
+  const Lowering* row = find(n.op);
+  if (!row) return refuse(n, "OE5101", "no lowering for this operator");
   for (const Arg& a : n.args)
     if (poisoned(a)) return poison(n);
   call_.row_ = row;
@@ -165,11 +192,9 @@ void Driver::call(const program::Node& n) {
     }
     finish(n, row->run(call_, Arguments(call_, n)));
   } catch (const NotKnown& e) {
-    report(n, "OE5102", e.what());
-    poison(n);
+    refuse(n, "OE5102", e.what());
   } catch (const Unsupported& e) {
-    report(n, "OE5103", e.what());
-    poison(n);
+    refuse(n, "OE5103", e.what());
   } catch (const std::exception& e) {
     report(n, "OE5199", std::string("internal error in its lowering: ") + e.what());
     poison(n);
@@ -268,9 +293,7 @@ void Driver::outputs() {
     if (auto* p = a.value())
       v = call_.lookup(p);
     else
-      v = argument(a, std::holds_alternative<int64_t>(a.v)  ? DType::Int64
-                      : std::holds_alternative<double>(a.v) ? DType::Double
-                                                            : DType::Bool);
+      v = argument(a, number_type(a));
     if (!v->producer || !used.insert(v).second) {
       port->type = v->type;
       call_.append("Identity", {v}, {port}, {});
@@ -282,6 +305,8 @@ void Driver::outputs() {
   }
 }
 
-ir::Model lower(const program::Program& p, Diagnostics& d) { return Driver(p, d).run(); }
+ir::Model lower(const program::Program& p, const LowerOptions& o, Diagnostics& d) {
+  return Driver(p, o, d).run();
+}
 
 }  // namespace oe::lower

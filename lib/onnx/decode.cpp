@@ -93,6 +93,27 @@ void collect_outputs(const pb::GraphProto& g, std::vector<const std::string*>& n
       if (!o.empty()) names.push_back(&o);
 }
 
+// The value of an attribute where another type of number is declared.
+ir::Attribute of_type(const ir::Attribute& a, int type, const std::string& name) {
+  const auto* i = std::get_if<int64_t>(&a);
+  const auto* ints = std::get_if<ir::Ints>(&a);
+  const auto* floats = std::get_if<ir::Floats>(&a);
+  using P = pb::AttributeProto;
+  if (i && type == P::FLOAT) return static_cast<float>(*i);
+  if (i && type == P::INTS) return ir::Ints{*i};
+  if (ints && type == P::FLOATS) return ir::Floats(ints->begin(), ints->end());
+  if (const auto* f = std::get_if<float>(&a); f && type == P::FLOATS) return ir::Floats{*f};
+  const bool empty = (ints && ints->empty()) || (floats && floats->empty());
+  if (empty && type == P::INTS) return ir::Ints{};
+  if (empty && type == P::FLOATS) return ir::Floats{};
+  constexpr int kTypes[] = {P::INT,    P::FLOAT,   P::STRING, P::INTS,
+                            P::FLOATS, P::STRINGS, P::TENSOR, P::GRAPH};
+  if (a.index() >= std::size(kTypes) || kTypes[a.index()] != type)
+    refuse("'" + name + "' is no attribute of type " +
+           P::AttributeType_Name(static_cast<P::AttributeType>(type)));
+  return a;
+}
+
 }  // namespace
 
 ir::Type from_proto(const pb::TypeProto& t) {
@@ -175,6 +196,12 @@ ir::Value* NodeReader::Scope::find(const std::string& name) const {
   return nullptr;
 }
 
+bool NodeReader::Scope::has(const std::string& name) const {
+  for (const Scope* s = this; s; s = s->parent)
+    if (s->values.contains(name)) return true;
+  return false;
+}
+
 void NodeReader::declare(const pb::NodeProto& n, Scope& scope) {
   for (const std::string& o : n.output())
     if (!o.empty() && !scope.values.contains(o)) scope.values[o] = m_.new_value(prefix + o);
@@ -185,7 +212,7 @@ std::unique_ptr<ir::Node> NodeReader::node(const pb::NodeProto& n, Scope& scope)
   for (const std::string& i : n.input()) {
     inputs.push_back(i.empty() ? nullptr : scope.find(i));
     // In a function body a missing optional input is a formal that maps to null.
-    if (!i.empty() && !inputs.back() && !lookup)
+    if (!i.empty() && !inputs.back() && !scope.has(i))
       refuse("node '" + n.name() + "' (" + n.op_type() + ") uses '" + i +
              "', which nothing before it makes");
   }
@@ -196,8 +223,11 @@ std::unique_ptr<ir::Node> NodeReader::node(const pb::NodeProto& n, Scope& scope)
   ir::Attributes attributes;
   for (const auto& a : n.attribute()) {
     if (!a.ref_attr_name().empty()) {
-      const ir::Attribute* given = lookup ? lookup(a.ref_attr_name()) : nullptr;
-      if (given) attributes.set(a.name(), *given);
+      if (!lookup) {
+        attributes.set(a.name(), ir::Reference{a.ref_attr_name(), a.type()});
+      } else if (const ir::Attribute* given = lookup(a.ref_attr_name())) {
+        attributes.set(a.name(), of_type(*given, a.type(), a.ref_attr_name()));
+      }
     } else if (a.type() == pb::AttributeProto::GRAPH) {
       auto g = std::make_shared<ir::Graph>();
       Scope inner{&scope, {}};

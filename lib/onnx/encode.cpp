@@ -33,12 +33,9 @@ class Encoder {
     if (!m.producer_version.empty()) r_.bytes(3, m.producer_version);
     if (!m.doc.empty()) r_.bytes(6, m.doc);
     r_.message(7, [&] { graph(m.graph, /*main=*/true, ir_version); });
-    for (const auto& [domain, version] : m.opsets)
-      r_.message(8, [&] {
-        r_.bytes(1, domain);
-        r_.integer(2, version);
-      });
+    for (const auto& [domain, version] : m.opsets) r_.message(8, [&] { opset(domain, version); });
     for (const auto& [key, value] : m.metadata) r_.message(14, [&] { string_pair(key, value); });
+    for (const ir::Function& f : m.functions) r_.message(25, [&] { function(f); });
   }
 
   void node(const ir::Node& n) {
@@ -60,6 +57,21 @@ class Encoder {
     while (n > 0 && !values[n - 1]) --n;
     for (size_t i = 0; i < n; ++i)
       r_.bytes(field, values[i] ? std::string_view(values[i]->name) : std::string_view());
+  }
+
+  void opset(const std::string& domain, int64_t version) {
+    r_.bytes(1, domain);
+    r_.integer(2, version);
+  }
+
+  void function(const ir::Function& f) {
+    r_.bytes(1, f.name);
+    for (const ir::Value* v : f.body.inputs) r_.bytes(4, v->name);
+    for (const ir::Value* v : f.body.outputs) r_.bytes(5, v->name);
+    for (const std::string& name : f.attributes) r_.bytes(6, name);
+    for (const auto& n : f.body.nodes) r_.message(7, [&] { node(*n); });
+    for (const auto& [domain, version] : f.opsets) r_.message(9, [&] { opset(domain, version); });
+    r_.bytes(10, f.domain);
   }
 
   void graph(const ir::Graph& g, bool main, int64_t ir_version) {
@@ -143,8 +155,10 @@ class Encoder {
   void attribute(const std::string& name, const ir::Attribute& a) {
     r_.bytes(1, name);
     std::visit([&](const auto& v) { r_.integer(20, attribute_value(v)); }, a);
+    if (const auto* r = std::get_if<ir::Reference>(&a)) r_.bytes(21, r->name);
   }
   // Each writes its field and gives the AttributeType.
+  int attribute_value(const ir::Reference& v) { return v.type; }  // its name follows
   int attribute_value(int64_t v) { return r_.integer(3, v), kInt; }
   int attribute_value(float v) { return r_.float32(2, v), kFloat; }
   int attribute_value(const std::string& v) { return r_.bytes(4, v), kString; }

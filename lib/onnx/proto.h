@@ -40,8 +40,10 @@ class NodeReader {
     Scope* parent = nullptr;
     std::unordered_map<std::string, ir::Value*> values;
     ir::Value* find(const std::string& name) const;
+    bool has(const std::string& name) const;  // also one that stands for no value
   };
   // Looks up an attribute that a function's node refers to; null: absent, the attribute is dropped.
+  // Without a lookup references stay.
   using AttributeLookup = std::function<const ir::Attribute*(const std::string&)>;
 
   void graph(const pb::GraphProto& g, ir::Graph& out, Scope& scope);

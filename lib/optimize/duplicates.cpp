@@ -25,6 +25,7 @@ struct Hash {
   static size_t of(const std::string& v) { return std::hash<std::string>()(v); }
   static size_t of(const TensorPtr& t) { return t ? of(t->numel()) : 0; }
   static size_t of(const std::shared_ptr<Graph>&) { return 0; }
+  static size_t of(const Reference& r) { return of(r.name); }
   template <class T>
   static size_t of(const std::vector<T>& list) {
     size_t h = list.size();

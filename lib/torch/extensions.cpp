@@ -39,8 +39,9 @@ const std::unordered_map<std::string, Function*>& functions() {
   return *all;
 }
 
-// An operator has several results where a function has a tuple.
-std::vector<c10::Argument> results_of(const Function& f) {
+}  // namespace
+
+std::vector<c10::Argument> operator_results(const Function& f) {
   const std::vector<c10::Argument>& returned = f.getSchema().returns();
   const auto tuple = returned.at(0).type()->cast<c10::TupleType>();
   if (!tuple) return returned;
@@ -49,19 +50,19 @@ std::vector<c10::Argument> results_of(const Function& f) {
   return results;
 }
 
-}  // namespace
+void run_as_operator(Function& f, torch::jit::Stack& stack) {
+  f.run(stack);
+  if (!stack.back().isTuple()) return;
+  const auto results = torch::jit::pop(stack).toTuple();
+  for (const c10::IValue& result : results->elements()) stack.push_back(result);
+}
 
 void register_extensions() {
   for (const auto& [name, f] : functions()) {
     if (!torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(name)).empty()) continue;
     torch::jit::registerOperator(torch::jit::Operator(
-        name, "", f->getSchema().arguments(), results_of(*f),
-        [f = f](torch::jit::Stack& stack) {
-          f->run(stack);
-          if (!stack.back().isTuple()) return;
-          const auto results = torch::jit::pop(stack).toTuple();
-          for (const c10::IValue& result : results->elements()) stack.push_back(result);
-        },
+        name, "", f->getSchema().arguments(), operator_results(*f),
+        [f = f](torch::jit::Stack& stack) { run_as_operator(*f, stack); },
         c10::AliasAnalysisKind::CONSERVATIVE));
   }
 }

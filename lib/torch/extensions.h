@@ -2,6 +2,9 @@
 // each; those whose names begin with _ are only theirs.
 #pragma once
 
+#include <ATen/core/function_schema.h>
+#include <ATen/core/ivalue.h>
+
 #include <string>
 #include <vector>
 
@@ -18,6 +21,11 @@ void register_extensions();
 // The function for "torch_scatter::scatter_sum"; null when there is none. Its parameters are the
 // operator's, in order.
 torch::jit::Function* extension(const std::string& op);
+
+// An operator has several results where a function has a tuple.
+std::vector<c10::Argument> operator_results(const torch::jit::Function& f);
+// Runs the function as the kernel of an operator.
+void run_as_operator(torch::jit::Function& f, std::vector<c10::IValue>& stack);
 
 // The files: namespace and content, nulls at the end.
 struct ExtensionText {

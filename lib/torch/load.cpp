@@ -15,6 +15,7 @@
 #include "lib/torch/script_archive.h"
 #include "lib/torch/stand_ins.h"
 #include "lib/torch/unchecked.h"
+#include "lib/torch/user_operators.h"
 
 namespace oe::torch_io {
 namespace {
@@ -127,9 +128,10 @@ std::string method_of(const torch::jit::Module& m, const Options& o,
 
 }  // namespace
 
-Loaded load(const Options& o) {
+Loaded load(const Options& o, const rules::Rules& rules) {
   for (const std::string& library : o.custom_op_libs) open_operator_library(library);
   register_stub_operators();
+  register_user_operators(rules);
   register_extensions();
   check_kernels();
 

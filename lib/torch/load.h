@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lib/options.h"
+#include "lib/rules/rules.h"
 #include "lib/support/diagnostics.h"
 #include "lib/support/files.h"
 
@@ -30,8 +31,9 @@ struct Loaded {
 
 // Throws Failure: Unreadable (no such file, empty, a directory, text, a zip that is not
 // TorchScript, a plain state_dict, an eager pickle, a .pt2, truncated), Unsupported (an operator
-// that is not registered: named, with what to do).
-Loaded load(const Options& o);
+// that is not registered: named, with what to do), Usage (a rule of the user that LibTorch
+// refuses).
+Loaded load(const Options& o, const rules::Rules& rules = {});
 
 // Registers schemas and CPU kernels that files commonly need (torchvision::*). Idempotent.
 void register_stub_operators();

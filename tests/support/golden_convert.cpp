@@ -42,7 +42,7 @@ std::string refusal_of(const std::exception& e) {
 namespace {
 
 ir::Model optimized(const program::Program& p, Diagnostics& d) {
-  ir::Model m = lower::lower(p, d);
+  ir::Model m = lower::lower(p, {}, d);
   if (d.has_errors()) return m;
   throw_problems("the graph after lower", ir::verify(m));
   optimize::optimize(m, {});

@@ -1,0 +1,79 @@
+// Rules of the user: how an operator is written, beyond the tables of lib/lower or instead of them.
+// Standard library only; the texts of other languages in it are read by who runs them.
+//
+//   # A node of another domain. Parameters are the operator's arguments, by position.
+//   custom_ops::foo_forward (input1, input2, attr1, attr2) => (y) opset 9
+//   {
+//     y = custom_domain.Foo <attr1: float = @attr1, attr2: int = @attr2> (input1, input2)
+//   }
+//   # An ONNX function (opset 15 and up) in a domain with a version.
+//   aten::selu (X) => (Y) opset 15 function onnx-script:2
+//   {
+//     ...
+//   }
+//   # TorchScript: the operator is made of others.
+//   lib::twice torchscript
+//     def twice(x: Tensor) -> Tensor:
+//       return x + x
+//   # An operator that no library registers here; the expression gives results of the right types
+//   # and sizes, whose numbers mean nothing.
+//   schema lib::bar(Tensor x, int n) -> Tensor = x.new_empty([x.size(0), n])
+//
+// The text between braces is the body of a function in ONNX's own text syntax. "@name" is a
+// constant argument as an attribute, a plain name a tensor; a constant that is used as a tensor is
+// one. An operator without overload stands for all of its overloads. A rule holds from its opset
+// on, up to the next one of the same operator.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace oe::rules {
+
+struct Place {
+  std::string file;
+  int line = 0;  // 1-based
+};
+
+struct NodesRule {
+  std::string op;                                // "aten::selu" or "aten::selu.out"
+  std::vector<std::string> parameters, results;  // names in `body`
+  int64_t opset = 0;
+  std::string domain;   // and name of the function it becomes, "onnx-script.Selu"; empty: its nodes
+                        // stand in the graph
+  int64_t version = 1;  // of that domain
+  std::string body;     // with braces, preceded by lines and blanks so that positions are those
+                        // of the file
+  Place place;
+};
+
+struct ScriptRule {
+  std::string op;
+  std::string text;  // "def twice(x: Tensor) -> Tensor: ...", positions as in the file
+  Place place;
+};
+
+struct Schema {
+  std::string op;          // "lib::bar"
+  std::string text;        // "lib::bar(Tensor x, int n) -> Tensor"
+  std::string expression;  // TorchScript over the arguments' names
+  Place place;
+};
+
+struct Rules {
+  std::vector<NodesRule> nodes;
+  std::vector<ScriptRule> scripts;
+  std::vector<Schema> schemas;
+
+  // The rule that holds at `opset` for "aten::add.Tensor": one of the overload goes before one of
+  // the operator, a newer one before an older one. Null when there is none.
+  const NodesRule* find(std::string_view op, int64_t opset) const;
+};
+
+// Reads the rule files and --custom-schema texts ("@FILE": schema lines). Throws
+// Failure(Usage) with file, line and column.
+Rules read(const std::vector<std::string>& files, const std::vector<std::string>& schemas);
+
+}  // namespace oe::rules
