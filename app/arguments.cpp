@@ -76,9 +76,11 @@ std::string help_text(CLI::App& app) {
   std::string out;
   bool blank = false;
   for (std::string line : split(app.help(), '\n')) {
-    for (const auto& [from, to] : {std::pair{"--verify{ort}          ", "--verify[=ort|off]     "},
-                                   std::pair{"--external-data{always}", "--external-data[=WHEN]"},
-                                   std::pair{"--print-ir             ", "--print-ir[=WHEN:STAGE]"}})
+    for (const auto& [from, to] :
+         {std::pair{"--verify{ort}          ", "--verify[=ort|off]     "},
+          std::pair{"--external-data{always}", "--external-data[=WHEN]"},
+          std::pair{"--keep-initializers-as-inputs{yes}", "--keep-initializers-as-inputs[=WHEN]"},
+          std::pair{"--print-ir             ", "--print-ir[=WHEN:STAGE]"}})
       if (const size_t at = line.find(from); at != std::string::npos)
         line.replace(at, std::string_view(from).size(), to);
     line.erase(line.find_last_not_of(' ') + 1);

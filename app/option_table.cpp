@@ -123,6 +123,13 @@ void add_options(CLI::App& app, Raw& r) {
   text(kGraph, "--checker", r.checker, "the ONNX checker: full, basic or off (default full)",
        "HOW");
 
+  flag(kFile, "--no-export-params", r.no_export_params,
+       "parameters and buffers are inputs behind the model's own, in state_dict order, and nothing "
+       "is folded into them");
+  optional(
+      kFile, "--keep-initializers-as-inputs{yes}", r.keep_initializers,
+      "initializers are graph inputs too: =auto below IR version 4, where they have to be (the "
+      "default), =yes, =no");
   text(kFile, "--ir-version", r.ir_version, "IR version (default: the oldest the opset allows)",
        "N");
   optional(kFile, "--external-data{always}", r.external,

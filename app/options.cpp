@@ -165,6 +165,13 @@ Options interpret(Raw& r) {
     o.renames.emplace_back(s.substr(0, equals), s.substr(equals + 1));
   }
   file_options(r, o);
+  o.export_params = !r.no_export_params;
+  o.keep_initializers = static_cast<KeepInitializers>(
+      choose("--keep-initializers-as-inputs", r.keep_initializers, {"auto", "yes", "no"}));
+  if (r.no_export_params && !r.state.empty() && r.state != "discard")
+    usage("--no-export-params and --state=" + r.state + " contradict each other");
+  if (r.no_export_params && !r.keep_initializers.empty())
+    usage("--no-export-params leaves no parameters for --keep-initializers-as-inputs");
   o.export_type = static_cast<lower::ExportType>(
       choose("--operator-export-type", r.export_type,
              {"onnx", "onnx-aten", "onnx-aten-fallback", "raw", "onnx-fallthrough"}));

@@ -110,6 +110,7 @@ ordered_json report_json(const Report& r) {
   ordered_json j = {{"exit_code", static_cast<int>(r.exit_code())},
                     {"opset", o.opset},
                     {"ir_version", o.ir_version},
+                    {"parameter_inputs", o.parameter_inputs},
                     {"nodes", o.nodes},
                     {"parameter_bytes", o.parameter_bytes},
                     {"model_bytes", o.written.model_bytes},
@@ -162,6 +163,7 @@ std::optional<Report> from_json(const std::string& s) {
     o.exit_code = static_cast<ExitCode>(j.at("exit_code").get<int>());
     o.opset = j.at("opset");
     o.ir_version = j.at("ir_version");
+    o.parameter_inputs = j.at("parameter_inputs");
     o.nodes = j.at("nodes");
     o.parameter_bytes = j.at("parameter_bytes");
     o.written = {j.at("external_data"), j.at("model_bytes"), j.at("data_bytes")};
@@ -225,7 +227,9 @@ std::string summary(const Report& r, const Options& o) {
                      std::to_string(out.opset) + ", " + plural(out.nodes, "node") + ", " +
                      human_bytes(out.written.model_bytes + out.written.data_bytes);
   if (weights_outside(out, o)) text += " (weights in " + o.write.external_file + ")";
-  text += ports("input", out.inputs) + ports("output", out.outputs);
+  text += ports("input", out.inputs);
+  if (out.parameter_inputs > 0) text += " and " + plural(out.parameter_inputs, "parameter");
+  text += ports("output", out.outputs);
   if (!out.state.empty()) text += ", saved state in " + o.state_file;
   if (!out.verification.empty()) text += ", " + out.verification;
   return text;

@@ -46,6 +46,8 @@ enum class Training { Eval, Preserve, Train };
 // What becomes of attributes that the method writes: --state=discard, outputs, io.
 enum class State { Discard, Outputs, InputsAndOutputs };
 enum class Checker { Full, Basic, Off };
+// --keep-initializers-as-inputs: Auto below IR version 4, where they have to be.
+enum class KeepInitializers { Auto, Yes, No };
 
 // Sizes of the converter's own choosing at which LibTorch ended the process: not run again.
 struct LeftOut {
@@ -74,6 +76,8 @@ struct Options {
   std::vector<std::pair<std::string, std::string>> renames;  // old, new
 
   onnx::WriteOptions write;
+  bool export_params = true;  // false: parameters and buffers are inputs
+  KeepInitializers keep_initializers = KeepInitializers::Auto;
   lower::ExportType export_type = lower::ExportType::Onnx;
   std::map<std::string, int64_t> custom_opsets;  // domain -> version
   std::vector<std::string> symbolics;            // rule files (lib/rules)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -15,6 +16,7 @@
 #include "lib/lower/lower.h"
 #include "lib/names.h"
 #include "lib/onnx/onnx.h"
+#include "lib/onnx/schema.h"
 #include "lib/optimize/optimize.h"
 #include "lib/option_text.h"
 #include "lib/support/npz.h"
@@ -25,6 +27,7 @@
 #include "lib/torch/load.h"
 #include "lib/torch/reference.h"
 #include "lib/torch/runtime.h"
+#include "lib/torch/state.h"
 #include "lib/torch/user_operators.h"
 #include "lib/verify/ort.h"
 #include "lib/verify/verify_model.h"
@@ -110,12 +113,55 @@ std::string port_text(const ir::Value& v) {
   return v.name + " " + prefix + std::string(name(t->dtype)) + to_string(t->shape);
 }
 
-void describe(ir::Model& m, Outcome& out) {
+// Without --export-params every parameter is an input: those that nothing reads go. `own`: inputs
+// that are the model's own stay.
+void drop_unread_parameters(ir::Model& m, size_t own, const Options& o) {
+  if (o.export_params) return;
+  std::set<const ir::Value*> read(m.graph.outputs.begin(), m.graph.outputs.end());
+  ir::for_each_graph(m.graph, [&](ir::Graph& g) {
+    for (const auto& n : g.nodes) read.insert(n->inputs.begin(), n->inputs.end());
+    read.insert(g.outputs.begin(), g.outputs.end());
+  });
+  auto& inputs = m.graph.inputs;
+  inputs.erase(std::remove_if(inputs.begin() + static_cast<std::ptrdiff_t>(own), inputs.end(),
+                              [&](const ir::Value* v) { return !read.contains(v); }),
+               inputs.end());
+}
+
+// How the model is written; where its initializers are inputs too, in state_dict order.
+onnx::WriteOptions write_options(ir::Model& m, const Options& o,
+                                 const std::vector<std::string>& state_names) {
+  onnx::WriteOptions w = o.write;
+  const bool has_to = m.ir_version < 4;
+  if (has_to && o.keep_initializers == KeepInitializers::No)
+    throw Failure(ExitCode::Usage, "OE0225",
+                  "--keep-initializers-as-inputs=no: below IR version 4 they have to be inputs",
+                  "opset " + std::to_string(o.opset) + " can be written with --ir-version 4");
+  w.initializers_as_inputs = has_to || o.keep_initializers == KeepInitializers::Yes;
+  if (!w.initializers_as_inputs) return w;
+  std::map<std::string, size_t> order;
+  for (const std::string& name : state_names) order.emplace(name, order.size());
+  const auto place = [&](const ir::Value* v) {
+    auto it = order.find(v->name);
+    // A transposed weight has its name with _t.
+    if (it == order.end() && v->name.ends_with("_t"))
+      it = order.find(v->name.substr(0, v->name.size() - 2));
+    return it == order.end() ? order.size() : it->second;
+  };
+  std::stable_sort(m.graph.initializers.begin(), m.graph.initializers.end(),
+                   [&](const ir::Value* a, const ir::Value* b) { return place(a) < place(b); });
+  return w;
+}
+
+// `shown`: how many of the inputs are listed by name.
+void describe(ir::Model& m, size_t shown, Outcome& out) {
   out.opset = m.opset();
   out.ir_version = m.ir_version;
   ir::for_each_graph(m.graph, [&](ir::Graph& g) { out.nodes += g.nodes.size(); });
   for (const ir::Value* v : m.graph.initializers) out.parameter_bytes += v->data->nbytes();
-  for (const ir::Value* v : m.graph.inputs) out.inputs.push_back(port_text(*v));
+  for (const ir::Value* v : m.graph.inputs)
+    if (out.inputs.size() < shown) out.inputs.push_back(port_text(*v));
+  out.parameter_inputs = m.graph.inputs.size() - out.inputs.size();
   for (const ir::Value* v : m.graph.outputs) out.outputs.push_back(port_text(*v));
 }
 
@@ -434,6 +480,9 @@ void convert(const Options& o, const std::filesystem::path& model_tmp,
   if (ort && rules.schemas.empty()) compare_calls(*reference, inputs, d);
   find_free_axes(o, loaded, found, inputs, outcome, out);
 
+  const size_t own_inputs = inputs.leaves.size();
+  if (!o.export_params) torch_io::add_parameters(o, loaded.module, inputs);
+
   clock.stage("capture");
   capture::Captured captured;
   try {
@@ -444,6 +493,7 @@ void convert(const Options& o, const std::filesystem::path& model_tmp,
     const infer::Found refused = found;
     inputs = example_inputs(o, loaded, found, &refused);
     find_free_axes(o, loaded, found, inputs, outcome, out);
+    if (!o.export_params) torch_io::add_parameters(o, loaded.module, inputs);
     captured = capture::capture(loaded, inputs, o, writable, d);
   }
   outcome.assumptions = captured.assumptions;
@@ -456,6 +506,7 @@ void convert(const Options& o, const std::filesystem::path& model_tmp,
 
   ir::Model m = to_onnx(captured.program, o, user_rules, watch(o, clock, out), d);
   if (failed()) return;
+  m.ir_version = o.ir_version.value_or(onnx::ir_version_for_opset(o.opset));
   for (const auto& [domain, version] : o.custom_opsets)
     if (!m.opsets.contains(domain))
       d.report(
@@ -466,11 +517,12 @@ void convert(const Options& o, const std::filesystem::path& model_tmp,
     optimize::keep_stored(m, [&](const Tensor& t) {
       return loaded.file->place_of(t.data(), t.nbytes()).has_value();
     });
+  drop_unread_parameters(m, own_inputs, o);
   apply_names(m, o, torch_io::state_names(loaded.module), inputs.leaves.size(), d);
+  const onnx::WriteOptions writing = write_options(m, o, torch_io::state_names(loaded.module));
   // Not before: a strict run lists every warning.
   if (o.strict) d.warnings_are_errors();
   if (failed()) return;
-  if (o.ir_version) m.ir_version = *o.ir_version;
   if (wants(o, "legalize")) print_stage(ir::print(m), "legalize", out);
   if (kVerifyStages) require_well_formed("legalize", ir::verify(m));
 
@@ -483,7 +535,7 @@ void convert(const Options& o, const std::filesystem::path& model_tmp,
   }
 
   clock.stage("write");
-  if (o.output == "-" && onnx::needs_external(m, o.write))
+  if (o.output == "-" && onnx::needs_external(m, writing))
     throw Failure(
         ExitCode::Usage, "OE0707",
         "-o -: the model needs a file of external data, which cannot go to standard output",
@@ -493,9 +545,9 @@ void convert(const Options& o, const std::filesystem::path& model_tmp,
                   "-o -: the model needs a file with its saved state, which cannot go to standard "
                   "output",
                   "name a file with -o, or use --state=outputs");
-  outcome.written = onnx::write(m, o.write, loaded.file.get(), model_tmp, data_tmp);
+  outcome.written = onnx::write(m, writing, loaded.file.get(), model_tmp, data_tmp);
   if (o.verbosity > 0) out << ir::print(m) << std::flush;
-  describe(m, outcome);
+  describe(m, o.export_params ? m.graph.inputs.size() : own_inputs, outcome);
   write_state(m, inputs, captured, state_tmp, outcome);
 
   if (ort) {

@@ -35,6 +35,7 @@ struct Outcome {
   uint64_t parameter_bytes = 0;
   onnx::WriteResult written;
   std::vector<std::string> inputs, outputs;  // "x float[batch,3,224,224]"
+  size_t parameter_inputs = 0;               // of --no-export-params, behind those
   std::vector<StatePort> state;
   std::vector<infer::FoundInput> found;  // where not everything was said of the inputs
   std::vector<std::string> assumptions;  // what could not be proven

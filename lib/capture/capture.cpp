@@ -133,6 +133,7 @@ Attempt run(Job& job, const std::vector<World>& worlds) {
   const size_t own = args.size() - inputs.state.size();
   for (size_t i = 0; i < inputs.state.size(); ++i)
     ex.values.begin_with(inputs.state[i], self, args[own + i]);
+  for (const auto& [path, of] : inputs.tied) ex.values.begin_with(path, self, args[own + of]);
   args.resize(own);
   Sym result;
   try {

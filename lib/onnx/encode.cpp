@@ -85,9 +85,10 @@ class Encoder {
       if (!is_stub(v)) r_.message(5, [&] { tensor(*v->data, v->name); });
     for (const ir::Value* v : g.inputs) r_.message(11, [&] { value_info(*v); });
     // Before IR version 4 an initializer has to be a graph input too.
+    const bool listed = ir_version < 4 || (main && o_.initializers_as_inputs);
     std::unordered_set<const ir::Value*> inputs(g.inputs.begin(), g.inputs.end());
     for (const ir::Value* v : g.initializers)
-      if ((ir_version < 4 || is_stub(v)) && !inputs.contains(v))
+      if ((listed || is_stub(v)) && !inputs.contains(v))
         r_.message(11, [&] { initializer_info(*v); });
     for (const ir::Value* v : g.outputs) r_.message(12, [&] { value_info(*v); });
 

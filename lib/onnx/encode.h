@@ -19,6 +19,7 @@ struct ExternalLayout {
 
 struct EncodeOptions {
   bool doc_strings = false;
+  bool initializers_as_inputs = false;
   const ExternalLayout* external = nullptr;
   // Initializers over this many bytes are written as typed graph inputs, without their data: for
   // the checker and shape inference, which need a weight's type but not its elements.

@@ -167,10 +167,15 @@ struct DataFile {
   }
 };
 
-Rope encode_inline(const ir::Model& m, const WriteOptions& o) {
+EncodeOptions encode_options(const WriteOptions& o) {
   EncodeOptions e;
   e.doc_strings = o.doc_strings;
-  return encode(m, e);
+  e.initializers_as_inputs = o.initializers_as_inputs;
+  return e;
+}
+
+Rope encode_inline(const ir::Model& m, const WriteOptions& o) {
+  return encode(m, encode_options(o));
 }
 
 [[noreturn]] void too_large(const std::string& why) {
@@ -197,8 +202,7 @@ WriteResult write(const ir::Model& m, const WriteOptions& o, const MappedFile* s
   if (always || model.size() > kProtobufLimit) {
     if (o.external == WriteOptions::External::Never) too_large("");
     const DataFile data = in_place ? DataFile::in_place(m, o, source) : DataFile(m, o);
-    EncodeOptions e;
-    e.doc_strings = o.doc_strings;
+    EncodeOptions e = encode_options(o);
     e.external = &data.layout;
     model = encode(m, e);
     if (model.size() > kProtobufLimit)

@@ -15,6 +15,8 @@ struct WriteOptions {
   int64_t threshold = 1024;   // bytes; smaller tensors stay inside the model
   int64_t align = 4096;       // bytes; offset alignment of external tensors
   bool doc_strings = false;   // source locations in nodes
+  // Every initializer is a graph input too, as it always is below IR version 4.
+  bool initializers_as_inputs = false;
 };
 
 struct WriteResult {

@@ -33,7 +33,9 @@ struct ExampleInputs {
   // Keys of --dynamic-axes that are no input: outputs, or wrong (the pipeline finds out which).
   std::vector<std::string> output_axes_unresolved;
   std::vector<std::string> state;  // attributes that are inputs too (lib/torch/state.h)
-  uint64_t seed = 0;               // of the example itself
+  // Attributes that are one tensor with one of `state`: it, and which.
+  std::vector<std::pair<std::string, size_t>> tied;
+  uint64_t seed = 0;  // of the example itself
 };
 
 // Builds the example arguments. Unknown names and axes, a wrong number of inputs, a missing input

@@ -6,12 +6,14 @@
 #include <ATen/core/List.h>
 #include <ATen/core/Tensor.h>
 
+#include <algorithm>
 #include <charconv>
 #include <functional>
 #include <stdexcept>
 
 #include "lib/support/text.h"
 #include "lib/torch/axes.h"
+#include "lib/torch/reference.h"
 
 namespace oe::torch_io {
 namespace {
@@ -96,6 +98,17 @@ InputLeaf state_leaf(const c10::IValue& v, const std::string& attribute) {
 
 }  // namespace
 
+namespace {
+
+void put(const torch::jit::Module& m, const std::string& path, const c10::IValue& value) {
+  c10::IValue owner = m._ivalue();
+  const size_t dot = path.rfind('.');
+  if (dot != std::string::npos) owner = attribute_value(m, path.substr(0, dot));
+  owner.toObject()->setAttr(path.substr(dot == std::string::npos ? 0 : dot + 1), value);
+}
+
+}  // namespace
+
 c10::IValue attribute_value(const torch::jit::Module& m, const std::string& path) {
   c10::IValue v = m._ivalue();
   for (const std::string& name : split(path, '.')) v = step(v, name, path);
@@ -103,10 +116,7 @@ c10::IValue attribute_value(const torch::jit::Module& m, const std::string& path
 }
 
 void set_attribute(const torch::jit::Module& m, const std::string& path, const c10::IValue& value) {
-  c10::IValue owner = m._ivalue();
-  const size_t dot = path.rfind('.');
-  if (dot != std::string::npos) owner = attribute_value(m, path.substr(0, dot));
-  owner.toObject()->setAttr(path.substr(dot == std::string::npos ? 0 : dot + 1), own_copy(value));
+  put(m, path, own_copy(value));
 }
 
 void add_state(const Options& o, const torch::jit::Module& m, const std::vector<std::string>& paths,
@@ -124,6 +134,34 @@ void add_state(const Options& o, const torch::jit::Module& m, const std::vector<
   name_state_axes(o, before, e);
 }
 
+void add_parameters(const Options& o, const torch::jit::Module& m, ExampleInputs& e) {
+  std::vector<at::Tensor> known;
+  for (const std::string& path : state_names(m)) {
+    const at::Tensor t = attribute_value(m, path).toTensor();
+    const auto same = std::find_if(known.begin(), known.end(), [&](const at::Tensor& other) {
+      return t.is_alias_of(other) && t.data_ptr() == other.data_ptr() &&
+             t.sizes() == other.sizes() && t.strides() == other.strides();
+    });
+    if (same != known.end()) {
+      e.tied.emplace_back(path, static_cast<size_t>(same - known.begin()));
+      continue;
+    }
+    known.push_back(t);
+    InputLeaf leaf = state_leaf(t, path);
+    const size_t at = e.leaves.size();
+    leaf.name = at < o.input_names.size() ? o.input_names[at] : path;
+    leaf.normal = false;
+    leaf.argument = e.arguments.size();
+    e.leaves.push_back(std::move(leaf));
+    e.arguments.push_back(t);
+    e.state.push_back(path);
+  }
+  if (o.input_names.size() > e.leaves.size())
+    throw Failure(ExitCode::Usage, "OE0222",
+                  "--input-names: " + std::to_string(o.input_names.size()) + " names for " +
+                      plural(e.leaves.size(), "input") + ", parameters and buffers among them");
+}
+
 std::vector<c10::IValue> own_arguments(const ExampleInputs& e,
                                        const std::vector<c10::IValue>& arguments) {
   return {arguments.begin(), arguments.end() - static_cast<std::ptrdiff_t>(e.state.size())};
@@ -133,6 +171,7 @@ void set_state(const torch::jit::Module& m, const ExampleInputs& e,
                const std::vector<c10::IValue>& arguments) {
   for (size_t i = 0; i < e.state.size(); ++i)
     set_attribute(m, e.state[i], arguments.at(arguments.size() - e.state.size() + i));
+  for (const auto& [path, of] : e.tied) put(m, path, attribute_value(m, e.state[of]));
 }
 
 }  // namespace oe::torch_io

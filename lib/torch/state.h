@@ -28,6 +28,11 @@ void set_attribute(const torch::jit::Module& m, const std::string& path, const c
 void add_state(const Options& o, const torch::jit::Module& m, const std::vector<std::string>& paths,
                ExampleInputs& e);
 
+// All parameters and buffers become arguments behind those that `e` has, in state_dict order and by
+// their names, or those that --input-names goes on with; tied ones once. Nothing is drawn for them
+// that they do not hold.
+void add_parameters(const Options& o, const torch::jit::Module& m, ExampleInputs& e);
+
 // What the method itself takes of `arguments`; the rest is state.
 std::vector<c10::IValue> own_arguments(const ExampleInputs& e,
                                        const std::vector<c10::IValue>& arguments);
