@@ -18,6 +18,7 @@
 #include "lib/option_text.h"
 #include "lib/support/npz.h"
 #include "lib/support/text.h"
+#include "lib/test_data.h"
 #include "lib/torch/convert.h"
 #include "lib/torch/inputs.h"
 #include "lib/torch/load.h"
@@ -139,13 +140,14 @@ void require_known_axes(const torch_io::ExampleInputs& e, const program::Program
 
 // The example inputs: as they are described, and the rest as it is found in the program.
 torch_io::ExampleInputs example_inputs(const Options& o, const torch_io::Loaded& loaded,
-                                       infer::Found& found, const infer::Found* refused = nullptr) {
-  if (!o.guess) return torch_io::make_inputs(o, loaded);
-  found = infer::find_inputs(o, loaded, refused);
+                                       torch_io::ExampleFiles& files, infer::Found& found,
+                                       const infer::Found* refused = nullptr) {
+  if (!o.guess) return torch_io::make_inputs(o, loaded, files);
+  found = infer::find_inputs(o, loaded, files, refused);
   if (!found.problem.empty() && found.described) {
     // Capture says what LibTorch has against them.
     found = {};
-    return torch_io::make_inputs(o, loaded);
+    return torch_io::make_inputs(o, loaded, files);
   }
   std::vector<std::string> texts;
   for (const InputSpec& s : found.specs) texts.push_back(spec_text(s));
@@ -158,13 +160,14 @@ torch_io::ExampleInputs example_inputs(const Options& o, const torch_io::Loaded&
                   "describe them with --input, as in --input " + texts.at(0), found.origin);
   Options complete = o;
   if (found.guessed) complete.inputs = found.specs;
-  return torch_io::make_inputs(complete, loaded);
+  return torch_io::make_inputs(complete, loaded, files);
 }
 
 // The axes that the method runs with at other sizes: --dynamic-axes without a value names them.
 void find_free_axes(const Options& o, const torch_io::Loaded& loaded, const infer::Found& found,
                     torch_io::ExampleInputs& inputs, Outcome& outcome, std::ostream& out) {
-  if (!found.guessed && !o.dynamic_axes.every_axis) return;
+  const bool further = !inputs.alternatives.empty();
+  if (!found.guessed && !o.dynamic_axes.every_axis && !further) return;
   const std::vector<std::vector<infer::Freedom>> freedom = infer::free_axes(loaded, inputs);
   if (o.dynamic_axes.every_axis)
     for (size_t leaf = 0; leaf < freedom.size(); ++leaf)
@@ -173,6 +176,7 @@ void find_free_axes(const Options& o, const torch_io::Loaded& loaded, const infe
           inputs.leaves[leaf].axis_names[axis] = f.symbol;
           if (f.most) inputs.leaves[leaf].bounds[axis] = {1, f.most};
         }
+  if (further) infer::name_differing_axes(inputs, freedom);
   if (!found.guessed) return;
   for (const InputSpec& s : found.specs)
     for (size_t leaf = 0; leaf < freedom.size(); ++leaf)
@@ -278,6 +282,39 @@ void compare_calls(torch_io::Reference& reference, const torch_io::ExampleInputs
   }
 }
 
+// The leaves of the example and of each further one.
+std::vector<std::vector<TensorPtr>> all_examples(const torch_io::ExampleInputs& e,
+                                                 const torch_io::Reference::Form& form) {
+  std::vector<c10::IValue> leaves;
+  for (const torch_io::InputLeaf& leaf : e.leaves) leaves.push_back(leaf.value);
+  std::vector<std::vector<TensorPtr>> all = {torch_io::host_leaves(leaves, form)};
+  for (const std::vector<c10::IValue>& further : e.alternatives) {
+    std::ranges::copy(further, leaves.begin());
+    all.push_back(torch_io::host_leaves(leaves, form));
+  }
+  return all;
+}
+
+// --save-test-data: the example, and the other sizes that LibTorch ran at.
+void save_test_data(const Options& o, const capture::Captured& c, torch_io::ExampleInputs e,
+                    const ir::Model& m, torch_io::Reference& reference,
+                    const std::filesystem::path& folder) {
+  torch_io::Reference::Form form;
+  const verify::Request r = verification_request(o, c, e, m, form);
+  size_t sets = 0;
+  for (const verify::Sizes& sizes : r.worlds) {
+    torch_io::HostRun run;
+    try {
+      run = reference.run(e, {sizes, o.seed, {}}, form);
+    } catch (const std::runtime_error& x) {
+      if (sets > 0) continue;  // sizes of our own choosing, with values drawn anew
+      throw Failure(ExitCode::Unsupported, "OE0608",
+                    std::string("no test data can be saved: ") + x.what());
+    }
+    write_test_set(m, r, run, folder / ("test_data_set_" + std::to_string(sets++)));
+  }
+}
+
 void verify_written(const Options& o, const std::filesystem::path& model, verify::Ort& ort,
                     capture::Captured& c, torch_io::ExampleInputs e, ir::Model& m,
                     torch_io::Reference& reference, Outcome& out, Diagnostics& d) {
@@ -333,6 +370,10 @@ void verify_written(const Options& o, const std::filesystem::path& model, verify
                       : "this is a bug in onnx-export, please report it with the model");
   }
   out.verification = v.line();
+  if (!o.expected.empty()) {
+    const size_t n = compare_expected(o, ort, r, all_examples(e, form));
+    out.verification += ", " + plural(n, "expected output");
+  }
   if (v.runs == 0) v.gaps.push_back("LibTorch ran none of the random inputs");
   if (!v.gaps.empty()) {
     out.verification += "; not fully: " + join(v.gaps, "; ");
@@ -356,7 +397,7 @@ void verify_written(const Options& o, const std::filesystem::path& model, verify
 
 void convert(const Options& o, const std::filesystem::path& model_tmp,
              const std::filesystem::path& data_tmp, const std::filesystem::path& state_tmp,
-             Outcome& outcome, Diagnostics& d, std::ostream& out,
+             const std::filesystem::path& test_tmp, Outcome& outcome, Diagnostics& d, std::ostream& out,
              const std::function<void(std::string_view)>& on_stage) {
   outcome.opset = o.opset;
   Clock clock(outcome.times, on_stage);
@@ -375,9 +416,10 @@ void convert(const Options& o, const std::filesystem::path& model_tmp,
   for (const torch_io::Loaded::Note& note : loaded.notes)
     d.report({note.code, Severity::Warning, "", note.text, "", nullptr, 0});
   infer::Found found;
-  torch_io::ExampleInputs inputs = example_inputs(o, loaded, found);
+  torch_io::ExampleFiles files;
+  torch_io::ExampleInputs inputs = example_inputs(o, loaded, files, found);
   std::optional<torch_io::Reference> reference;
-  if (ort) reference.emplace(loaded, o.left_out);
+  if (ort || !o.test_data.empty()) reference.emplace(loaded, o.left_out);
   if (ort) compare_calls(*reference, inputs, d);
   find_free_axes(o, loaded, found, inputs, outcome, out);
 
@@ -389,7 +431,7 @@ void convert(const Options& o, const std::filesystem::path& model_tmp,
     // Found without data: with data LibTorch refuses them.
     if (!found.guessed || (f.diagnostic_code != "OE2101" && f.diagnostic_code != "OE2102")) throw;
     const infer::Found refused = found;
-    inputs = example_inputs(o, loaded, found, &refused);
+    inputs = example_inputs(o, loaded, files, found, &refused);
     find_free_axes(o, loaded, found, inputs, outcome, out);
     captured = capture::capture(loaded, inputs, o, lower::has_row, d);
   }
@@ -451,6 +493,7 @@ void convert(const Options& o, const std::filesystem::path& model_tmp,
   if (o.verbosity > 0) out << ir::print(m) << std::flush;
   describe(m, outcome);
   write_state(m, inputs, captured, state_tmp, outcome);
+  if (!o.test_data.empty()) save_test_data(o, captured, inputs, m, *reference, test_tmp);
 
   if (ort) {
     clock.stage("verify");

@@ -1,0 +1,29 @@
+// ONNX's test data: folders test_data_set_N with input_0.pb, ..., output_0.pb, ...
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "lib/ir/ir.h"
+#include "lib/options.h"
+#include "lib/torch/reference.h"
+#include "lib/verify/verify_model.h"
+
+namespace oe {
+
+// Adds what --inputs-from names to `o`: the first set is the example, the others are further ones;
+// their output_N.pb are what is expected. Nothing without the option. Throws Failure(Usage).
+void read_test_sets(Options& o);
+
+// Compares ONNX Runtime's outputs with the files of `o.expected`, at the tolerances of `r`. `sets`:
+// the inputs of each, one a leaf. Returns how many outputs were compared; throws
+// Failure(Mismatch or Unreadable).
+size_t compare_expected(const Options& o, verify::Ort& ort, const verify::Request& r,
+                        const std::vector<std::vector<TensorPtr>>& sets);
+
+// Writes one set into `folder`, which is made. Throws Failure(Unwritable).
+void write_test_set(const ir::Model& m, const verify::Request& r, const torch_io::HostRun& run,
+                    const std::filesystem::path& folder);
+
+}  // namespace oe
