@@ -19,11 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void unwritable(const char* code, const fs::path& path, const std::string& what,
-                             const std::string& hint = {}) {
-  throw Failure(ExitCode::Unwritable, code, path.string() + ": " + what, hint);
-}
-
 void flush_to_disk(const fs::path& path, int flags) {
   const int fd = open(path.c_str(), flags | O_CLOEXEC);
   if (fd < 0) unwritable("OE0705", path, std::strerror(errno));

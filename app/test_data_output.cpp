@@ -6,17 +6,11 @@
 #include <vector>
 
 #include "app/private_folder.h"
-#include "lib/support/diagnostics.h"
 
 namespace oe::app {
 namespace {
 
 namespace fs = std::filesystem;
-
-[[noreturn]] void refuse(const char* code, const fs::path& path, const std::string& what,
-                         const std::string& hint = {}) {
-  throw Failure(ExitCode::Unwritable, code, path.string() + ": " + what, hint);
-}
 
 std::vector<fs::path> sets_in(const fs::path& folder) {
   std::vector<fs::path> sets;
@@ -49,7 +43,7 @@ TestDataOutput::TestDataOutput(const Options& o) : force_(o.force) {
   const fs::path parent = target_.has_parent_path() ? target_.parent_path() : fs::path(".");
   std::error_code error;
   if (!fs::is_directory(parent, error))
-    refuse("OE0701", parent, "the folder for the test data does not exist");
+    unwritable("OE0701", parent, "the folder for the test data does not exist");
   check();
   private_folder_ = make_private_folder(parent);
 }
@@ -67,13 +61,13 @@ void TestDataOutput::check() const {
   std::error_code error;
   const fs::file_status status = fs::status(target_, error);
   if (!fs::exists(status)) return;
-  if (!fs::is_directory(status)) refuse("OE0702", target_, "is not a folder");
+  if (!fs::is_directory(status)) unwritable("OE0702", target_, "is not a folder");
   for (const fs::path& set : sets_in(target_)) {
     if (!force_)
-      refuse("OE0704", set, "exists already",
+      unwritable("OE0704", set, "exists already",
              "overwrite it with --force, or name another folder with --save-test-data");
     if (!holds_test_data_alone(set))
-      refuse("OE0704", set, "holds other files than input_N.pb and output_N.pb",
+      unwritable("OE0704", set, "holds other files than input_N.pb and output_N.pb",
              "name another folder with --save-test-data");
   }
 }
@@ -89,7 +83,7 @@ void TestDataOutput::commit() {
     for (const fs::path& set : sets_in(target_)) fs::rename(set, old / set.filename());
     for (const fs::path& set : fresh) fs::rename(set, target_ / set.filename());
   } catch (const fs::filesystem_error& e) {
-    refuse("OE0705", target_, e.code().message());
+    unwritable("OE0705", target_, e.code().message());
   }
   discard();
 }

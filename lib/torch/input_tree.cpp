@@ -133,7 +133,7 @@ class Tree {
         schema_.arguments().size() > 1 &&
         strip_optional(schema_.arguments()[1].type())->kind() == c10::TypeKind::DictType;
     if (known == dict.size()) return true;
-    if (takes_dict) return false;
+    if (takes_dict && known == 0) return false;
     usage_error("OE0202", o_.inputs_file + ": the model has no input '" + unknown + "'",
                 nearest_or_list(unknown));
   }

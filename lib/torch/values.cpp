@@ -169,6 +169,22 @@ c10::IValue typed_from_json(const json& j, const c10::TypePtr& declared, const I
     for (const json& e : j) list.push_back(typed_from_json(e, element, spec, {}, path));
     return list;
   }
+  if (type->kind() == c10::TypeKind::TupleType && j.is_array()) {
+    const auto& elements = type->expectRef<c10::TupleType>().elements();
+    if (j.size() != elements.size()) return retype(value_from_json(j), declared, path);
+    std::vector<c10::IValue> typed;
+    for (size_t i = 0; i < elements.size(); ++i)
+      typed.push_back(typed_from_json(j[i], elements[i], spec, {}, path + "." + std::to_string(i)));
+    return c10::ivalue::Tuple::createNamed(std::move(typed), type->expect<c10::TupleType>());
+  }
+  if (type->kind() == c10::TypeKind::DictType && j.is_object()) {
+    const auto& t = type->expectRef<c10::DictType>();
+    c10::impl::GenericDict dict(t.getKeyType(), t.getValueType());
+    for (const auto& [k, v] : j.items())
+      dict.insert(retype(k, t.getKeyType(), path),
+                  typed_from_json(v, t.getValueType(), spec, {}, path + "." + k));
+    return dict;
+  }
   if (type->kind() == c10::TypeKind::FloatType && is_special(j)) return number_of(j);
   return retype(value_from_json(j), declared, path);
 }
