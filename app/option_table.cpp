@@ -139,10 +139,11 @@ void add_options(CLI::App& app, Raw& r) {
   text(kVerify, "--verify-runs", r.verify_runs, "seeds for each size (default 3)", "N");
   list(kVerify, "--atol", r.atol, "absolute tolerance (default: by element type)", "[OUTPUT:]X");
   list(kVerify, "--rtol", r.rtol, "relative tolerance (default: by element type)", "[OUTPUT:]X");
-  text(kVerify, "--save-test-data", r.test_data,
-       "write the inputs and LibTorch's results as DIR/test_data_set_0/input_0.pb, output_0.pb, ..., "
-       "further sets for other sizes",
-       "DIR");
+  text(
+      kVerify, "--save-test-data", r.test_data,
+      "write the inputs and LibTorch's results as DIR/test_data_set_0/input_0.pb, output_0.pb, ..., "
+      "further sets for other sizes",
+      "DIR");
   text(kVerify, "--ort-lib", r.ort_lib, "ONNX Runtime's library (default: searched for)", "PATH");
 
   app.add_flag("--print-ir", r.print_ir,

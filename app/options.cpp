@@ -195,8 +195,9 @@ CommandLine parse_command_line(const Strings& arguments) {
   app.allow_extras();
   app.option_defaults()->take_last();
   add_options(app, r);
-  for (const char* repeated : {"--input", "--alt-input", "--constant", "--dynamic-axes", "--input-names", "--output-names",
-                               "--rename", "--custom-op-lib", "--atol", "--rtol", "--print-ir"})
+  for (const char* repeated :
+       {"--input", "--alt-input", "--constant", "--dynamic-axes", "--input-names", "--output-names",
+        "--rename", "--custom-op-lib", "--atol", "--rtol", "--print-ir"})
     app.get_option(repeated)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   Strings rest = prepared(arguments);
   if (!rest.empty() && rest[0] == "convert") rest.erase(rest.begin());

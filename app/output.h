@@ -25,8 +25,8 @@ class Output {
   // The private folder of --save-test-data; empty without it.
   const std::filesystem::path& test_tmp() const { return test_data_.tmp(); }
 
-  // Flushes and renames: data, state and test data first, the model last, so that a model is never seen
-  // without them. `external`, `state`: whether data_tmp and state_tmp were written. Throws
+  // Flushes and renames: data, state and test data first, the model last, so that a model is never
+  // seen without them. `external`, `state`: whether data_tmp and state_tmp were written. Throws
   // Failure(Unwritable) with errno's text.
   void commit(bool external, bool state);
   void discard() noexcept;  // removes the private folder

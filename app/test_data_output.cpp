@@ -65,10 +65,10 @@ void TestDataOutput::check() const {
   for (const fs::path& set : sets_in(target_)) {
     if (!force_)
       unwritable("OE0704", set, "exists already",
-             "overwrite it with --force, or name another folder with --save-test-data");
+                 "overwrite it with --force, or name another folder with --save-test-data");
     if (!holds_test_data_alone(set))
       unwritable("OE0704", set, "holds other files than input_N.pb and output_N.pb",
-             "name another folder with --save-test-data");
+                 "name another folder with --save-test-data");
   }
 }
 

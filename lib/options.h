@@ -68,7 +68,7 @@ struct Options {
   // Further examples: each replaces some of the inputs. Axes whose sizes differ are dynamic.
   std::vector<std::vector<InputSpec>> alternatives;
   std::vector<std::string> constants;  // arguments that are no inputs but keep the example's value
-  bool guess = true;        // what is not said of the inputs is found (--guess=auto)
+  bool guess = true;                   // what is not said of the inputs is found (--guess=auto)
   uint64_t seed = 0;
   AxesSpec dynamic_axes;
   bool dynamic_batch = false;

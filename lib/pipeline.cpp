@@ -397,8 +397,8 @@ void verify_written(const Options& o, const std::filesystem::path& model, verify
 
 void convert(const Options& o, const std::filesystem::path& model_tmp,
              const std::filesystem::path& data_tmp, const std::filesystem::path& state_tmp,
-             const std::filesystem::path& test_tmp, Outcome& outcome, Diagnostics& d, std::ostream& out,
-             const std::function<void(std::string_view)>& on_stage) {
+             const std::filesystem::path& test_tmp, Outcome& outcome, Diagnostics& d,
+             std::ostream& out, const std::function<void(std::string_view)>& on_stage) {
   outcome.opset = o.opset;
   Clock clock(outcome.times, on_stage);
   const auto failed = [&] {

@@ -51,7 +51,7 @@ struct Outcome {
 // it begins.
 void convert(const Options& o, const std::filesystem::path& model_tmp,
              const std::filesystem::path& data_tmp, const std::filesystem::path& state_tmp,
-             const std::filesystem::path& test_tmp, Outcome& outcome, Diagnostics& d, std::ostream& out,
-             const std::function<void(std::string_view)>& on_stage = {});
+             const std::filesystem::path& test_tmp, Outcome& outcome, Diagnostics& d,
+             std::ostream& out, const std::function<void(std::string_view)>& on_stage = {});
 
 }  // namespace oe

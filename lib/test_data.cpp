@@ -71,8 +71,8 @@ void read_test_sets(Options& o) {
     usage_error("OE0208", "--inputs-from: " + dir.string() + " is no folder");
   const std::vector<fs::path> folders = set_folders(dir);
   if (folders.empty())
-    usage_error("OE0208", "--inputs-from: " + dir.string() +
-                              " holds neither input_0.pb nor test_data_set_0");
+    usage_error("OE0208",
+                "--inputs-from: " + dir.string() + " holds neither input_0.pb nor test_data_set_0");
   std::vector<std::vector<InputSpec>> sets;
   for (const fs::path& folder : folders) {
     std::vector<InputSpec>& specs = sets.emplace_back();
@@ -112,9 +112,8 @@ size_t compare_expected(const Options& o, verify::Ort& ort, const verify::Reques
       const auto place = static_cast<size_t>(at - r.output_names.begin());
       if (place < r.lineage.size() && r.lineage[place].drawn) continue;
       const bool sequence = actual[index].kind == verify::OrtValue::Kind::Sequence;
-      const std::string what =
-          value_difference(actual[index], expected_value(file, sequence),
-                           verify::tolerance_of(r, outputs[index]));
+      const std::string what = value_difference(actual[index], expected_value(file, sequence),
+                                                verify::tolerance_of(r, outputs[index]));
       if (!what.empty()) fail("output '" + outputs[index] + "' differs from " + file + ": " + what);
       ++compared;
     }

@@ -78,7 +78,7 @@ struct World {
   std::vector<int64_t> sizes;  // of the dynamic axes
   std::optional<size_t> of;    // it has the inputs of this other one, and enters loops elsewhere
   Iterations entry;
-  Variation variation = {};  // of every input that was drawn
+  Variation variation = {};                // of every input that was drawn
   std::optional<size_t> alternative = {};  // it has the values of this further example
 };
 
@@ -112,7 +112,7 @@ Attempt run(Job& job, const std::vector<World>& worlds) {
   if (o.constant_folding) plan.fold_limit = o.fold_limit;
   for (const World& w : worlds) {
     a.captured.worlds.push_back(shapes_at(inputs, axes, w.sizes));
-    const bool own = w.sizes == worlds[0].sizes;
+    const bool own = w.alternative || w.sizes == worlds[0].sizes;
     plan.trials.push_back(own ? "" : trial_text(inputs, axes, w.sizes));
     const size_t like = w.of.value_or(leaves.size());
     const uint64_t seed = inputs.seed + (like == 0 ? 0 : 1000 + like);
@@ -224,9 +224,8 @@ void add_alternatives(const Job& job, std::vector<World>& worlds) {
                             : a.example);
     }
     w.alternative = k;
-    if (std::ranges::none_of(worlds, [&](const World& x) {
-          return x.alternative && x.sizes == w.sizes;
-        }))
+    if (std::ranges::none_of(worlds,
+                             [&](const World& x) { return x.alternative && x.sizes == w.sizes; }))
       worlds.push_back(std::move(w));
   }
 }

@@ -15,9 +15,9 @@ struct FileValue {
   std::vector<TensorPtr> tensors;  // one when it is no sequence
 };
 
-// What `path` holds. The file itself does not say whether that is a tensor or a sequence: `sequence`
-// does. Tensors of numbers only, with their data in the file. Throws std::runtime_error with what is
-// wrong, without the path.
+// What `path` holds. The file itself does not say whether that is a tensor or a sequence:
+// `sequence` does. Tensors of numbers only, with their data in the file. Throws std::runtime_error
+// with what is wrong, without the path.
 FileValue read_value(const std::filesystem::path& path, bool sequence);
 
 // Writes `v` under `name`. Throws Failure(Unwritable) with errno's text.

@@ -79,8 +79,7 @@ void refuse_two_names(const std::vector<InputSpec>& specs, const ExampleInputs& 
       if (!said.empty() && said != leaf.axis_names[axis])
         usage_error("OE0216",
                     "axis " + std::to_string(axis) + " of input '" + leaf.name + "' is called '" +
-                        said + "' by --input and '" + leaf.axis_names[axis] +
-                        "' by --dynamic-axes",
+                        said + "' by --input and '" + leaf.axis_names[axis] + "' by --dynamic-axes",
                     "give it one name");
     }
   }

@@ -195,8 +195,8 @@ class Tree {
                            type->kind() == c10::TypeKind::DictType;
     if (!container) return s;
     if (s.spec) {  // boxes=@boxes.pt, sizes=[2,3]: the whole container at once
-      s.known = make_value(*s.spec, declared, s.known.value_or(c10::IValue()), path, o_.seed,
-                           files_);
+      s.known =
+          make_value(*s.spec, declared, s.known.value_or(c10::IValue()), path, o_.seed, files_);
       s.spec = nullptr;
     }
     if (s.known && s.known->isNone() && !specs_below(path)) return s;
@@ -358,7 +358,9 @@ class Tree {
       v = *s.known;
     else if (s.path.find('.') == std::string::npos || s.type->kind() != c10::TypeKind::OptionalType)
       return missing(s);
-    if (s.is_default || is_constant(s.path.substr(0, s.path.find('.'))) || !(v.isTensor() || v.isInt() || v.isDouble() || v.isBool())) return v;
+    if (s.is_default || is_constant(s.path.substr(0, s.path.find('.'))) ||
+        !(v.isTensor() || v.isInt() || v.isDouble() || v.isBool()))
+      return v;
     InputLeaf leaf;
     leaf.name = leaf.path = s.path;
     leaf.value = v;

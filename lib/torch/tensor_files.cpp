@@ -127,12 +127,11 @@ TensorPtr read_npz(const std::string& file, const std::string& key) try {
     }
     keys.push_back(std::move(name));
   }
-  fail(
-      file,
-      keys.empty()  ? "holds no array"
-      : key.empty() ? "holds several arrays; name one as file.npz:key"
-                    : "has no array '" + key + "'",
-      keys.empty() ? "" : "it has " + join(keys, ", "));
+  fail(file,
+       keys.empty()  ? "holds no array"
+       : key.empty() ? "holds several arrays; name one as file.npz:key"
+                     : "has no array '" + key + "'",
+       keys.empty() ? "" : "it has " + join(keys, ", "));
 } catch (const archive::BadZip& e) {
   fail(file, e.record.empty() ? "is not a .npz file" : "its record " + e.record + " " + e.what());
 } catch (const std::system_error& e) {

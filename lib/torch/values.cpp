@@ -104,8 +104,8 @@ at::Tensor represented(const at::Tensor& t, c10::ScalarType type, const std::str
   at::Tensor out = t.to(type);
   if (c10::isFloatingType(type) || c10::isComplexType(type)) return out;
   if (!out.to(t.scalar_type()).equal(t))
-    usage(path, "a number of its value is none of element type " +
-                    std::string(name(to_dtype(type))));
+    usage(path,
+          "a number of its value is none of element type " + std::string(name(to_dtype(type))));
   return out;
 }
 
@@ -301,9 +301,8 @@ std::optional<at::Tensor> from_word(const InputSpec& spec, const c10::IValue& li
         .to(type(at::kFloat));
   if (parse_range(v, "randint", path, range)) {
     const auto [low, high] = whole_range(range, v, path);
-    return represented(
-        random_integers(sizes_of(spec, like, path), low, high, at::kLong, generator),
-        type(at::kLong), path);
+    return represented(random_integers(sizes_of(spec, like, path), low, high, at::kLong, generator),
+                       type(at::kLong), path);
   }
   return std::nullopt;
 }

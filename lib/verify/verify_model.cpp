@@ -438,7 +438,6 @@ class Driver {
     return c.ok ? std::string() : c.message.empty() ? "it is another" : c.message;
   }
 
-
   Ort& ort_;
   const Request& r_;
   const Clock::time_point begin_ = Clock::now();

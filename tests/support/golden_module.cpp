@@ -138,8 +138,8 @@ class Builder {
       return;
     }
     torch_io::ExampleFiles files;
-    const c10::IValue v = torch_io::make_value(parse_input_spec(member.spec),
-                                               c10::TensorType::get(), {}, member.name, seed, files);
+    const c10::IValue v = torch_io::make_value(
+        parse_input_spec(member.spec), c10::TensorType::get(), {}, member.name, seed, files);
     m.register_parameter(name, v.toTensor(), member.kind == Case::Member::Kind::Buffer);
   }
 

@@ -246,8 +246,8 @@ TEST_CASE("constants are arguments and no inputs", "[inputs]") {
 
 TEST_CASE("a file is read once", "[inputs]") {
   const auto m = model("x: Tensor, y: Tensor", "return x + y");
-  const auto path = std::filesystem::temp_directory_path() /
-                    ("oe-once-" + std::to_string(getpid()) + ".pt");
+  const auto path =
+      std::filesystem::temp_directory_path() / ("oe-once-" + std::to_string(getpid()) + ".pt");
   const auto bytes = torch::jit::pickle_save(at::ones({2}));
   std::ofstream(path, std::ios::binary)
       .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
