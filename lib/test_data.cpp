@@ -62,6 +62,37 @@ size_t leaf_named(const verify::Request& r, const std::string& name) {
   return static_cast<size_t>(at - r.leaf_names.begin());
 }
 
+// The leaves of the example and of each further one.
+std::vector<std::vector<TensorPtr>> all_examples(const torch_io::ExampleInputs& e,
+                                                 const torch_io::Reference::Form& form) {
+  std::vector<c10::IValue> leaves;
+  for (const torch_io::InputLeaf& leaf : e.leaves) leaves.push_back(leaf.value);
+  std::vector<std::vector<TensorPtr>> all = {torch_io::host_leaves(leaves, form)};
+  for (const std::vector<c10::IValue>& further : e.alternatives) {
+    std::ranges::copy(further, leaves.begin());
+    all.push_back(torch_io::host_leaves(leaves, form));
+  }
+  return all;
+}
+
+// Writes one set into `folder`, which is made.
+void write_test_set(const ir::Model& m, const verify::Request& r, const torch_io::HostRun& run,
+                    const fs::path& folder) {
+  std::error_code error;
+  fs::create_directory(folder, error);
+  if (error)
+    throw Failure(ExitCode::Unwritable, "OE0705", folder.string() + ": " + error.message());
+  for (size_t i = 0; i < m.graph.inputs.size(); ++i) {
+    const std::string& name = m.graph.inputs[i]->name;
+    onnx::write_value({false, {run.inputs.at(leaf_named(r, name))}}, name,
+                      folder / ("input_" + std::to_string(i) + ".pb"));
+  }
+  for (size_t i = 0; i < run.outputs.size(); ++i)
+    onnx::write_value({run.outputs[i].sequence, run.outputs[i].tensors},
+                      m.graph.outputs.at(i)->name,
+                      folder / ("output_" + std::to_string(i) + ".pb"));
+}
+
 }  // namespace
 
 void read_test_sets(Options& o) {
@@ -91,7 +122,8 @@ void read_test_sets(Options& o) {
 }
 
 size_t compare_expected(const Options& o, verify::Ort& ort, const verify::Request& r,
-                        const std::vector<std::vector<TensorPtr>>& sets) {
+                        const torch_io::ExampleInputs& e, const torch_io::Reference::Form& form) {
+  const std::vector<std::vector<TensorPtr>> sets = all_examples(e, form);
   const auto session = ort.open_file(r.model, r.threads);
   const std::vector<std::string> inputs = session->input_names();
   const std::vector<std::string> outputs = session->output_names();
@@ -121,21 +153,21 @@ size_t compare_expected(const Options& o, verify::Ort& ort, const verify::Reques
   return compared;
 }
 
-void write_test_set(const ir::Model& m, const verify::Request& r, const torch_io::HostRun& run,
-                    const fs::path& folder) {
-  std::error_code error;
-  fs::create_directory(folder, error);
-  if (error)
-    throw Failure(ExitCode::Unwritable, "OE0705", folder.string() + ": " + error.message());
-  for (size_t i = 0; i < m.graph.inputs.size(); ++i) {
-    const std::string& name = m.graph.inputs[i]->name;
-    onnx::write_value({false, {run.inputs.at(leaf_named(r, name))}}, name,
-                      folder / ("input_" + std::to_string(i) + ".pb"));
+void write_test_sets(const ir::Model& m, const verify::Request& r,
+                     const std::function<torch_io::HostRun(const verify::Sizes&)>& run,
+                     const fs::path& folder) {
+  size_t sets = 0;
+  for (const verify::Sizes& sizes : r.worlds) {
+    torch_io::HostRun done;
+    try {
+      done = run(sizes);
+    } catch (const std::runtime_error& x) {
+      if (sets > 0) continue;  // sizes of our own choosing, with values drawn anew
+      throw Failure(ExitCode::Unsupported, "OE0608",
+                    std::string("no test data can be saved: ") + x.what());
+    }
+    write_test_set(m, r, done, folder / ("test_data_set_" + std::to_string(sets++)));
   }
-  for (size_t i = 0; i < run.outputs.size(); ++i)
-    onnx::write_value({run.outputs[i].sequence, run.outputs[i].tensors},
-                      m.graph.outputs.at(i)->name,
-                      folder / ("output_" + std::to_string(i) + ".pb"));
 }
 
 }  // namespace oe

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,14 +17,17 @@ namespace oe {
 // their output_N.pb are what is expected. Nothing without the option. Throws Failure(Usage).
 void read_test_sets(Options& o);
 
-// Compares ONNX Runtime's outputs with the files of `o.expected`, at the tolerances of `r`. `sets`:
-// the inputs of each, one a leaf. Returns how many outputs were compared; throws
+// Compares what ONNX Runtime gives for the example and the further ones with the files of
+// `o.expected`, at the tolerances of `r`. Returns how many outputs were compared; throws
 // Failure(Mismatch or Unreadable).
 size_t compare_expected(const Options& o, verify::Ort& ort, const verify::Request& r,
-                        const std::vector<std::vector<TensorPtr>>& sets);
+                        const torch_io::ExampleInputs& e, const torch_io::Reference::Form& form);
 
-// Writes one set into `folder`, which is made. Throws Failure(Unwritable).
-void write_test_set(const ir::Model& m, const verify::Request& r, const torch_io::HostRun& run,
-                    const std::filesystem::path& folder);
+// Writes a set for each world of `r` into `folder`. `run`: the original at these sizes; where it
+// throws std::runtime_error at others than the example's, they are left out. Throws Failure
+// (Unwritable, or Unsupported where LibTorch's results are no tensors).
+void write_test_sets(const ir::Model& m, const verify::Request& r,
+                     const std::function<torch_io::HostRun(const verify::Sizes&)>& run,
+                     const std::filesystem::path& folder);
 
 }  // namespace oe
