@@ -49,8 +49,8 @@ Report convert_in_worker(const Strings& arguments, Output& output, const Unchang
                          int& our_signal) {
   Strings left_out;
   for (int tries = 0;; ++tries) {
-    Strings forwarded = {"convert", output.model_tmp(), output.data_tmp(), output.state_tmp(),
-                         std::to_string(left_out.size())};
+    Strings forwarded = {"convert",          output.model_tmp(), output.data_tmp(),
+                         output.state_tmp(), output.test_tmp(),  std::to_string(left_out.size())};
     forwarded.insert(forwarded.end(), left_out.begin(), left_out.end());
     forwarded.insert(forwarded.end(), arguments.begin(), arguments.end());
     const WorkerResult w = run_worker(forwarded);

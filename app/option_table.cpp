@@ -49,6 +49,15 @@ void add_options(CLI::App& app, Raw& r) {
       "SPEC");
   text(kBasic, "--inputs", r.inputs_file, "example inputs: what torch.save((x, y), FILE) wrote",
        "FILE");
+  text(kModel, "--inputs-from", r.inputs_from,
+       "example inputs in ONNX's layout: input_0.pb, ... in DIR, or in DIR/test_data_set_0, ...; "
+       "axes that differ between the sets are dynamic, and --verify compares with output_0.pb, ...",
+       "DIR");
+  list(kModel, "--alt-input", r.alt_inputs,
+       "a second example of an input, written like --input; axes whose sizes differ are dynamic",
+       "SPEC");
+  list(kModel, "--constant", r.constants,
+       "arguments that become constants of the model, with the example's values", "A,B");
   text(kModel, "--guess", r.guess,
        "auto: inputs that are not described are found from the program; off: they are asked for "
        "(default auto, off with --strict)",
@@ -151,6 +160,11 @@ void add_options(CLI::App& app, Raw& r) {
   text(kVerify, "--verify-runs", r.verify_runs, "seeds for each size (default 3)", "N");
   list(kVerify, "--atol", r.atol, "absolute tolerance (default: by element type)", "[OUTPUT:]X");
   list(kVerify, "--rtol", r.rtol, "relative tolerance (default: by element type)", "[OUTPUT:]X");
+  text(
+      kVerify, "--save-test-data", r.test_data,
+      "write the inputs and LibTorch's results as DIR/test_data_set_0/input_0.pb, output_0.pb, ..., "
+      "further sets for other sizes",
+      "DIR");
   text(kVerify, "--ort-lib", r.ort_lib, "ONNX Runtime's library (default: searched for)", "PATH");
 
   app.add_flag("--print-ir", r.print_ir,

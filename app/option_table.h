@@ -12,11 +12,12 @@ namespace oe::app {
 // Texts as they stand on the command line; meaning is given to them after all of them are read.
 struct Raw {
   Options o;
-  std::string model, opset, unroll, ir_version, inputs_file, seed, mode, method, training, state,
-      device, threads, target, checker, verify, verify_runs, ort_lib, fold_limit, external,
-      external_file, threshold, align, color, guess, export_type, keep_initializers;
-  std::vector<std::string> inputs, dynamic_axes, input_names, output_names, renames, op_libs, atol,
-      rtol, print_ir, custom_opsets, symbolics, schemas;
+  std::string model, opset, unroll, ir_version, inputs_file, inputs_from, test_data, seed, mode,
+      method, training, state, device, threads, target, checker, verify, verify_runs, ort_lib,
+      fold_limit, external, external_file, threshold, align, color, guess, export_type,
+      keep_initializers;
+  std::vector<std::string> inputs, alt_inputs, constants, dynamic_axes, input_names, output_names,
+      renames, op_libs, atol, rtol, print_ir, custom_opsets, symbolics, schemas;
   bool no_folding = false, no_export_params = false, keep_doc = false, strip_doc = false,
        verbose = false, quiet = false;
   bool help = false, help_all = false, version = false;

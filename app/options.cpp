@@ -148,6 +148,14 @@ Options interpret(Raw& r) {
   }
   for (const std::string& s : r.inputs) o.inputs.push_back(parse_input_spec(s));
   o.inputs_file = r.inputs_file;
+  o.inputs_from = r.inputs_from;
+  if (!o.inputs_from.empty() && !(o.inputs_file.empty() && o.inputs.empty()))
+    usage("--inputs-from gives every input: --input and --inputs contradict it",
+          "axes are named with --dynamic-axes");
+  std::vector<InputSpec> further;
+  for (const std::string& s : r.alt_inputs) further.push_back(parse_input_spec(s, "--alt-input"));
+  if (!further.empty()) o.alternatives.push_back(std::move(further));
+  o.constants = names("--constant", r.constants);
   o.guess = choose("--guess", r.guess, {"auto", "off"}) == 0 && !o.strict;
   number("--seed", r.seed, o.seed, uint64_t{0}, uint64_t{INT64_MAX});
   for (const std::string& s : r.dynamic_axes) {
@@ -196,6 +204,7 @@ Options interpret(Raw& r) {
   tolerances("--atol", r.atol, o.atol);
   tolerances("--rtol", r.rtol, o.rtol);
   o.ort_lib = r.ort_lib;
+  o.test_data = r.test_data;
   if (r.verbose && r.quiet) usage("-v and -q contradict each other");
   o.verbosity = r.verbose ? 1 : r.quiet ? -1 : 0;
   print_points(r.print_ir, o.print_ir);
@@ -213,9 +222,10 @@ CommandLine parse_command_line(const Strings& arguments) {
   app.allow_extras();
   app.option_defaults()->take_last();
   add_options(app, r);
-  for (const char* repeated : {"--input", "--dynamic-axes", "--input-names", "--output-names",
-                               "--rename", "--custom-op-lib", "--custom-opset", "--custom-schema",
-                               "--symbolics", "--atol", "--rtol", "--print-ir"})
+  for (const char* repeated :
+       {"--input", "--alt-input", "--constant", "--dynamic-axes", "--input-names", "--output-names",
+        "--rename", "--custom-op-lib", "--custom-opset", "--custom-schema", "--symbolics", "--atol",
+        "--rtol", "--print-ir"})
     app.get_option(repeated)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   Strings rest = prepared(arguments);
   if (!rest.empty() && rest[0] == "convert") rest.erase(rest.begin());

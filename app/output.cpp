@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "app/private_folder.h"
 #include "lib/support/diagnostics.h"
 #include "lib/support/files.h"
 
@@ -17,20 +18,6 @@ namespace oe::app {
 namespace {
 
 namespace fs = std::filesystem;
-
-[[noreturn]] void unwritable(const char* code, const fs::path& path, const std::string& what,
-                             const std::string& hint = {}) {
-  throw Failure(ExitCode::Unwritable, code, path.string() + ": " + what, hint);
-}
-
-// A folder nobody else has.
-fs::path make_private_folder(const fs::path& folder) {
-  std::string name = (folder / ".onnx-export-XXXXXX").string();
-  if (!mkdtemp(name.data()))
-    unwritable("OE0703", folder,
-               std::string("cannot write into this folder: ") + std::strerror(errno));
-  return name;
-}
 
 void flush_to_disk(const fs::path& path, int flags) {
   const int fd = open(path.c_str(), flags | O_CLOEXEC);
@@ -64,7 +51,7 @@ bool refers_to(const fs::path& model, const std::string& data) {
 
 }  // namespace
 
-Output::Output(const Options& o) : o_(o) {
+Output::Output(const Options& o) : o_(o), test_data_(o) {
   if (o.output == "-") {
     if (isatty(STDOUT_FILENO))
       throw Failure(ExitCode::Usage, "OE0706", "-o -: standard output is a terminal",
@@ -125,6 +112,7 @@ void Output::show_weights() const {
 Output::~Output() { discard(); }
 
 void Output::discard() noexcept {
+  test_data_.discard();
   if (private_folder_.empty()) return;
   unlink(model_tmp_.c_str());
   unlink(data_tmp_.c_str());
@@ -175,6 +163,7 @@ void Output::copy_to_stdout() const {
 
 void Output::commit(bool external, bool state) {
   if (o_.output == "-") {
+    test_data_.commit();
     copy_to_stdout();
     return discard();
   }
@@ -196,6 +185,7 @@ void Output::commit(bool external, bool state) {
     fs::remove(target_);
   if (external) move_into_place(data_tmp_, data_target_, o_.force);
   if (state) move_into_place(state_tmp_, state_target_, o_.force);
+  test_data_.commit();
   move_into_place(model_tmp_, target_, o_.force);
   if (stale) fs::remove(data_target_);  // the weights of the model that is gone
   flush_to_disk(target_.has_parent_path() ? target_.parent_path() : fs::path("."),

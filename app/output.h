@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "app/test_data_output.h"
 #include "lib/options.h"
 
 namespace oe::app {
@@ -21,9 +22,11 @@ class Output {
   const std::filesystem::path& model_tmp() const { return model_tmp_; }
   const std::filesystem::path& data_tmp() const { return data_tmp_; }
   const std::filesystem::path& state_tmp() const { return state_tmp_; }
+  // The private folder of --save-test-data; empty without it.
+  const std::filesystem::path& test_tmp() const { return test_data_.tmp(); }
 
-  // Flushes and renames: data and state first, the model last, so that a model is never seen
-  // without them. `external`, `state`: whether data_tmp and state_tmp were written. Throws
+  // Flushes and renames: data, state and test data first, the model last, so that a model is never
+  // seen without them. `external`, `state`: whether data_tmp and state_tmp were written. Throws
   // Failure(Unwritable) with errno's text.
   void commit(bool external, bool state);
   void discard() noexcept;  // removes the private folder
@@ -36,6 +39,7 @@ class Output {
   void copy_to_stdout() const;
 
   const Options& o_;
+  TestDataOutput test_data_;
   std::filesystem::path target_, data_target_, state_target_;
   std::filesystem::path private_folder_, model_tmp_, data_tmp_, state_tmp_;
 };

@@ -58,20 +58,10 @@ constexpr std::pair<const char*, DType> kDTypes[] = {{"f32", DType::Float},
                                                      {"c128", DType::Complex128},
                                                      {"complex128", DType::Complex128}};
 
-DType parse_dtype(const std::string& text) {
-  std::vector<std::string> names;
-  for (const auto& [name, type] : kDTypes) {
-    if (text == name) return type;
-    names.emplace_back(name);
-  }
-  std::string hint = did_you_mean(text, names);
-  usage("unknown element type '" + text + "'",
-        hint.empty() ? "known are f32 f16 bf16 f64 i8 i16 i32 i64 u8 bool c64 c128" : hint);
-}
-
 class SpecParser {
  public:
-  explicit SpecParser(const std::string& text) : text_(text), rest_(strip(text)) {}
+  SpecParser(const std::string& text, const std::string& option)
+      : text_(text), option_(option), rest_(strip(text)) {}
 
   InputSpec parse() {
     InputSpec spec;
@@ -84,7 +74,7 @@ class SpecParser {
     spec.shape = shape();
     if (rest_.starts_with('@')) {
       const size_t end = std::min(rest_.find('='), rest_.size());
-      spec.dtype = parse_dtype(std::string(rest_.substr(1, end - 1)));
+      spec.dtype = dtype(std::string(rest_.substr(1, end - 1)));
       rest_.remove_prefix(end);
     }
     if (rest_.starts_with('=')) {
@@ -97,10 +87,22 @@ class SpecParser {
   }
 
  private:
-  [[noreturn]] void fail(const std::string& what) const {
-    usage("--input '" + text_ + "': " + what,
-          "an input is written [NAME:]SHAPE[@TYPE][=VALUE] or NAME=VALUE, as in "
-          "x:batch=2x3x224x224@f32");
+  static constexpr const char* kForm =
+      "an input is written [NAME:]SHAPE[@TYPE][=VALUE] or NAME=VALUE, as in "
+      "x:batch=2x3x224x224@f32";
+  [[noreturn]] void fail(const std::string& what, const std::string& hint = kForm) const {
+    usage(option_ + " '" + text_ + "': " + what, hint);
+  }
+
+  DType dtype(const std::string& text) const {
+    std::vector<std::string> names;
+    for (const auto& [name, type] : kDTypes) {
+      if (text == name) return type;
+      names.emplace_back(name);
+    }
+    const std::string hint = did_you_mean(text, names);
+    fail(text.empty() ? "no element type follows '@'" : "unknown element type '" + text + "'",
+         hint.empty() ? "known are f32 f16 bf16 f64 i8 i16 i32 i64 u8 bool c64 c128" : hint);
   }
 
   static bool is_path(std::string_view s) {
@@ -125,35 +127,46 @@ class SpecParser {
   }
 
   std::vector<DimSpec> shape() {
-    if (rest_.starts_with("scalar")) {
-      rest_.remove_prefix(6);
+    // Also the beginning of an axis name: scalars=2x3.
+    constexpr std::string_view scalar = "scalar";
+    if (rest_.starts_with(scalar) &&
+        (rest_.size() == scalar.size() || !(letter(rest_[6]) || digit(rest_[6])))) {
+      rest_.remove_prefix(scalar.size());
       return {};
     }
     const bool brackets = rest_.starts_with('[');
     if (brackets) rest_.remove_prefix(1);
     std::vector<DimSpec> dims;
+    if (brackets) blanks();
     if (brackets && rest_.starts_with(']')) {
       rest_.remove_prefix(1);
       return dims;
     }
     for (;;) {
+      if (brackets) blanks();
       dims.push_back(dim(brackets));
+      if (brackets) blanks();
       if (rest_.starts_with(brackets ? ',' : 'x')) {
         rest_.remove_prefix(1);
         continue;
       }
       if (!brackets) return dims;
-      if (!rest_.starts_with(']')) fail("']' is missing");
+      if (!rest_.starts_with(']')) fail("']' is missing" + at());
       rest_.remove_prefix(1);
       return dims;
     }
   }
 
+  void blanks() {
+    while (rest_.starts_with(' ')) rest_.remove_prefix(1);
+  }
+
   int64_t number() {
     size_t n = 0;
     while (n < rest_.size() && digit(rest_[n])) ++n;
-    const auto v = whole_number(rest_.substr(0, n));
-    if (!v) fail(n == 0 ? "a size is missing" + at() : "a size is too large");
+    const std::string digits(rest_.substr(0, n));
+    const auto v = whole_number(digits);
+    if (!v) fail(n == 0 ? "a size is missing" + at() : "the size " + digits + " is too large");
     rest_.remove_prefix(n);
     return *v;
   }
@@ -172,11 +185,12 @@ class SpecParser {
     d.low = first;
     d.high = number();
     d.dynamic = true;
-    if (*d.low > *d.high) fail("the bounds of an axis are the wrong way round");
+    if (*d.low > *d.high)
+      fail("the bounds " + std::to_string(*d.low) + ".." + std::to_string(*d.high) +
+           " are the wrong way round");
   }
 
   DimSpec dim(bool brackets) {
-    while (brackets && rest_.starts_with(' ')) rest_.remove_prefix(1);
     DimSpec d;
     if (rest_.starts_with('?')) {
       rest_.remove_prefix(1);
@@ -194,8 +208,8 @@ class SpecParser {
     d.symbol = rest_.substr(0, n);
     d.dynamic = true;
     if (n == 0 || d.symbol[0] == '_')
-      usage("--input '" + text_ + "': an axis name has an x in it",
-            "write the shape in brackets, as in [max_len=5,3]");
+      fail("an axis name has an x in it" + at(),
+           "write the shape in brackets, as in [max_len=5,3]");
     rest_.remove_prefix(n);
     // An '=' here is a size (batch=2) unless no number follows: x:batch=zeros is a value.
     if (rest_.size() > 1 && rest_[0] == '=' && digit(rest_[1])) {
@@ -205,7 +219,7 @@ class SpecParser {
     return d;
   }
 
-  const std::string& text_;
+  const std::string &text_, &option_;
   std::string_view rest_;
 };
 
@@ -230,6 +244,11 @@ void add_entry(const std::string& key, const std::vector<std::pair<int64_t, std:
     if (!entry.emplace(axis, own).second)
       bad_axes(text, "axis " + std::to_string(axis) + " of '" + key + "' is given twice");
   }
+  for (const auto& [other, known] : axes.entries)
+    for (const auto& [axis, name] : entry)
+      if (other == key && known.contains(axis) && known.at(axis) != name)
+        bad_axes(text, "axis " + std::to_string(axis) + " of '" + key + "' is called '" +
+                           known.at(axis) + "' already");
   axes.entries.emplace_back(key, std::move(entry));
 }
 
@@ -296,7 +315,9 @@ std::string spec_text(const InputSpec& s) {
   return text + (s.value.empty() ? "" : "=" + s.value);
 }
 
-InputSpec parse_input_spec(const std::string& text) { return SpecParser(text).parse(); }
+InputSpec parse_input_spec(const std::string& text, const std::string& option) {
+  return SpecParser(text, option).parse();
+}
 
 void parse_dynamic_axes(const std::string& text, AxesSpec& axes) {
   const std::string stripped(strip(text));

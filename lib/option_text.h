@@ -11,8 +11,8 @@ namespace oe {
 // One --input SPEC:
 //   [NAME:]SHAPE[@DTYPE][=VALUE]   x:batch=2x3x224x224@f32   [1,3,224,224]=zeros   scalar@i64=3
 //   NAME=VALUE                     n=5   mask=@mask.npy   sizes=[2,3]
-// Throws Failure(Usage) that quotes the part that cannot be read.
-InputSpec parse_input_spec(const std::string& text);
+// Throws Failure(Usage) that names `option` and quotes the part that cannot be read.
+InputSpec parse_input_spec(const std::string& text, const std::string& option = "--input");
 
 // As --input takes it: "obs:1x48@f32".
 std::string spec_text(const InputSpec& s);

@@ -67,7 +67,11 @@ struct Options {
 
   std::vector<InputSpec> inputs;
   std::string inputs_file;  // --inputs FILE.pt
-  bool guess = true;        // what is not said of the inputs is found (--guess=auto)
+  std::string inputs_from;  // --inputs-from DIR
+  // Further examples: each replaces some of the inputs. Axes whose sizes differ are dynamic.
+  std::vector<std::vector<InputSpec>> alternatives;
+  std::vector<std::string> constants;  // arguments that are no inputs but keep the example's value
+  bool guess = true;                   // what is not said of the inputs is found (--guess=auto)
   uint64_t seed = 0;
   AxesSpec dynamic_axes;
   bool dynamic_batch = false;
@@ -101,6 +105,9 @@ struct Options {
   int verify_runs = 3;
   std::vector<std::pair<std::string, double>> atol, rtol;  // output name ("": all), value
   std::string ort_lib;
+  std::string test_data;  // --save-test-data DIR
+  // Files output_N.pb of --inputs-from, for the example and for each alternative: N, path.
+  std::vector<std::vector<std::pair<size_t, std::string>>> expected;
   std::vector<LeftOut> left_out;  // by the supervisor, when it repeats a run
 
   int verbosity = 0;                  // -q: -1, -v: 1

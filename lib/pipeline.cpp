@@ -21,6 +21,7 @@
 #include "lib/option_text.h"
 #include "lib/support/npz.h"
 #include "lib/support/text.h"
+#include "lib/test_data.h"
 #include "lib/to_onnx.h"
 #include "lib/torch/convert.h"
 #include "lib/torch/inputs.h"
@@ -199,13 +200,14 @@ void require_known_axes(const torch_io::ExampleInputs& e, const program::Program
 
 // The example inputs: as they are described, and the rest as it is found in the program.
 torch_io::ExampleInputs example_inputs(const Options& o, const torch_io::Loaded& loaded,
-                                       infer::Found& found, const infer::Found* refused = nullptr) {
-  if (!o.guess) return torch_io::make_inputs(o, loaded);
-  found = infer::find_inputs(o, loaded, refused);
+                                       torch_io::ExampleFiles& files, infer::Found& found,
+                                       const infer::Found* refused = nullptr) {
+  if (!o.guess) return torch_io::make_inputs(o, loaded, files);
+  found = infer::find_inputs(o, loaded, files, refused);
   if (!found.problem.empty() && found.described) {
     // Capture says what LibTorch has against them.
     found = {};
-    return torch_io::make_inputs(o, loaded);
+    return torch_io::make_inputs(o, loaded, files);
   }
   std::vector<std::string> texts;
   for (const InputSpec& s : found.specs) texts.push_back(spec_text(s));
@@ -218,13 +220,14 @@ torch_io::ExampleInputs example_inputs(const Options& o, const torch_io::Loaded&
                   "describe them with --input, as in --input " + texts.at(0), found.origin);
   Options complete = o;
   if (found.guessed) complete.inputs = found.specs;
-  return torch_io::make_inputs(complete, loaded);
+  return torch_io::make_inputs(complete, loaded, files);
 }
 
 // The axes that the method runs with at other sizes: --dynamic-axes without a value names them.
 void find_free_axes(const Options& o, const torch_io::Loaded& loaded, const infer::Found& found,
                     torch_io::ExampleInputs& inputs, Outcome& outcome, std::ostream& out) {
-  if (!found.guessed && !o.dynamic_axes.every_axis) return;
+  const bool further = !inputs.alternatives.empty();
+  if (!found.guessed && !o.dynamic_axes.every_axis && !further) return;
   const std::vector<std::vector<infer::Freedom>> freedom = infer::free_axes(loaded, inputs);
   if (o.dynamic_axes.every_axis)
     for (size_t leaf = 0; leaf < freedom.size(); ++leaf)
@@ -233,6 +236,7 @@ void find_free_axes(const Options& o, const torch_io::Loaded& loaded, const infe
           inputs.leaves[leaf].axis_names[axis] = f.symbol;
           if (f.most) inputs.leaves[leaf].bounds[axis] = {1, f.most};
         }
+  if (further) infer::name_differing_axes(inputs, freedom);
   if (!found.guessed) return;
   for (const InputSpec& s : found.specs)
     for (size_t leaf = 0; leaf < freedom.size(); ++leaf)
@@ -360,6 +364,16 @@ std::string made_up(const program::Block& b) {
   return {};
 }
 
+// --save-test-data: the example, and the other sizes that LibTorch ran at.
+void save_test_data(const Options& o, const capture::Captured& c, torch_io::ExampleInputs e,
+                    const ir::Model& m, torch_io::Reference& reference,
+                    const std::filesystem::path& folder) {
+  torch_io::Reference::Form form;
+  const verify::Request r = verification_request(o, c, e, m, form);
+  const auto run = [&](const verify::Sizes& s) { return reference.run(e, {s, o.seed, {}}, form); };
+  write_test_sets(m, r, run, folder);
+}
+
 void verify_written(const Options& o, const std::filesystem::path& model, verify::Ort& ort,
                     capture::Captured& c, torch_io::ExampleInputs e, ir::Model& m,
                     torch_io::Reference& reference, const lower::UserRules& rules, Outcome& out,
@@ -427,6 +441,10 @@ void verify_written(const Options& o, const std::filesystem::path& model, verify
                       : "this is a bug in onnx-export, please report it with the model");
   }
   out.verification = v.line();
+  if (!o.expected.empty()) {
+    const size_t n = compare_expected(o, ort, r, e, form);
+    out.verification += ", " + plural(n, "expected output");
+  }
   if (v.runs == 0) v.gaps.push_back("LibTorch ran none of the random inputs");
   if (!v.gaps.empty()) {
     out.verification += "; not fully: " + join(v.gaps, "; ");
@@ -450,8 +468,8 @@ void verify_written(const Options& o, const std::filesystem::path& model, verify
 
 void convert(const Options& o, const std::filesystem::path& model_tmp,
              const std::filesystem::path& data_tmp, const std::filesystem::path& state_tmp,
-             Outcome& outcome, Diagnostics& d, std::ostream& out,
-             const std::function<void(std::string_view)>& on_stage) {
+             const std::filesystem::path& test_tmp, Outcome& outcome, Diagnostics& d,
+             std::ostream& out, const std::function<void(std::string_view)>& on_stage) {
   outcome.opset = o.opset;
   Clock clock(outcome.times, on_stage);
   const auto failed = [&] {
@@ -474,9 +492,10 @@ void convert(const Options& o, const std::filesystem::path& model_tmp,
   for (const torch_io::Loaded::Note& note : loaded.notes)
     d.report({note.code, Severity::Warning, "", note.text, "", nullptr, 0});
   infer::Found found;
-  torch_io::ExampleInputs inputs = example_inputs(o, loaded, found);
+  torch_io::ExampleFiles files;
+  torch_io::ExampleInputs inputs = example_inputs(o, loaded, files, found);
   std::optional<torch_io::Reference> reference;
-  if (ort) reference.emplace(loaded, o.left_out);
+  if (ort || !o.test_data.empty()) reference.emplace(loaded, o.left_out);
   if (ort && rules.schemas.empty()) compare_calls(*reference, inputs, d);
   find_free_axes(o, loaded, found, inputs, outcome, out);
 
@@ -491,7 +510,7 @@ void convert(const Options& o, const std::filesystem::path& model_tmp,
     // Found without data: with data LibTorch refuses them.
     if (!found.guessed || (f.diagnostic_code != "OE2101" && f.diagnostic_code != "OE2102")) throw;
     const infer::Found refused = found;
-    inputs = example_inputs(o, loaded, found, &refused);
+    inputs = example_inputs(o, loaded, files, found, &refused);
     find_free_axes(o, loaded, found, inputs, outcome, out);
     if (!o.export_params) torch_io::add_parameters(o, loaded.module, inputs);
     captured = capture::capture(loaded, inputs, o, writable, d);
@@ -549,6 +568,7 @@ void convert(const Options& o, const std::filesystem::path& model_tmp,
   if (o.verbosity > 0) out << ir::print(m) << std::flush;
   describe(m, o.export_params ? m.graph.inputs.size() : own_inputs, outcome);
   write_state(m, inputs, captured, state_tmp, outcome);
+  if (!o.test_data.empty()) save_test_data(o, captured, inputs, m, *reference, test_tmp);
 
   if (ort) {
     clock.stage("verify");

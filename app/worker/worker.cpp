@@ -1,7 +1,7 @@
 // onnx-export-worker: converts in a process of its own, so that a crash in LibTorch is a message.
 //
-//   onnx-export-worker convert MODEL_TMP DATA_TMP STATE_TMP N [SIZES OPERATOR]... ARGUMENTS...
-//   onnx-export-worker verb NAME ARGUMENTS...
+//   onnx-export-worker convert MODEL_TMP DATA_TMP STATE_TMP TEST_TMP N [SIZES OPERATOR]...
+//   ARGUMENTS... onnx-export-worker verb NAME ARGUMENTS...
 //
 // Started by onnx-export only; the N / 2 pairs are sizes that ended an earlier worker.
 #include <signal.h>
@@ -21,6 +21,7 @@
 #include "app/worker/verbs.h"
 #include "lib/pipeline.h"
 #include "lib/support/trial.h"
+#include "lib/test_data.h"
 #include "lib/torch/runtime.h"
 
 namespace oe::app {
@@ -63,15 +64,16 @@ Report reported(const F& work) {
   return r;
 }
 
-// `files`: the temporary ones of the model, its data and its state.
+// `files`: the temporary ones of the model, its data and its state, and the folder of test data.
 void convert(const std::vector<std::string>& arguments, std::vector<LeftOut> left_out,
              const char* const* files, Report& r) {
   Options o = parse_command_line(arguments).options;
   o.left_out = std::move(left_out);
+  read_test_sets(o);
   r.outcome.opset = o.opset;
   // Standard output belongs to the model, or to the JSON document.
   std::ostream& out = o.output == "-" || o.json ? std::cerr : std::cout;
-  oe::convert(o, files[0], files[1], files[2], r.outcome, r.diagnostics, out,
+  oe::convert(o, files[0], files[1], files[2], files[3], r.outcome, r.diagnostics, out,
               [](std::string_view stage) { send("stage " + std::string(stage)); });
 }
 
@@ -98,10 +100,10 @@ int main(int argc, char** argv) {
     r = reported([&](Report& to) {
       run_verb_part(argv[2], {argv + 3, argv + argc}, std::cout, to);
     });
-  } else if (work == "convert" && argc > 5) {
+  } else if (work == "convert" && argc > 6) {
     oe::share_trial_note(kTrialFd);
-    constexpr int pairs = 6;
-    const int pairs_end = std::min(argc, pairs + std::atoi(argv[5]));
+    constexpr int pairs = 7;
+    const int pairs_end = std::min(argc, pairs + std::atoi(argv[6]));
     std::vector<oe::LeftOut> left_out;
     for (int i = pairs; i + 1 < pairs_end; i += 2) left_out.push_back({argv[i], argv[i + 1]});
     r = reported([&](Report& to) {

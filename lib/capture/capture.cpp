@@ -78,7 +78,8 @@ struct World {
   std::vector<int64_t> sizes;  // of the dynamic axes
   std::optional<size_t> of;    // it has the inputs of this other one, and enters loops elsewhere
   Iterations entry;
-  Variation variation = {};  // of every input that was drawn
+  Variation variation = {};                // of every input that was drawn
+  std::optional<size_t> alternative = {};  // it has the values of this further example
 };
 
 struct Attempt {
@@ -111,13 +112,15 @@ Attempt run(Job& job, const std::vector<World>& worlds) {
   if (o.constant_folding) plan.fold_limit = o.fold_limit;
   for (const World& w : worlds) {
     a.captured.worlds.push_back(shapes_at(inputs, axes, w.sizes));
-    const bool own = w.sizes == worlds[0].sizes;
+    const bool own = w.alternative || w.sizes == worlds[0].sizes;
     plan.trials.push_back(own ? "" : trial_text(inputs, axes, w.sizes));
     const size_t like = w.of.value_or(leaves.size());
     const uint64_t seed = inputs.seed + (like == 0 ? 0 : 1000 + like);
     const Draw draw{a.captured.worlds.back(), seed,
                     std::vector<Variation>(inputs.leaves.size(), worlds[like].variation)};
     leaves.push_back(torch_io::leaf_values(inputs, torch_io::drawn_arguments(inputs, draw)));
+    if (w.alternative)
+      std::ranges::copy(inputs.alternatives[*w.alternative], leaves.back().begin());
     plan.entries.push_back(w.entry);
   }
   Executor ex(a.captured.program, std::move(plan));
@@ -210,6 +213,33 @@ class Extension {
   std::set<std::pair<const torch::jit::Node*, size_t>> followed_;
 };
 
+// A world for each further example whose sizes are others.
+void add_alternatives(const Job& job, std::vector<World>& worlds) {
+  constexpr size_t most = 8;
+  for (size_t k = 0; k < std::min(most, job.inputs.alternatives.size()); ++k) {
+    World w;
+    for (const DynamicAxis& a : job.axes) {
+      const auto [leaf, axis] = a.places.front();
+      w.sizes.push_back(leaf < job.inputs.alternatives[k].size()
+                            ? job.inputs.alternatives[k][leaf].toTensor().sizes().at(axis)
+                            : a.example);
+    }
+    w.alternative = k;
+    if (std::ranges::none_of(worlds,
+                             [&](const World& x) { return x.alternative && x.sizes == w.sizes; }))
+      worlds.push_back(std::move(w));
+  }
+}
+
+// What the user says that the model runs on has to run.
+void require_alternatives(const Job& job, const std::vector<World>& worlds, const Attempt& a) {
+  for (const auto& [w, message] : a.dead)
+    if (worlds[w].alternative)
+      throw Failure(ExitCode::Refused, "OE2103",
+                    "LibTorch does not run the model on the further example of sizes " +
+                        trial_text(job.inputs, job.axes, worlds[w].sizes) + ": " + message);
+}
+
 // Runs the model in more and more worlds until every axis has one of another size that runs.
 Captured capture(Job& job, Diagnostics& d) {
   const auto& [m, inputs, o, unused, axes, unroll, kept] = job;
@@ -238,7 +268,9 @@ Captured capture(Job& job, Diagnostics& d) {
     const size_t one_at = worlds.size();  // if it is there
     if (try_one && one != example && one != other && !left_out.contains(one))
       worlds.push_back({one, {}, {}});
+    add_alternatives(job, worlds);
     Attempt a = run(job, worlds);
+    require_alternatives(job, worlds, a);
 
     // An axis is proven when a world with another size than the example's ran to the end.
     std::vector<size_t> unproven;
@@ -269,7 +301,8 @@ Captured capture(Job& job, Diagnostics& d) {
       std::vector<Shapes> alive;
       for (size_t w = 0; w < a.captured.worlds.size(); ++w)
         if (!a.dead.contains(w) && !worlds[w].of &&
-            worlds[w].variation.kind == Variation::Kind::None)
+            worlds[w].variation.kind == Variation::Kind::None &&
+            std::ranges::find(alive, a.captured.worlds[w]) == alive.end())
           alive.push_back(a.captured.worlds[w]);
       a.captured.worlds = std::move(alive);
       return std::move(a.captured);

@@ -33,12 +33,14 @@ bool types_as_usual(const Guess& g) {
 
 }  // namespace
 
-Found find_inputs(const Options& o, const torch_io::Loaded& m, const Found* refused) {
+Found find_inputs(const Options& o, const torch_io::Loaded& m, torch_io::ExampleFiles& files,
+                  const Found* refused) {
   Found f;
   std::vector<InputSpec> given;
   const c10::ScalarType weights = type_of_weights(m.module);
-  const Guess start = refused ? *refused->guess
-                              : first_guess(torch_io::argument_slots(o, m, given), weights, o.seed);
+  const Guess start =
+      refused ? *refused->guess
+              : first_guess(torch_io::argument_slots(o, m, files, given), weights, o.seed, files);
   f.specs = o.inputs;
   if (is_complete(start)) return f;
   std::set<std::string> silent;

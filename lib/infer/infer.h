@@ -31,7 +31,8 @@ struct Found {
 // What is known of the inputs, completed. Tensors are tried without data, so that it takes
 // milliseconds. `refused`: what was found so, and LibTorch refused with data: the search goes on
 // from there with data. Throws Failure(Usage) as make_inputs() does.
-Found find_inputs(const Options& o, const torch_io::Loaded& m, const Found* refused = nullptr);
+Found find_inputs(const Options& o, const torch_io::Loaded& m, torch_io::ExampleFiles& files,
+                  const Found* refused = nullptr);
 
 // "\n  x, axis 1: a (linear) takes ?x5, model.py:20": why the nearest guess is what it is.
 std::string reasons_text(const Found& f);
@@ -49,6 +50,12 @@ struct Freedom {
 // axes have already, else made of the first one's name and position.
 std::vector<std::vector<Freedom>> free_axes(const torch_io::Loaded& m,
                                             const torch_io::ExampleInputs& e);
+
+// Names the axes whose sizes differ between the example and e.alternatives and that have no name:
+// axes that have to agree share one. Throws Failure(Usage) where axes of one name have different
+// sizes in one example, or sizes outside of their bounds.
+void name_differing_axes(torch_io::ExampleInputs& e,
+                         const std::vector<std::vector<Freedom>>& freedom);
 
 // One line each for reports.
 std::vector<FoundInput> told(const Found& f, const torch_io::ExampleInputs& e,

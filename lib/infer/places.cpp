@@ -69,7 +69,8 @@ void fill_from_spec(Place& p, const InputSpec& s, const c10::IValue& like) {
   }
 }
 
-Place from_slot(const Slot& s, c10::ScalarType weights, uint64_t seed) {
+Place from_slot(const Slot& s, c10::ScalarType weights, uint64_t seed,
+                torch_io::ExampleFiles& files) {
   const c10::TypePtr type = torch_io::strip_optional(s.type);
   Place p = new_place(s.type, s.path, weights);
   if (s.kind != Slot::Kind::Leaf) {
@@ -81,7 +82,7 @@ Place from_slot(const Slot& s, c10::ScalarType weights, uint64_t seed) {
     if (s.open) return p;
     p.children.clear();
     p.fixed[kLength] = true;
-    for (const Slot& c : s.children) p.children.push_back(from_slot(c, weights, seed));
+    for (const Slot& c : s.children) p.children.push_back(from_slot(c, weights, seed, files));
     return p;
   }
   const c10::IValue like = s.known.value_or(c10::IValue());
@@ -93,7 +94,7 @@ Place from_slot(const Slot& s, c10::ScalarType weights, uint64_t seed) {
     p.path = s.path;
     p.spec = std::make_shared<const InputSpec>(*s.spec);
     p.type = type;
-    p.value = torch_io::make_value(*s.spec, s.type, like, s.path, seed);
+    p.value = torch_io::make_value(*s.spec, s.type, like, s.path, seed, files);
   } else if (like.isTensor() && !torch_io::has_data(like.toTensor())) {
     p.present = true;
     p.sizes = like.toTensor().sizes().vec();
@@ -338,9 +339,10 @@ void number(Guess& g) {
   for (Place* p : g.places()) p->index = i++;
 }
 
-Guess first_guess(const std::vector<Slot>& slots, c10::ScalarType weights, uint64_t seed) {
+Guess first_guess(const std::vector<Slot>& slots, c10::ScalarType weights, uint64_t seed,
+                  torch_io::ExampleFiles& files) {
   Guess g;
-  for (const Slot& s : slots) g.arguments.push_back(from_slot(s, weights, seed));
+  for (const Slot& s : slots) g.arguments.push_back(from_slot(s, weights, seed, files));
   number(g);
   return g;
 }

@@ -60,7 +60,8 @@ Mask bit_of(size_t index);
 
 // What a SPEC, a file or the signature says, and usual values for what nothing says. `weights`: the
 // element type that most parameters have.
-Guess first_guess(const std::vector<torch_io::Slot>& slots, c10::ScalarType weights, uint64_t seed);
+Guess first_guess(const std::vector<torch_io::Slot>& slots, c10::ScalarType weights, uint64_t seed,
+                  torch_io::ExampleFiles& files);
 // Nothing in it is guessed; `but_types`: nothing but element types.
 bool is_complete(const Guess& g, bool but_types = false);
 

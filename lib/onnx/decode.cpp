@@ -19,6 +19,25 @@ TensorPtr converted(DType d, std::vector<int64_t> dims, const List& list) {
   return Tensor::of<To>(d, std::move(dims), values);
 }
 
+// How many numbers stand in the typed field of the type.
+int64_t field_count(const pb::TensorProto& t, DType d) {
+  switch (d) {
+    case DType::Float:
+    case DType::Complex64:
+      return t.float_data_size();
+    case DType::Double:
+    case DType::Complex128:
+      return t.double_data_size();
+    case DType::Int64:
+      return t.int64_data_size();
+    case DType::UInt32:
+    case DType::UInt64:
+      return t.uint64_data_size();
+    default:
+      return t.int32_data_size();
+  }
+}
+
 // Typed fields; float16, bfloat16 and the 8-bit types are widened bit patterns in int32_data.
 TensorPtr from_fields(const pb::TensorProto& t, DType d, std::vector<int64_t> dims) {
   switch (d) {
@@ -50,8 +69,16 @@ TensorPtr from_fields(const pb::TensorProto& t, DType d, std::vector<int64_t> di
   }
 }
 
-TensorPtr tensor(const pb::TensorProto& t, const std::shared_ptr<const void>& owner,
-                 const ExternalReader& external) {
+void collect_outputs(const pb::GraphProto& g, std::vector<const std::string*>& names) {
+  for (const auto& n : g.node())
+    for (const auto& o : n.output())
+      if (!o.empty()) names.push_back(&o);
+}
+
+}  // namespace
+
+TensorPtr tensor_from_proto(const pb::TensorProto& t, const std::shared_ptr<const void>& owner,
+                            const ExternalReader& external) {
   const auto d = static_cast<DType>(t.data_type());
   std::vector<int64_t> dims(t.dims().begin(), t.dims().end());
   int64_t count = 1;
@@ -79,19 +106,12 @@ TensorPtr tensor(const pb::TensorProto& t, const std::shared_ptr<const void>& ow
       return Tensor::from_bytes(d, std::move(dims), raw.data(), size);
     return std::make_shared<Tensor>(d, std::move(dims), raw.data(), owner);
   }
-  const auto fields = [](const auto&... list) { return (list.size() + ... + 0); };
-  const int64_t given =
-      fields(t.float_data(), t.double_data(), t.int32_data(), t.int64_data(), t.uint64_data());
-  if (given != (is_complex(d) ? 2 * count : count))
+  if (field_count(t, d) != (is_complex(d) ? 2 * count : count))
     refuse("tensor '" + t.name() + "' has data of the wrong size");
   return from_fields(t, d, std::move(dims));
 }
 
-void collect_outputs(const pb::GraphProto& g, std::vector<const std::string*>& names) {
-  for (const auto& n : g.node())
-    for (const auto& o : n.output())
-      if (!o.empty()) names.push_back(&o);
-}
+namespace {
 
 // The value of an attribute where another type of number is declared.
 ir::Attribute of_type(const ir::Attribute& a, int type, const std::string& name) {
@@ -178,7 +198,7 @@ ir::Attribute from_proto(const pb::AttributeProto& a, const std::shared_ptr<cons
     case pb::AttributeProto::STRING:
       return a.s();
     case pb::AttributeProto::TENSOR:
-      return tensor(a.t(), owner, external);
+      return tensor_from_proto(a.t(), owner, external);
     case pb::AttributeProto::FLOATS:
       return ir::Floats(a.floats().begin(), a.floats().end());
     case pb::AttributeProto::INTS:
@@ -257,7 +277,7 @@ void NodeReader::graph(const pb::GraphProto& g, ir::Graph& out, Scope& scope) {
     ir::Value*& v = scope.values[t.name()];
     const bool is_input = v != nullptr;
     if (is_input && !main) continue;  // a default that the loop always overrides
-    TensorPtr data = tensor(t, owner_, external_);
+    TensorPtr data = tensor_from_proto(t, owner_, external_);
     if (is_input) {
       v->data = std::move(data);
       m_.graph.initializers.push_back(v);

@@ -23,6 +23,10 @@ using ExternalReader = std::function<TensorPtr(const pb::TensorProto&)>;
 // ir::Model cannot hold (sparse tensors, maps, sub-byte types).
 ir::Model from_proto(std::shared_ptr<pb::ModelProto> proto, const ExternalReader& external = {});
 
+// Strings too. `owner` keeps the proto alive (null: bytes are copied). Throws std::runtime_error
+// for types of less than a byte and for data that does not fill the dims.
+TensorPtr tensor_from_proto(const pb::TensorProto& t, const std::shared_ptr<const void>& owner,
+                            const ExternalReader& external);
 ir::Type from_proto(const pb::TypeProto& t);
 pb::TypeProto to_proto(const ir::Type& t);
 // An attribute without graphs; `owner` keeps the proto alive (null: bytes are copied).

@@ -69,6 +69,22 @@ void axes_from_option(const Options& o, const std::vector<std::string>& own_name
   }
 }
 
+// A SPEC and --dynamic-axes that call one axis differently.
+void refuse_two_names(const std::vector<InputSpec>& specs, const ExampleInputs& e) {
+  for (size_t i = 0; i < e.leaves.size(); ++i) {
+    const InputLeaf& leaf = e.leaves[i];
+    if (!specs[i].shape || specs[i].shape->size() != leaf.axis_names.size()) continue;
+    for (size_t axis = 0; axis < leaf.axis_names.size(); ++axis) {
+      const std::string& said = (*specs[i].shape)[axis].symbol;
+      if (!said.empty() && said != leaf.axis_names[axis])
+        usage_error("OE0216",
+                    "axis " + std::to_string(axis) + " of input '" + leaf.name + "' is called '" +
+                        said + "' by --input and '" + leaf.axis_names[axis] + "' by --dynamic-axes",
+                    "give it one name");
+    }
+  }
+}
+
 // Axis 0 of the first tensor, and of every other input that has the same number of rows.
 void dynamic_batch(ExampleInputs& e) {
   int64_t rows = -1;
@@ -119,6 +135,7 @@ void name_axes(const Options& o, const std::vector<InputSpec>& specs, ExampleInp
     axes_from_spec(specs[i], leaf);
   }
   axes_from_option(o, own_names, e);
+  refuse_two_names(specs, e);
   if (o.dynamic_batch) dynamic_batch(e);
   refuse_two_sizes(e);
 }

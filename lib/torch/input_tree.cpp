@@ -20,8 +20,11 @@ namespace {
 // Builds the tree, and afterwards the values, out of the specs.
 class Tree {
  public:
-  Tree(const Options& o, const Loaded& m, std::vector<InputSpec>& specs)
-      : o_(o), schema_(m.module.get_method(m.method).function().getSchema()), specs_(specs) {
+  Tree(const Options& o, const Loaded& m, ExampleFiles& files, std::vector<InputSpec>& specs)
+      : o_(o),
+        schema_(m.module.get_method(m.method).function().getSchema()),
+        files_(files),
+        specs_(specs) {
     specs_ = o.inputs;
     share_symbol_sizes();
     const std::vector<std::optional<c10::IValue>> given = given_arguments(m);
@@ -37,8 +40,9 @@ class Tree {
       }
       slots_.push_back(std::move(s));
     }
-    assign_positional();
     refuse_unknown_names();
+    assign_positional();
+    refuse_unknown_constants();
   }
 
   ExampleInputs build() {
@@ -79,7 +83,7 @@ class Tree {
     const size_t count = schema_.arguments().size() - 1;
     std::vector<std::optional<c10::IValue>> given(count);
     if (!o_.inputs_file.empty()) {
-      fill_from_file(load_pickle(o_.inputs_file), given);
+      fill_from_file(files_.saved(o_.inputs_file), given);
     } else if (m.traced_inputs.size() == count) {
       try {
         for (size_t i = 0; i < count; ++i)
@@ -129,7 +133,7 @@ class Tree {
         schema_.arguments().size() > 1 &&
         strip_optional(schema_.arguments()[1].type())->kind() == c10::TypeKind::DictType;
     if (known == dict.size()) return true;
-    if (takes_dict) return false;
+    if (takes_dict && known == 0) return false;
     usage_error("OE0202", o_.inputs_file + ": the model has no input '" + unknown + "'",
                 nearest_or_list(unknown));
   }
@@ -191,7 +195,8 @@ class Tree {
                            type->kind() == c10::TypeKind::DictType;
     if (!container) return s;
     if (s.spec) {  // boxes=@boxes.pt, sizes=[2,3]: the whole container at once
-      s.known = make_value(*s.spec, declared, s.known.value_or(c10::IValue()), path, o_.seed);
+      s.known =
+          make_value(*s.spec, declared, s.known.value_or(c10::IValue()), path, o_.seed, files_);
       s.spec = nullptr;
     }
     if (s.known && s.known->isNone() && !specs_below(path)) return s;
@@ -261,8 +266,8 @@ class Tree {
 
   // Specs without a name go to the leaves in order, past those that are named.
   void assign_positional() {
-    std::vector<const InputSpec*> positional;
-    for (const InputSpec& s : specs_)
+    std::vector<InputSpec*> positional;
+    for (InputSpec& s : specs_)
       if (s.name.empty()) positional.push_back(&s);
     if (positional.empty()) return;
     open_list(positional.size());
@@ -271,7 +276,10 @@ class Tree {
     std::erase_if(leaves, [](const Slot* s) { return s->spec != nullptr; });
     if (positional.size() > leaves.size())
       usage_error("OE0201", takes() + "; " + std::to_string(specs_.size()) + " were given");
-    for (size_t i = 0; i < positional.size(); ++i) leaves[i]->spec = positional[i];
+    for (size_t i = 0; i < positional.size(); ++i) {
+      positional[i]->name = leaves[i]->path;
+      leaves[i]->spec = positional[i];
+    }
   }
 
   // A list of unknown length takes the positional specs that the other inputs leave over.
@@ -296,6 +304,21 @@ class Tree {
       if (s.name.empty() || used_.contains(&s)) continue;
       usage_error("OE0202", "the model has no input '" + s.name + "'", nearest_or_list(s.name));
     }
+  }
+
+  bool is_constant(const std::string& argument) const {
+    return std::ranges::find(o_.constants, argument) != o_.constants.end();
+  }
+  void refuse_unknown_constants() const {
+    const std::vector<std::string> names = argument_names();
+    for (const std::string& c : o_.constants)
+      if (std::ranges::find(names, c) == names.end())
+        usage_error("OE0202", "--constant: the model has no argument '" + c + "'",
+                    nearest_or_list(c));
+    for (const InputSpec& s : specs_)
+      if (is_constant(s.name.substr(0, s.name.find('.'))) && s.shape &&
+          std::ranges::any_of(*s.shape, [](const DimSpec& d) { return d.dynamic; }))
+        usage_error("OE0205", "input '" + s.name + "' is a constant: its axes have one size");
   }
 
   c10::IValue value(Slot& s, std::vector<InputLeaf>& leaves) {
@@ -330,12 +353,14 @@ class Tree {
     const InputSpec* spec = !s.spec && shape_only ? &random : s.spec;
     if (spec)
       v = make_value(*spec, s.type, s.known.value_or(c10::IValue()), s.path,
-                     leaf_seed(o_.seed, leaves.size()));
+                     leaf_seed(o_.seed, leaves.size()), files_);
     else if (s.known)
       v = *s.known;
     else if (s.path.find('.') == std::string::npos || s.type->kind() != c10::TypeKind::OptionalType)
       return missing(s);
-    if (s.is_default || !(v.isTensor() || v.isInt() || v.isDouble() || v.isBool())) return v;
+    if (s.is_default || is_constant(s.path.substr(0, s.path.find('.'))) ||
+        !(v.isTensor() || v.isInt() || v.isDouble() || v.isBool()))
+      return v;
     InputLeaf leaf;
     leaf.name = leaf.path = s.path;
     leaf.value = v;
@@ -355,6 +380,7 @@ class Tree {
 
   const Options& o_;
   const c10::FunctionSchema& schema_;
+  ExampleFiles& files_;
   std::vector<InputSpec>& specs_;
   std::set<const InputSpec*> used_;
   std::vector<Slot> slots_;
@@ -366,17 +392,17 @@ class Tree {
 
 }  // namespace
 
-std::vector<Slot> argument_slots(const Options& o, const Loaded& m, std::vector<InputSpec>& specs) {
-  return Tree(o, m, specs).slots();
+std::vector<Slot> argument_slots(const Options& o, const Loaded& m, ExampleFiles& files,
+                                 std::vector<InputSpec>& specs) {
+  return Tree(o, m, files, specs).slots();
 }
 
-ExampleInputs build_arguments(const Options& o, const Loaded& m,
-                              std::vector<InputSpec>& leaf_specs) {
-  std::vector<InputSpec> specs;
-  Tree tree(o, m, specs);
-  ExampleInputs e = tree.build();
-  leaf_specs = tree.leaf_specs();
-  return e;
+BuiltArguments build_arguments(const Options& o, const Loaded& m, ExampleFiles& files) {
+  BuiltArguments built;
+  Tree tree(o, m, files, built.specs);
+  built.inputs = tree.build();
+  built.leaf_specs = tree.leaf_specs();
+  return built;
 }
 
 }  // namespace oe::torch_io

@@ -26,11 +26,15 @@ struct Slot {
 // Which SPEC, saved value or default fills which place, and where there is none. `specs` is given
 // the options' SPECs, to which the slots point, with sizes that are said once filled in. Throws
 // Failure(Usage) for names and numbers of inputs that do not fit.
-std::vector<Slot> argument_slots(const Options& o, const Loaded& m, std::vector<InputSpec>& specs);
+std::vector<Slot> argument_slots(const Options& o, const Loaded& m, ExampleFiles& files,
+                                 std::vector<InputSpec>& specs);
 
-// Arguments and leaves with their values, not yet the names of axes. `leaf_specs`: for each leaf
-// the SPEC that made it, an empty one where there was none. Throws as make_inputs() does.
-ExampleInputs build_arguments(const Options& o, const Loaded& m,
-                              std::vector<InputSpec>& leaf_specs);
+struct BuiltArguments {
+  ExampleInputs inputs;               // not yet the names of axes
+  std::vector<InputSpec> leaf_specs;  // that made each leaf; empty ones where there was none
+  std::vector<InputSpec> specs;       // all of the options, each with the name of its place
+};
+// Arguments and leaves with their values. Throws as make_inputs() does.
+BuiltArguments build_arguments(const Options& o, const Loaded& m, ExampleFiles& files);
 
 }  // namespace oe::torch_io

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <functional>
 
+#include "lib/torch/alternatives.h"
 #include "lib/torch/axes.h"
 #include "lib/torch/input_tree.h"
 #include "lib/torch/values.h"
@@ -96,11 +97,11 @@ c10::IValue varied(const c10::IValue& v, const Variation& how) {
 
 }  // namespace
 
-ExampleInputs make_inputs(const Options& o, const Loaded& m) {
-  std::vector<InputSpec> specs;
-  ExampleInputs e = build_arguments(o, m, specs);
-  name_axes(o, specs, e);
-  return e;
+ExampleInputs make_inputs(const Options& o, const Loaded& m, ExampleFiles& files) {
+  BuiltArguments built = build_arguments(o, m, files);
+  name_axes(o, built.leaf_specs, built.inputs);
+  add_alternatives(o, m, files, built.specs, built.inputs);
+  return std::move(built.inputs);
 }
 
 std::vector<c10::IValue> resized_inputs(const ExampleInputs& e,

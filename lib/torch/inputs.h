@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lib/support/draw.h"
+#include "lib/torch/example_files.h"
 #include "lib/torch/load.h"
 
 namespace oe::torch_io {
@@ -22,13 +23,16 @@ struct InputLeaf {
   std::vector<std::pair<int64_t, int64_t>> bounds;  // per axis: inclusive; {0, -1}: none given
   size_t argument = 0;                              // index into ExampleInputs::arguments
   bool normal = false;                              // the value was drawn from N(0, 1)
-  bool fixed = false;     // resized_inputs() keeps the value (a number that the export froze)
+  std::vector<bool> differs;  // per axis: an alternative has another size there
+  bool fixed = false;         // resized_inputs() keeps the value (a number that the export froze)
   std::string attribute;  // of the model that it is (--state=io): "rnn.hidden"; empty: an argument
 };
 
 struct ExampleInputs {
   // The method's arguments without self, complete; then the values of `state`.
   std::vector<c10::IValue> arguments;
+  // Further examples: values for the leaves that are no state, at sizes that may be others.
+  std::vector<std::vector<c10::IValue>> alternatives;
   std::vector<InputLeaf> leaves;  // tensors and numbers inside `arguments`, in order
   // Keys of --dynamic-axes that are no input: outputs, or wrong (the pipeline finds out which).
   std::vector<std::string> output_axes_unresolved;
@@ -40,7 +44,11 @@ struct ExampleInputs {
 
 // Builds the example arguments. Unknown names and axes, a wrong number of inputs, a missing input
 // with no known shape: Failure(Usage or Refused) with the nearest match and what the model expects.
-ExampleInputs make_inputs(const Options& o, const Loaded& m);
+ExampleInputs make_inputs(const Options& o, const Loaded& m, ExampleFiles& files);
+inline ExampleInputs make_inputs(const Options& o, const Loaded& m) {
+  ExampleFiles files;
+  return make_inputs(o, m, files);
+}
 
 // The same arguments with leaf i's tensor axes at other sizes and other values: `sizes[i]` is the
 // full shape of leaf i (numbers keep their value unless `seed` != the example's). Used by capture's

@@ -172,13 +172,9 @@ std::vector<HostValue> Reference::call_as_is(const ExampleInputs& e,
   return flatten(result.deepcopy(), form, module_.module);
 }
 
-namespace {
-
-std::vector<TensorPtr> host_leaves(const ExampleInputs& e,
-                                   const std::vector<c10::IValue>& arguments,
+std::vector<TensorPtr> host_leaves(const std::vector<c10::IValue>& leaves,
                                    const Reference::Form& form) {
   std::vector<TensorPtr> inputs;
-  const std::vector<c10::IValue> leaves = leaf_values(e, arguments);
   for (size_t i = 0; i < leaves.size(); ++i) {
     at::Tensor t = leaves[i].isTensor() ? leaves[i].toTensor().clone() : number_tensor(leaves[i]);
     if (i < form.types.size() && form.types[i] != DType::Undefined)
@@ -188,12 +184,10 @@ std::vector<TensorPtr> host_leaves(const ExampleInputs& e,
   return inputs;
 }
 
-}  // namespace
-
 std::vector<TensorPtr> drawn_inputs(const ExampleInputs& e, const Draw& draw,
                                     const Reference::Form& form) {
   try {
-    return host_leaves(e, drawn_arguments(e, draw), form);
+    return host_leaves(leaf_values(e, drawn_arguments(e, draw)), form);
   } catch (const std::exception& error) {
     throw std::runtime_error(message_of(error));
   }
@@ -257,7 +251,7 @@ HostRun Reference::run(const ExampleInputs& e, const Draw& draw, const Form& for
   const auto attempt = [&](const ExampleInputs& inputs) {
     std::vector<c10::IValue> arguments = drawn_arguments(inputs, draw);
     HostRun r;
-    r.inputs = host_leaves(inputs, arguments, form);
+    r.inputs = host_leaves(leaf_values(inputs, arguments), form);
     last_inputs_ = inputs;
     last_arguments_ = arguments;
     r.outputs = call(inputs, arguments, form);
@@ -292,7 +286,7 @@ HostRun Reference::step(const ExampleInputs& e, const Draw& draw, const Form& fo
       arguments[own + i] = attribute_value(module_.module, e.state[i]).deepcopy();
   }
   HostRun r;
-  r.inputs = host_leaves(e, arguments, form);
+  r.inputs = host_leaves(leaf_values(e, arguments), form);
   last_inputs_ = e;
   last_arguments_ = arguments;
   try {

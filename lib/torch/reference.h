@@ -75,6 +75,9 @@ class Reference {
   std::vector<c10::IValue> last_arguments_;  // with the state it began from
 };
 
+// Values of leaves as tensors of the types of `form`. Throws std::runtime_error.
+std::vector<TensorPtr> host_leaves(const std::vector<c10::IValue>& leaves,
+                                   const Reference::Form& form);
 // The leaves of a run that is not made, as Reference::run gives them.
 std::vector<TensorPtr> drawn_inputs(const ExampleInputs& e, const Draw& draw,
                                     const Reference::Form& form);

@@ -11,19 +11,15 @@
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/tensor.h>
-#include <torch/csrc/jit/serialization/pickle.h>
 
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <regex>
-#include <system_error>
 
 #include "lib/support/diagnostics.h"
-#include "lib/support/files.h"
 #include "lib/support/text.h"
 #include "lib/torch/convert.h"
-#include "lib/torch/tensor_files.h"
 
 namespace oe::torch_io {
 namespace {
@@ -103,6 +99,16 @@ void flatten(const json& j, size_t depth, std::vector<int64_t>& sizes, std::vect
   for (const json& e : j) flatten(e, depth + 1, sizes, out, path);
 }
 
+// The numbers in another element type, none of them changed but for the rounding of floats.
+at::Tensor represented(const at::Tensor& t, c10::ScalarType type, const std::string& path) {
+  at::Tensor out = t.to(type);
+  if (c10::isFloatingType(type) || c10::isComplexType(type)) return out;
+  if (!out.to(t.scalar_type()).equal(t))
+    usage(path,
+          "a number of its value is none of element type " + std::string(name(to_dtype(type))));
+  return out;
+}
+
 at::Tensor tensor_from_json(const json& j, const InputSpec& spec, const c10::IValue& like,
                             const std::string& path) {
   std::vector<int64_t> sizes;
@@ -125,7 +131,7 @@ at::Tensor tensor_from_json(const json& j, const InputSpec& spec, const c10::IVa
     else
       t.mutable_data_ptr<int64_t>()[i] = e.is_boolean() ? e.get<bool>() : e.get<int64_t>();
   }
-  t = t.to(type);
+  t = represented(t, type, path);
   if (!spec.shape) return t;
   const std::vector<int64_t> wanted = sizes_of(spec, c10::IValue(t), path);
   if (t.numel() == 1) return t.reshape({}).expand(wanted).contiguous();
@@ -163,32 +169,97 @@ c10::IValue typed_from_json(const json& j, const c10::TypePtr& declared, const I
     for (const json& e : j) list.push_back(typed_from_json(e, element, spec, {}, path));
     return list;
   }
+  if (type->kind() == c10::TypeKind::TupleType && j.is_array()) {
+    const auto& elements = type->expectRef<c10::TupleType>().elements();
+    if (j.size() != elements.size()) return retype(value_from_json(j), declared, path);
+    std::vector<c10::IValue> typed;
+    for (size_t i = 0; i < elements.size(); ++i)
+      typed.push_back(typed_from_json(j[i], elements[i], spec, {}, path + "." + std::to_string(i)));
+    return c10::ivalue::Tuple::createNamed(std::move(typed), type->expect<c10::TupleType>());
+  }
+  if (type->kind() == c10::TypeKind::DictType && j.is_object()) {
+    const auto& t = type->expectRef<c10::DictType>();
+    c10::impl::GenericDict dict(t.getKeyType(), t.getValueType());
+    for (const auto& [k, v] : j.items())
+      dict.insert(retype(k, t.getKeyType(), path),
+                  typed_from_json(v, t.getValueType(), spec, {}, path + "." + k));
+    return dict;
+  }
   if (type->kind() == c10::TypeKind::FloatType && is_special(j)) return number_of(j);
   return retype(value_from_json(j), declared, path);
 }
 
 // The text of "rand(a,b)" and "randint(a,b)".
-bool parse_range(const std::string& text, const char* function, std::pair<double, double>& range) {
-  static const std::regex call(R"((\w+)\(\s*([-+.\deE]+)\s*,\s*([-+.\deE]+)\s*\))");
-  std::smatch m;
-  if (!std::regex_match(text, m, call) || m[1] != function) return false;
-  range = {std::strtod(m[2].str().c_str(), nullptr), std::strtod(m[3].str().c_str(), nullptr)};
+bool parse_range(const std::string& text, const char* function, const std::string& path,
+                 std::pair<double, double>& range) {
+  static const std::regex number(R"([-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?)");
+  const std::string begin = function + std::string("(");
+  if (!text.starts_with(begin) || !text.ends_with(')')) return false;
+  const std::vector<std::string> ends =
+      split(text.substr(begin.size(), text.size() - begin.size() - 1), ',');
+  std::vector<double> values;
+  for (const std::string& end : ends) {
+    const std::string stripped(strip(end));
+    if (!std::regex_match(stripped, number))
+      usage(path, "cannot read '" + stripped + "' in '" + text + "'",
+            "write two numbers: " + begin + "0,1)");
+    values.push_back(std::strtod(stripped.c_str(), nullptr));
+  }
+  if (values.size() != 2)
+    usage(path, "'" + text + "' has " + plural(values.size(), "end") + ", not 2",
+          "write two numbers: " + begin + "0,1)");
+  if (values[0] > values[1]) usage(path, "'" + text + "' ends before it begins");
+  range = {values[0], values[1]};
   return true;
 }
 
+// randint(a,b): a <= n < b.
+std::pair<int64_t, int64_t> whole_range(const std::pair<double, double>& range,
+                                        const std::string& text, const std::string& path) {
+  constexpr double most = 9e18;
+  for (const double end : {range.first, range.second})
+    if (end != std::floor(end) || std::abs(end) > most)
+      usage(path, "'" + text + "' needs whole numbers");
+  if (range.first == range.second)
+    usage(path, "'" + text + "' holds no number: its end is not among them");
+  return {static_cast<int64_t>(range.first), static_cast<int64_t>(range.second)};
+}
+
 c10::IValue from_file(const std::string& where, const c10::TypePtr& type, const InputSpec& spec,
-                      const std::string& path) {
-  c10::IValue v = where.ends_with(".pt") || where.ends_with(".pth")
-                      ? load_pickle(where)
-                      : c10::IValue(from_host(*read_tensor_file(where)));
+                      const std::string& path, ExampleFiles& files) {
+  c10::IValue v = files.value(where);
   if (v.isTensor()) {
     at::Tensor t = v.toTensor();
-    if (spec.dtype != DType::Undefined) t = t.to(to_scalar_type(spec.dtype));
+    if (spec.dtype != DType::Undefined) t = represented(t, to_scalar_type(spec.dtype), path);
     if (spec.shape && sizes_of(spec, c10::IValue(t), path) != t.sizes().vec())
       usage(path, where + " has another shape than the one given");
     v = t;
   }
   return retype(v, type, path);
+}
+
+// A number has no axes, and a type of its own: n:scalar@i64=3 is an int.
+void require_number_form(const InputSpec& spec, const c10::TypePtr& type, const std::string& path) {
+  const bool whole = type->kind() == c10::TypeKind::IntType;
+  const bool flag = type->kind() == c10::TypeKind::BoolType;
+  if (!whole && !flag && type->kind() != c10::TypeKind::FloatType) return;
+  if (spec.shape && !spec.shape->empty())
+    usage(path, "is of type " + type->repr_str() + " and has no axes",
+          "write it as " + path + "=VALUE");
+  if (spec.dtype == DType::Undefined) return;
+  const bool fits = whole  ? is_integer(spec.dtype)
+                    : flag ? spec.dtype == DType::Bool
+                           : is_float(spec.dtype);
+  if (!fits)
+    usage(path, "is of type " + type->repr_str() + ", not " + std::string(name(spec.dtype)));
+}
+
+// Whole numbers that int64 does not hold; TorchScript has no other integers.
+void refuse_huge(const json& j, const std::string& path) {
+  if (j.is_number_unsigned() && j.get<uint64_t>() > uint64_t{INT64_MAX})
+    usage(path, "the number " + j.dump() + " is too large");
+  if (j.is_structured())
+    for (const json& e : j) refuse_huge(e, path);
 }
 
 const std::vector<std::string>& value_words() {
@@ -220,16 +291,19 @@ std::optional<at::Tensor> from_word(const InputSpec& spec, const c10::IValue& li
   if (v == "randn") return random_tensor(sizes_of(spec, like, path), type(at::kFloat), generator);
   if (v == "arange") {
     const std::vector<int64_t> sizes = sizes_of(spec, like, path);
-    return at::arange(c10::multiply_integers(sizes), at::kLong).reshape(sizes).to(type(at::kLong));
+    const at::Tensor numbers = at::arange(c10::multiply_integers(sizes), at::kLong);
+    return represented(numbers.reshape(sizes), type(at::kLong), path);
   }
-  if (parse_range(v, "rand", range))
+  if (parse_range(v, "rand", path, range))
     return at::rand(sizes_of(spec, like, path), generator, at::kDouble)
         .mul(range.second - range.first)
         .add(range.first)
         .to(type(at::kFloat));
-  if (parse_range(v, "randint", range))
-    return random_integers(sizes_of(spec, like, path), static_cast<int64_t>(range.first),
-                           static_cast<int64_t>(range.second), type(at::kLong), generator);
+  if (parse_range(v, "randint", path, range)) {
+    const auto [low, high] = whole_range(range, v, path);
+    return represented(random_integers(sizes_of(spec, like, path), low, high, at::kLong, generator),
+                       type(at::kLong), path);
+  }
   return std::nullopt;
 }
 
@@ -251,6 +325,12 @@ c10::IValue retype(const c10::IValue& v, const c10::TypePtr& declared, const std
       break;
     case c10::TypeKind::FloatType:
       if (v.isInt()) return static_cast<double>(v.toInt());
+      if (v.isTensor() && v.toTensor().numel() == 1 && v.toTensor().is_floating_point())
+        return v.toTensor().item().toDouble();
+      break;
+    case c10::TypeKind::BoolType:
+      if (v.isTensor() && v.toTensor().numel() == 1 && v.toTensor().scalar_type() == at::kBool)
+        return v.toTensor().item().toBool();
       break;
     case c10::TypeKind::ListType: {
       const auto element = type->expectRef<c10::ListType>().getElementType();
@@ -294,7 +374,7 @@ c10::IValue retype(const c10::IValue& v, const c10::TypePtr& declared, const std
 }
 
 c10::IValue make_value(const InputSpec& spec, const c10::TypePtr& declared, const c10::IValue& like,
-                       const std::string& path, uint64_t seed) {
+                       const std::string& path, uint64_t seed, ExampleFiles& files) {
   const c10::TypePtr type = strip_optional(declared);
   const std::string& v = spec.value;
   if (v == "none") {
@@ -303,7 +383,7 @@ c10::IValue make_value(const InputSpec& spec, const c10::TypePtr& declared, cons
       usage(path, "is of type " + declared->repr_str() + " and cannot be none");
     return {};
   }
-  if (v.starts_with("@")) return from_file(v.substr(1), declared, spec, path);
+  if (v.starts_with("@")) return from_file(v.substr(1), declared, spec, path, files);
   const bool tensor =
       type->kind() == c10::TypeKind::TensorType || type->kind() == c10::TypeKind::AnyType;
   if (tensor)
@@ -313,6 +393,7 @@ c10::IValue make_value(const InputSpec& spec, const c10::TypePtr& declared, cons
     usage(path, "is of type " + type->repr_str() + " and needs a value",
           "write it as " + path + "=VALUE");
   }
+  require_number_form(spec, type, path);
   const json j = json::parse(with_specials_quoted(v), nullptr, /*allow_exceptions=*/false);
   if (j.is_discarded()) {
     if (type->kind() == c10::TypeKind::StringType) return v;
@@ -320,6 +401,7 @@ c10::IValue make_value(const InputSpec& spec, const c10::TypePtr& declared, cons
     if (hint.empty()) hint = "a value is @FILE, JSON, or one of " + join(value_words(), ", ");
     usage(path, "cannot read the value '" + v + "'", hint);
   }
+  refuse_huge(j, path);
   return typed_from_json(j, declared, spec, like, path);
 }
 
@@ -351,23 +433,5 @@ at::Tensor random_like(const at::Tensor& example, const std::vector<int64_t>& si
 }
 
 uint64_t leaf_seed(uint64_t seed, size_t leaf) { return seed * 1000003 + leaf; }
-
-c10::IValue load_pickle(const std::string& path) {
-  std::string bytes;
-  try {
-    bytes = read_whole_file(path);
-  } catch (const std::system_error& e) {
-    throw Failure(ExitCode::Unreadable, "OE0132", path + ": " + e.code().message());
-  }
-  try {
-    return torch::jit::pickle_load({bytes.begin(), bytes.end()});
-  } catch (const std::exception&) {
-    throw Failure(ExitCode::Unreadable, "OE0133",
-                  path +
-                      ": is no file that torch.save wrote from tensors, numbers, strings, None, "
-                      "lists, tuples and dicts",
-                  "write it with torch.save((x, y), \"inputs.pt\")");
-  }
-}
 
 }  // namespace oe::torch_io

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lib/options.h"
+#include "lib/torch/example_files.h"
 
 namespace oe::torch_io {
 
@@ -23,7 +24,7 @@ c10::IValue retype(const c10::IValue& v, const c10::TypePtr& type, const std::st
 // `type`. `like` is what the file knows of it (a traced example), or None: it lends its element
 // type, and its range (where it has data) to random integers. Random values come from `seed`.
 c10::IValue make_value(const InputSpec& spec, const c10::TypePtr& type, const c10::IValue& like,
-                       const std::string& path, uint64_t seed);
+                       const std::string& path, uint64_t seed, ExampleFiles& files);
 
 // Whether the tensor's numbers are there: a trace stores only type and sizes of its inputs.
 bool has_data(const at::Tensor& t);
@@ -37,9 +38,5 @@ at::Tensor random_like(const at::Tensor& example, const std::vector<int64_t>& si
 // The generator state for one leaf out of the run's seed: leaves differ, and do not depend on how
 // many numbers another one took.
 uint64_t leaf_seed(uint64_t seed, size_t leaf);
-
-// What torch.save wrote to `path`: tensors, numbers, strings, None and lists, tuples, dicts of
-// them.
-c10::IValue load_pickle(const std::string& path);
 
 }  // namespace oe::torch_io

@@ -403,7 +403,7 @@ class Driver {
   // between any two ways to compute them in float32. A run in float64 tells that from a mistake;
   // who gave a tolerance has that one.
   bool is_rounding(size_t output, const OrtValue& actual, const OrtValue& expected) {
-    const Tolerance given = tolerance(r_.output_names[output]);
+    const Tolerance given = tolerance_of(r_, r_.output_names[output]);
     if (!r_.exact || given.atol >= 0 || given.rtol >= 0) return false;
     const DType coarsest =
         output < r_.lineage.size() ? r_.lineage[output].coarsest : DType::Undefined;
@@ -433,20 +433,9 @@ class Driver {
   }
 
   std::string difference(size_t output, const Tensor& actual, const Tensor& expected) {
-    const Comparison c = compare(actual, expected, tolerance(r_.output_names[output]));
+    const Comparison c = compare(actual, expected, tolerance_of(r_, r_.output_names[output]));
     v_.max_abs = std::max(v_.max_abs, c.max_abs);
     return c.ok ? std::string() : c.message.empty() ? "it is another" : c.message;
-  }
-
-  Tolerance tolerance(const std::string& output) const {
-    Tolerance t;
-    for (const bool general : {true, false}) {  // what is said for one output outweighs the rest
-      for (const auto& [name, v] : r_.atol)
-        if (general ? name.empty() : name == output) t.atol = v;
-      for (const auto& [name, v] : r_.rtol)
-        if (general ? name.empty() : name == output) t.rtol = v;
-    }
-    return t;
   }
 
   Ort& ort_;
@@ -476,6 +465,17 @@ std::string Verification::line() const {
          (drawn.empty() ? std::string()
                         : " (" + plural(drawn.size(), "output") + " by shape, type" +
                               (draws ? " and moments)" : ")"));
+}
+
+Tolerance tolerance_of(const Request& r, const std::string& output) {
+  Tolerance t;
+  for (const bool general : {true, false}) {  // what is said for one output outweighs the rest
+    for (const auto& [name, v] : r.atol)
+      if (general ? name.empty() : name == output) t.atol = v;
+    for (const auto& [name, v] : r.rtol)
+      if (general ? name.empty() : name == output) t.rtol = v;
+  }
+  return t;
 }
 
 Verification verify_model(Ort& ort, const Request& r) { return Driver(ort, r).run(); }

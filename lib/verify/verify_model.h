@@ -64,6 +64,9 @@ struct Request {
   const Probe* probe = nullptr;
 };
 
+// What the request says of an output.
+Tolerance tolerance_of(const Request& r, const std::string& output);
+
 struct Verification {
   size_t runs = 0, sizes = 0;
   size_t steps = 0;    // the longest row of calls that handed their state on

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 import broken_archives
+import input_files
 import unknown_inputs
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "files"))
@@ -535,6 +536,7 @@ def main() -> None:
     save_for_vulkan(folder / "vulkan.pt")
     save(torch.jit.script(Holds().eval()), "holds.pt")
     unknown_inputs.make(folder / "unknown")
+    input_files.make(folder / "files")
     (folder / "broken").mkdir()
     broken_archives.make(folder / "broken", folder / "weighted.pt")
     whole = (folder / "net.pt").read_bytes()

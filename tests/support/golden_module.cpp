@@ -137,8 +137,9 @@ class Builder {
       m.register_attribute(name, v.type(), v);
       return;
     }
-    const c10::IValue v = torch_io::make_value(parse_input_spec(member.spec),
-                                               c10::TensorType::get(), {}, member.name, seed);
+    torch_io::ExampleFiles files;
+    const c10::IValue v = torch_io::make_value(
+        parse_input_spec(member.spec), c10::TensorType::get(), {}, member.name, seed, files);
     m.register_parameter(name, v.toTensor(), member.kind == Case::Member::Kind::Buffer);
   }
 

@@ -18,6 +18,7 @@ sys.path.insert(0, str(ROOT / "tests/models"))
 sys.path.insert(0, str(ROOT / "tests/support"))
 import catalogue  # noqa: E402
 import make_models  # noqa: E402
+import onnx_values  # noqa: E402
 import readme  # noqa: E402
 
 # What LibTorch exports too: a second copy visible from the executable would be mixed up with its own.
@@ -77,6 +78,30 @@ def test_same_bytes_anywhere(build: pathlib.Path) -> None:
                         content.hexdigest())
         different = [what for what, found in digests.items() if len(found) > 1]
         assert not different, f"the bytes depend on the folder or the threads: {different}"
+
+
+def test_saved_test_data_runs(build: pathlib.Path) -> None:
+    """Names, shapes and numbers of --save-test-data are those of ONNX Runtime on the same file."""
+    import numpy
+    import onnxruntime
+    with tempfile.TemporaryDirectory() as top:
+        model = catalogue.by_name()["small_lm_lstm"]
+        work = pathlib.Path(top)
+        make_models.make(model, "scripted", work / "model.pt")
+        inputs = [w for i in model.inputs for w in ("--input", i.spec(model.sizes))]
+        output_of(build / "onnx-export", "model.pt", *inputs, "--save-test-data", "data", cwd=work)
+        session = onnxruntime.InferenceSession(work / "model.onnx")
+        sets = sorted((work / "data").iterdir())
+        assert len(sets) > 1, "no other sizes than the example's"
+        for folder in sets:
+            given = [onnx_values.read_tensor((folder / f"input_{i}.pb").read_bytes())
+                     for i in range(len(session.get_inputs()))]
+            assert [name for name, _ in given] == [i.name for i in session.get_inputs()], folder
+            for i, actual in enumerate(session.run(None, dict(given))):
+                name, expected = onnx_values.read_tensor((folder / f"output_{i}.pb").read_bytes())
+                assert name == session.get_outputs()[i].name, folder
+                assert actual.dtype == expected.dtype and actual.shape == expected.shape, folder
+                numpy.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)
 
 
 def fresh(build: pathlib.Path, what: str, path: str) -> None:

@@ -209,6 +209,59 @@ TEST_CASE("drawn inputs are varied, fixed ones are not", "[inputs]") {
   CHECK(numbers(draw(Kind::None, 0)[0]) == Numbers{-1.5, 2});
 }
 
+TEST_CASE("further examples say which axes differ", "[inputs]") {
+  const auto m = model("x: Tensor, ids: Tensor, n: int, word: str = 'a'", "return x + ids + n");
+  Options o = options({"x:2x3", "ids:2x3@i64=randint(4,9)", "n=4"});
+  const auto further = [&](const std::vector<std::string>& specs) {
+    o.alternatives = {options(specs).inputs};
+    return make_inputs(o, m);
+  };
+  const auto e = further({"x:2x5", "ids:2x5", "n=7"});
+  REQUIRE(e.alternatives.size() == 1);
+  CHECK(e.leaves[0].differs == std::vector<bool>{false, true});
+  CHECK(e.alternatives[0][0].toTensor().sizes() == at::IntArrayRef({2, 5}));
+  // Values of the example's kind where only a shape is given, and the given ones otherwise.
+  CHECK(e.alternatives[0][1].toTensor().scalar_type() == at::kLong);
+  CHECK(e.alternatives[0][1].toTensor().min().item().toLong() >= 4);
+  CHECK(e.alternatives[0][2].toInt() == 7);
+  // By position, past those that are named; what is not said stays.
+  const auto mixed = further({"4x3", "n=5"});
+  CHECK(mixed.leaves[0].differs == std::vector<bool>{true, false});
+  CHECK(mixed.alternatives[0][1].toTensor().equal(e.leaves[1].value.toTensor()));
+  for (const char* spec : {"x:3", "x:2x3@i64", "word=\"b\"", "y:2x3", "x:nx3", "n=none"})
+    CHECK_THROWS_AS(further({spec}), Failure);
+}
+
+TEST_CASE("constants are arguments and no inputs", "[inputs]") {
+  const auto m = model("x: Tensor, n: int, p: Tuple[Tensor, int]", "return x + n + p[0] + p[1]");
+  Options o = options({"x:2", "n=4", "p.0:2", "p.1=1"});
+  o.constants = {"n", "p"};
+  const auto e = make_inputs(o, m);
+  CHECK(names(e) == Names{"x"});
+  CHECK(e.arguments[1].toInt() == 4);
+  CHECK(resized_inputs(e, {{7}}, e.seed + 1)[1].toInt() == 4);
+  o.constants = {"p.0"};
+  CHECK_THROWS_AS(make_inputs(o, m), Failure);
+}
+
+TEST_CASE("a file is read once", "[inputs]") {
+  const auto m = model("x: Tensor, y: Tensor", "return x + y");
+  const auto path =
+      std::filesystem::temp_directory_path() / ("oe-once-" + std::to_string(getpid()) + ".pt");
+  const auto bytes = torch::jit::pickle_save(at::ones({2}));
+  std::ofstream(path, std::ios::binary)
+      .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  torch_io::ExampleFiles files;
+  const Options o = options({"x=@" + path.string(), "y=@" + path.string()});
+  const auto first = make_inputs(o, m, files);
+  std::filesystem::remove(path);
+  const auto second = make_inputs(o, m, files);
+  CHECK(second.arguments[0].toTensor().equal(first.arguments[0].toTensor()));
+  // Models write to their arguments.
+  CHECK_FALSE(second.arguments[0].toTensor().is_alias_of(first.arguments[0].toTensor()));
+  CHECK_FALSE(first.arguments[0].toTensor().is_alias_of(first.arguments[1].toTensor()));
+}
+
 TEST_CASE("state written by a run does not leak into the next", "[inputs]") {
   torch_io::Loaded m;
   m.module = torch::jit::Module("__torch__.S");

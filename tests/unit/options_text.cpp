@@ -53,6 +53,8 @@ TEST_CASE("dims are numbers, names, bounds and question marks", "[options]") {
   CHECK(shape[2].symbol == "batch");
   CHECK(shape[2].low == 2);
   CHECK(shape[3].symbol == "heightless");
+  CHECK(parse_input_spec("x:scalars=2x3").shape->at(0).symbol == "scalars");
+  CHECK(parse_input_spec("x:[ 2 , n=3 ]").shape->size() == 2);
   // In brackets names may contain the letter that separates otherwise.
   const auto brackets = *parse_input_spec("[max_len=5, 3]").shape;
   REQUIRE(brackets.size() == 2);
@@ -80,6 +82,15 @@ TEST_CASE("inputs that cannot be read are usage errors", "[options]") {
   }
 }
 
+TEST_CASE("messages name the option and the part that cannot be read", "[options]") {
+  try {
+    parse_input_spec("x:2x-3", "--alt-input");
+    FAIL("was read");
+  } catch (const Failure& f) {
+    CHECK(std::string(f.what()) == "--alt-input 'x:2x-3': a size is missing before '-3'");
+  }
+}
+
 TEST_CASE("dynamic axes in the short form and as JSON", "[options]") {
   CHECK(axes("x:0=batch,2=h y:-1=w").entries ==
         std::vector<Entry>{{"x", {{0, "batch"}, {2, "h"}}}, {"y", {{-1, "w"}}}});
@@ -99,7 +110,7 @@ TEST_CASE("automatic axis names count in the order given, as in torch.onnx", "[o
 TEST_CASE("dynamic axes that cannot be read are usage errors", "[options]") {
   for (const char* text :
        {"x", ":0", "x:", "x:a", "x:0=", "x:0,0", "{\"x\": 3}", "{\"x\": [\"a\"]}",
-        "{\"x\": {\"a\": \"b\"}}", "{", "@/nowhere/axes.json"}) {
+        "{\"x\": {\"a\": \"b\"}}", "{", "@/nowhere/axes.json", "x:0=a x:0=b"}) {
     CAPTURE(text);
     CHECK_THROWS_AS(axes(text), Failure);
   }

@@ -1,0 +1,92 @@
+// Files of ONNX's test data: one TensorProto or SequenceProto each.
+#include "lib/onnx/value_files.h"
+
+#include <onnx/onnx-data.pb.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+#include <system_error>
+
+#include "lib/onnx/proto.h"
+#include "lib/support/diagnostics.h"
+#include "lib/support/files.h"
+
+namespace oe::onnx {
+namespace {
+
+TensorPtr number_tensor(const pb::TensorProto& t) {
+  if (t.data_location() == pb::TensorProto::EXTERNAL || t.external_data_size() > 0)
+    throw std::runtime_error("its numbers stand in another file, which is not read");
+  TensorPtr read = tensor_from_proto(t, nullptr, {});
+  if (read->dtype() == DType::String) throw std::runtime_error("it holds strings, not numbers");
+  return read;
+}
+
+template <class Proto>
+Proto parse_value(const std::filesystem::path& path, const char* what) {
+  std::string bytes;
+  try {
+    bytes = read_whole_file(path);
+  } catch (const std::system_error& e) {
+    throw std::runtime_error(e.code().message());
+  }
+  Proto proto;
+  if (bytes.size() > INT32_MAX ||
+      !proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    throw std::runtime_error(std::string("is truncated or no ONNX ") + what);
+  return proto;
+}
+
+void encode_value(const Tensor& t, const std::string& name, pb::TensorProto& proto) {
+  proto.set_name(name);
+  for (const int64_t d : t.dims()) proto.add_dims(d);
+  proto.set_data_type(static_cast<int>(t.dtype()));
+  proto.set_raw_data(t.data(), t.nbytes());
+}
+
+}  // namespace
+
+FileValue read_value(const std::filesystem::path& path, bool sequence) {
+  FileValue v;
+  v.sequence = sequence;
+  try {
+    if (!sequence) {
+      const auto proto = parse_value<pb::TensorProto>(path, "TensorProto");
+      if (proto.data_type() == 0) throw std::runtime_error("is no ONNX TensorProto");
+      v.tensors.push_back(number_tensor(proto));
+      return v;
+    }
+    const auto proto = parse_value<pb::SequenceProto>(path, "SequenceProto");
+    if (proto.elem_type() != pb::SequenceProto::TENSOR)
+      throw std::runtime_error("is no sequence of tensors (ONNX SequenceProto)");
+    for (const pb::TensorProto& t : proto.tensor_values()) v.tensors.push_back(number_tensor(t));
+    return v;
+  } catch (const std::logic_error& e) {
+    throw std::runtime_error(e.what());
+  }
+}
+
+void write_value(const FileValue& v, const std::string& name, const std::filesystem::path& path) {
+  std::string bytes;
+  if (v.sequence) {
+    pb::SequenceProto proto;
+    proto.set_name(name);
+    proto.set_elem_type(pb::SequenceProto::TENSOR);
+    for (const TensorPtr& t : v.tensors) encode_value(*t, "", *proto.add_tensor_values());
+    bytes = proto.SerializeAsString();
+  } else {
+    pb::TensorProto proto;
+    encode_value(*v.tensors.at(0), name, proto);
+    bytes = proto.SerializeAsString();
+  }
+  errno = 0;
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  out.close();
+  if (!out)
+    throw Failure(ExitCode::Unwritable, "OE0705", path.string() + ": " + std::strerror(errno));
+}
+
+}  // namespace oe::onnx

@@ -1,0 +1,173 @@
+// ONNX's test data: folders test_data_set_N with input_0.pb, ..., output_0.pb, ...
+#include "lib/test_data.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "lib/onnx/value_files.h"
+#include "lib/support/diagnostics.h"
+#include "lib/support/text.h"
+
+namespace oe {
+namespace {
+
+namespace fs = std::filesystem;
+
+// input_0.pb, input_1.pb, ... without a gap.
+std::vector<std::string> numbered_files(const fs::path& folder, const std::string& kind) {
+  std::vector<std::string> files;
+  for (;;) {
+    const fs::path file = folder / (kind + "_" + std::to_string(files.size()) + ".pb");
+    if (!fs::is_regular_file(file)) return files;
+    files.push_back(file.string());
+  }
+}
+
+std::vector<fs::path> set_folders(const fs::path& dir) {
+  if (fs::is_regular_file(dir / "input_0.pb")) return {dir};
+  std::vector<fs::path> sets;
+  for (;;) {
+    const fs::path set = dir / ("test_data_set_" + std::to_string(sets.size()));
+    if (!fs::is_directory(set)) return sets;
+    sets.push_back(set);
+  }
+}
+
+std::string value_difference(const verify::OrtValue& actual, const onnx::FileValue& expected,
+                             verify::Tolerance tolerance) {
+  const std::vector<TensorPtr> own =
+      expected.sequence ? actual.sequence : std::vector<TensorPtr>{actual.tensor};
+  if (own.size() != expected.tensors.size())
+    return "it has " + plural(own.size(), "element") + ", expected are " +
+           std::to_string(expected.tensors.size());
+  for (size_t i = 0; i < own.size(); ++i)
+    if (const verify::Comparison c = verify::compare(*own[i], *expected.tensors[i], tolerance);
+        !c.ok)
+      return (expected.sequence ? "element " + std::to_string(i) + ": " : "") + c.message;
+  return {};
+}
+
+onnx::FileValue expected_value(const std::string& file, bool sequence) {
+  try {
+    return onnx::read_value(file, sequence);
+  } catch (const std::runtime_error& e) {
+    throw Failure(ExitCode::Unreadable, "OE0131", file + ": " + e.what());
+  }
+}
+
+size_t leaf_named(const verify::Request& r, const std::string& name) {
+  const auto at = std::ranges::find(r.leaf_names, name);
+  if (at == r.leaf_names.end()) throw std::logic_error("no leaf is the input '" + name + "'");
+  return static_cast<size_t>(at - r.leaf_names.begin());
+}
+
+// The leaves of the example and of each further one.
+std::vector<std::vector<TensorPtr>> all_examples(const torch_io::ExampleInputs& e,
+                                                 const torch_io::Reference::Form& form) {
+  std::vector<c10::IValue> leaves;
+  for (const torch_io::InputLeaf& leaf : e.leaves) leaves.push_back(leaf.value);
+  std::vector<std::vector<TensorPtr>> all = {torch_io::host_leaves(leaves, form)};
+  for (const std::vector<c10::IValue>& further : e.alternatives) {
+    std::ranges::copy(further, leaves.begin());
+    all.push_back(torch_io::host_leaves(leaves, form));
+  }
+  return all;
+}
+
+// Writes one set into `folder`, which is made.
+void write_test_set(const ir::Model& m, const verify::Request& r, const torch_io::HostRun& run,
+                    const fs::path& folder) {
+  std::error_code error;
+  fs::create_directory(folder, error);
+  if (error)
+    throw Failure(ExitCode::Unwritable, "OE0705", folder.string() + ": " + error.message());
+  for (size_t i = 0; i < m.graph.inputs.size(); ++i) {
+    const std::string& name = m.graph.inputs[i]->name;
+    onnx::write_value({false, {run.inputs.at(leaf_named(r, name))}}, name,
+                      folder / ("input_" + std::to_string(i) + ".pb"));
+  }
+  for (size_t i = 0; i < run.outputs.size(); ++i)
+    onnx::write_value({run.outputs[i].sequence, run.outputs[i].tensors},
+                      m.graph.outputs.at(i)->name,
+                      folder / ("output_" + std::to_string(i) + ".pb"));
+}
+
+}  // namespace
+
+void read_test_sets(Options& o) {
+  if (o.inputs_from.empty()) return;
+  const fs::path dir = o.inputs_from;
+  if (!fs::is_directory(dir))
+    usage_error("OE0208", "--inputs-from: " + dir.string() + " is no folder");
+  const std::vector<fs::path> folders = set_folders(dir);
+  if (folders.empty())
+    usage_error("OE0208",
+                "--inputs-from: " + dir.string() + " holds neither input_0.pb nor test_data_set_0");
+  std::vector<std::vector<InputSpec>> sets;
+  for (const fs::path& folder : folders) {
+    std::vector<InputSpec>& specs = sets.emplace_back();
+    for (const std::string& file : numbered_files(folder, "input"))
+      specs.push_back({"", std::nullopt, DType::Undefined, "@" + file});
+    if (specs.size() != sets[0].size())
+      usage_error("OE0208", "--inputs-from: " + folder.string() + " holds " +
+                                plural(specs.size(), "input") + ", " + folders[0].string() + " " +
+                                std::to_string(sets[0].size()));
+    auto& outputs = o.expected.emplace_back();
+    for (const std::string& file : numbered_files(folder, "output"))
+      outputs.emplace_back(outputs.size(), file);
+  }
+  o.inputs = std::move(sets[0]);
+  o.alternatives.insert(o.alternatives.begin(), sets.begin() + 1, sets.end());
+}
+
+size_t compare_expected(const Options& o, verify::Ort& ort, const verify::Request& r,
+                        const torch_io::ExampleInputs& e, const torch_io::Reference::Form& form) {
+  const std::vector<std::vector<TensorPtr>> sets = all_examples(e, form);
+  const auto session = ort.open_file(r.model, r.threads);
+  const std::vector<std::string> inputs = session->input_names();
+  const std::vector<std::string> outputs = session->output_names();
+  size_t compared = 0;
+  for (size_t set = 0; set < o.expected.size(); ++set) {
+    if (o.expected[set].empty()) continue;
+    std::vector<verify::OrtValue> given;
+    for (const std::string& name : inputs)
+      given.emplace_back().tensor = sets[set][leaf_named(r, name)];
+    const std::vector<verify::OrtValue> actual = session->run(given);
+    for (const auto& [index, file] : o.expected[set]) {
+      const auto fail = [&](const std::string& what) {
+        throw Failure(ExitCode::Mismatch, "OE0607", what);
+      };
+      if (index >= actual.size())
+        fail(file + ": the model has only " + plural(actual.size(), "output"));
+      const auto at = std::ranges::find(r.output_names, outputs[index]);
+      const auto place = static_cast<size_t>(at - r.output_names.begin());
+      if (place < r.lineage.size() && r.lineage[place].drawn) continue;
+      const bool sequence = actual[index].kind == verify::OrtValue::Kind::Sequence;
+      const std::string what = value_difference(actual[index], expected_value(file, sequence),
+                                                verify::tolerance_of(r, outputs[index]));
+      if (!what.empty()) fail("output '" + outputs[index] + "' differs from " + file + ": " + what);
+      ++compared;
+    }
+  }
+  return compared;
+}
+
+void write_test_sets(const ir::Model& m, const verify::Request& r,
+                     const std::function<torch_io::HostRun(const verify::Sizes&)>& run,
+                     const fs::path& folder) {
+  size_t sets = 0;
+  for (const verify::Sizes& sizes : r.worlds) {
+    torch_io::HostRun done;
+    try {
+      done = run(sizes);
+    } catch (const std::runtime_error& x) {
+      if (sets > 0) continue;  // sizes of our own choosing, with values drawn anew
+      throw Failure(ExitCode::Unsupported, "OE0608",
+                    std::string("no test data can be saved: ") + x.what());
+    }
+    write_test_set(m, r, done, folder / ("test_data_set_" + std::to_string(sets++)));
+  }
+}
+
+}  // namespace oe

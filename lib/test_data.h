@@ -1,0 +1,33 @@
+// ONNX's test data: folders test_data_set_N with input_0.pb, ..., output_0.pb, ...
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "lib/ir/ir.h"
+#include "lib/options.h"
+#include "lib/torch/reference.h"
+#include "lib/verify/verify_model.h"
+
+namespace oe {
+
+// Adds what --inputs-from names to `o`: the first set is the example, the others are further ones;
+// their output_N.pb are what is expected. Nothing without the option. Throws Failure(Usage).
+void read_test_sets(Options& o);
+
+// Compares what ONNX Runtime gives for the example and the further ones with the files of
+// `o.expected`, at the tolerances of `r`. Returns how many outputs were compared; throws
+// Failure(Mismatch or Unreadable).
+size_t compare_expected(const Options& o, verify::Ort& ort, const verify::Request& r,
+                        const torch_io::ExampleInputs& e, const torch_io::Reference::Form& form);
+
+// Writes a set for each world of `r` into `folder`. `run`: the original at these sizes; where it
+// throws std::runtime_error at others than the example's, they are left out. Throws Failure
+// (Unwritable, or Unsupported where LibTorch's results are no tensors).
+void write_test_sets(const ir::Model& m, const verify::Request& r,
+                     const std::function<torch_io::HostRun(const verify::Sizes&)>& run,
+                     const std::filesystem::path& folder);
+
+}  // namespace oe
