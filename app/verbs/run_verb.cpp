@@ -35,7 +35,7 @@ int run_verb(const VerbEntry& entry, const Strings& arguments) {
     if (const std::optional<ExitCode> done = verb->run(std::cout))
       r.outcome.exit_code = *done;
     else
-      r = in_worker(entry, arguments);
+      verb->finish(r = in_worker(entry, arguments), std::cout);
   } catch (const Failure& f) {
     r.stop = stop_of(f);
   } catch (const std::exception& e) {

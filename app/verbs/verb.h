@@ -15,6 +15,8 @@
 
 namespace oe::app {
 
+struct Report;
+
 class Verb {
  public:
   virtual ~Verb() = default;
@@ -27,6 +29,12 @@ class Verb {
   virtual std::optional<ExitCode> run(std::ostream& out) {
     (void)out;
     return std::nullopt;
+  }
+  // What the worker reported: data of it goes to `out`, and problems that are no problem of the
+  // verb are taken out of it.
+  virtual void finish(Report& r, std::ostream& out) {
+    (void)r;
+    (void)out;
   }
 };
 

@@ -17,7 +17,7 @@ void part(const Verb& verb, std::ostream& out, Report& r) {
 }
 
 constexpr Part kParts[] = {
-    {"inspect", &part<Inspect, inspect_onnx>},
+    {"inspect", &part<Inspect, inspect>},
 };
 
 }  // namespace

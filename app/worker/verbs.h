@@ -11,7 +11,7 @@ namespace oe::app {
 
 // Each prints its data to `out`; problems go into the report, whose outcome has the exit code.
 // Throws Failure.
-void inspect_onnx(const Inspect& verb, std::ostream& out, Report& r);
+void inspect(const Inspect& verb, std::ostream& out, Report& r);
 
 // Runs the worker's part of a verb. Throws Failure, also where the verb has none.
 void run_verb_part(std::string_view name, const Strings& arguments, std::ostream& out, Report& r);

@@ -69,8 +69,9 @@ constexpr ErrorCode kCodes[] = {
      "The code of the model cannot be compiled without classes (`torch.classes`) or operators that "
      "LibTorch does not have. All that the file names are named.",
      "Name the library that registers them with `--custom-op-lib`."},
-    {"OE0124", Usage, "The model has no method of the name that `--method` gives.",
-     "The message lists the methods."},
+    {"OE0124", Usage,
+     "The model has no method of the name that `--method` or `inspect --source` gives.",
+     "The message lists the methods, or names the nearest."},
     {"OE0125", Ok, "The file was saved in train mode and is converted in eval mode.",
      "`--training preserve` keeps the mode; better, save it after `model.eval()`."},
     {"OE0126", Usage, "The file has no `forward`; the only method that takes tensors is converted.",
@@ -185,6 +186,10 @@ constexpr ErrorCode kCodes[] = {
     {"OE3001", Unreadable, "An ONNX file, or its external data, cannot be read.",
      "Correct the path."},
     {"OE3002", Unreadable, "The file is not an ONNX model.", "Give an ONNX model."},
+    {"OE3003", Unreadable,
+     "The ONNX model contradicts itself, its external data is too short or elsewhere, or it holds "
+     "what is not supported (sparse tensors, maps, types of less than a byte).",
+     "`onnx-export lint` lists what is wrong with it."},
     {"OE4001", Unsupported, "LibTorch has no operator of this name.",
      "Use the LibTorch that the converter was built for."},
     {"OE4002", Unsupported, "A constant is a sparse or quantized tensor.",

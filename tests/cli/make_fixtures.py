@@ -18,6 +18,7 @@ import unknown_inputs
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "files"))
 import archives  # noqa: E402
+import legacy  # noqa: E402
 
 warnings.filterwarnings("ignore")
 
@@ -535,6 +536,8 @@ def main() -> None:
     save_for_vulkan(folder / "vulkan.pt")
     save(torch.jit.script(Holds().eval()), "holds.pt")
     unknown_inputs.make(folder / "unknown")
+    (folder / "old").mkdir()
+    legacy.make(folder / "old")
     (folder / "broken").mkdir()
     broken_archives.make(folder / "broken", folder / "weighted.pt")
     whole = (folder / "net.pt").read_bytes()

@@ -72,7 +72,7 @@ TEST_CASE("an archive tells its methods, modules and tensors", "[archive]") {
     return *std::ranges::find(s.tensors, path, &archive::Summary::Tensor::path);
   };
   CHECK(find("body.weight").kind == archive::Summary::Kind::Parameter);
-  CHECK(find("body.weight").type == "Float");
+  CHECK(find("body.weight").type == "float");
   CHECK(find("body.weight").sizes == std::vector<int64_t>{4, 3});
   CHECK(find("body.weight").bytes == 48);
   CHECK(find("body.mean").kind == archive::Summary::Kind::Buffer);
