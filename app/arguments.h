@@ -34,6 +34,9 @@ void number(const char* option, const std::string& text, T& to, T low, T high) {
   to = v;
 }
 
+// As every command line has it: our own help, the last of several values counts.
+void set_up(CLI::App& app);
+
 // Refuses -opset, which would read as -o pset.
 void refuse_one_dash(const Strings& arguments, const Strings& known);
 

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "app/arguments.h"
+#include "app/choices.h"
 #include "app/option_table.h"
 #include "app/version.h"
 #include "lib/option_text.h"
@@ -84,8 +85,8 @@ void print_points(const Strings& texts, Strings& to) {
 }
 
 void file_options(const Raw& r, Options& o) {
-  o.write.external = static_cast<onnx::WriteOptions::External>(
-      choose("--external-data", r.external, {"auto", "always", "never", "in-place"}));
+  o.write.external =
+      static_cast<onnx::WriteOptions::External>(choose("--external-data", r.external));
   o.write.external_file = r.external_file;
   if (r.external_file.find('/') != std::string::npos || r.external_file == "." ||
       r.external_file == "..")
@@ -134,7 +135,7 @@ Options interpret(Raw& r) {
   }
   for (const std::string& s : r.inputs) o.inputs.push_back(parse_input_spec(s));
   o.inputs_file = r.inputs_file;
-  o.guess = choose("--guess", r.guess, {"auto", "off"}) == 0 && !o.strict;
+  o.guess = choose("--guess", r.guess) == 0 && !o.strict;
   number("--seed", r.seed, o.seed, uint64_t{0}, uint64_t{INT64_MAX});
   for (const std::string& s : r.dynamic_axes) {
     if (s == "every" || s == "true")
@@ -153,18 +154,17 @@ Options interpret(Raw& r) {
   file_options(r, o);
   o.constant_folding = !r.no_folding;
   if (!r.fold_limit.empty()) o.fold_limit = parse_size(r.fold_limit, "--fold-limit");
-  o.ort_target = choose("--target", r.target, {"ort", "onnx"}) == 0;
+  o.ort_target = choose("--target", r.target) == 0;
   number("--unroll", r.unroll, o.unroll, int64_t{0}, int64_t{1} << 40);
-  o.mode = static_cast<CaptureMode>(choose("--mode", r.mode, {"auto", "script", "trace"}));
-  o.training =
-      static_cast<Training>(choose("--training", r.training, {"eval", "preserve", "train"}));
-  o.state = static_cast<State>(choose("--state", r.state, {"discard", "outputs", "io"}));
+  o.mode = static_cast<CaptureMode>(choose("--mode", r.mode));
+  o.training = static_cast<Training>(choose("--training", r.training));
+  o.state = static_cast<State>(choose("--state", r.state));
   if (!r.method.empty()) o.method = r.method;
   o.custom_op_libs = r.op_libs;
-  choose("--device", r.device, {"cpu"});
+  choose("--device", r.device);
   number("--threads", r.threads, o.threads, 1, 4096);
-  o.checker = static_cast<Checker>(choose("--checker", r.checker, {"full", "basic", "off"}));
-  o.verify = !r.verify.empty() && choose("--verify", r.verify, {"ort", "off"}) == 0;
+  o.checker = static_cast<Checker>(choose("--checker", r.checker));
+  o.verify = !r.verify.empty() && choose("--verify", r.verify) == 0;
   number("--verify-runs", r.verify_runs, o.verify_runs, 1, 1000000);
   tolerances("--atol", r.atol, o.atol);
   tolerances("--rtol", r.rtol, o.rtol);
@@ -182,9 +182,7 @@ CommandLine parse_command_line(const Strings& arguments) {
       "Converts a TorchScript file (.pt) into an ONNX file that computes the same numbers.",
       "onnx-export");
   Raw r;
-  app.set_help_flag();
-  app.allow_extras();
-  app.option_defaults()->take_last();
+  set_up(app);
   add_options(app, r);
   for (const char* repeated : {"--input", "--dynamic-axes", "--input-names", "--output-names",
                                "--rename", "--custom-op-lib", "--atol", "--rtol", "--print-ir"})
@@ -196,7 +194,7 @@ CommandLine parse_command_line(const Strings& arguments) {
   if (r.version) c.text = std::string("onnx-export ") + kVersion + "\n";
   if (r.help || r.help_all) c.text = help(app, r.help_all);
   if (!c.text.empty()) return c;
-  c.color = static_cast<Color>(choose("--color", r.color, {"auto", "always", "never"}));
+  c.color = static_cast<Color>(choose("--color", r.color));
   c.options = interpret(r);
   return c;
 }

@@ -1,6 +1,7 @@
 // `inspect FILE`: what is in a .pt or .onnx file.
 #include "app/verbs/inspect.h"
 
+#include "app/choices.h"
 #include "app/report.h"
 #include "app/verbs/archive_text.h"
 #include "lib/archive/method_source.h"
@@ -51,7 +52,7 @@ void Inspect::options(CLI::App& app) {
 
 void Inspect::read() {
   if (file.empty()) usage("inspect: no FILE given", "onnx-export inspect model.pt");
-  guess = choose("--guess", guess_, {"auto", "off"}) == 0;
+  guess = choose("--guess", guess_) == 0;
   onnx = archive::is_onnx(file);
   if (!source.empty() && json) usage("--source and --json contradict each other");
   if (onnx && !source.empty()) usage("--source: an ONNX model has no source");

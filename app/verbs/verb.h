@@ -45,6 +45,8 @@ struct VerbEntry {
 std::span<const VerbEntry> verbs();
 // Null when the word is no verb; `convert` is none of these.
 const VerbEntry* find_verb(std::string_view word);
+// Throws Failure(Usage) where the first argument is neither a verb nor a file, and nearly a verb.
+void refuse_misspelt_verb(const Strings& arguments);
 
 // The options of a verb as CLI11 sees them, with -h and --color.
 struct VerbLine {
