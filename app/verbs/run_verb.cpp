@@ -8,7 +8,8 @@
 namespace oe::app {
 namespace {
 
-Report in_worker(const VerbEntry& entry, const Strings& arguments) {
+// What the worker reports, or what kept it from doing so.
+Report in_worker(const VerbEntry& entry, const Strings& arguments) try {
   Strings forwarded = {"verb", std::string(entry.name)};
   forwarded.insert(forwarded.end(), arguments.begin(), arguments.end());
   hold_ending_signals();
@@ -17,6 +18,10 @@ Report in_worker(const VerbEntry& entry, const Strings& arguments) {
   if (auto r = from_json(w.report)) return *r;
   Report r;
   r.stop = stop_of(w);
+  return r;
+} catch (const Failure& f) {  // it cannot be started
+  Report r;
+  r.stop = stop_of(f);
   return r;
 }
 

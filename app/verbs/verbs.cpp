@@ -4,8 +4,11 @@
 
 #include "app/choices.h"
 #include "app/verbs/completion.h"
+#include "app/verbs/diff.h"
+#include "app/verbs/doctor.h"
 #include "app/verbs/explain.h"
 #include "app/verbs/inspect.h"
+#include "app/verbs/lint.h"
 #include "app/verbs/list_ops.h"
 #include "app/verbs/man.h"
 #include "app/verbs/verb.h"
@@ -17,10 +20,14 @@ namespace {
 constexpr std::array kVerbs = {
     VerbEntry{"inspect", "what is in a file: methods, inputs, weights, modules, operators",
               &make<Inspect>},
+    VerbEntry{"lint", "what is wrong, or doubtful, with an ONNX model", &make<Lint>},
+    VerbEntry{"diff", "what differs between two ONNX models", &make<Diff>},
     VerbEntry{"list-ops", "every operator, from which opset it converts and what it becomes",
               &make<ListOps>},
     VerbEntry{"explain", "what a problem's code means, or what becomes of an operator",
               &make<Explain>},
+    VerbEntry{"doctor", "which parts are there: LibTorch, ONNX, ONNX Runtime; what is missing",
+              &make<Doctor>},
     VerbEntry{"completion", "what bash, zsh or fish needs to complete the command line",
               &make<Completion>},
     VerbEntry{"man", "the manual page: onnx-export man | man -l -", &make<Man>},

@@ -17,7 +17,10 @@ void part(const Verb& verb, std::ostream& out, Report& r) {
 }
 
 constexpr Part kParts[] = {
+    {"diff", &part<Diff, diff>},
+    {"doctor", &part<Doctor, doctor>},
     {"inspect", &part<Inspect, inspect>},
+    {"lint", &part<Lint, lint>},
 };
 
 }  // namespace

@@ -329,6 +329,23 @@ constexpr ErrorCode kCodes[] = {
     {"OE7004", Limit,
      "The graph is larger, or its branches and loops nest deeper, than Protocol Buffers hold.",
      "Give conditions that never change as constants (`--mode trace` does)."},
+    {"OE8001", Unsupported, "lint: the ONNX checker, with full inference, refuses the model.",
+     "The message names the node and what is wrong with it."},
+    {"OE8002", Unsupported, "lint: two values of the model have one name.",
+     "Rename one; runtimes take either, or neither."},
+    {"OE8003", Unsupported, "lint: external data is missing, too short or outside the folder.",
+     "Put the file that was written with the model beside it."},
+    {"OE8004", Ok, "lint: nothing uses an initializer.", "Leave it out: it costs space alone."},
+    {"OE8005", Ok, "lint: nothing uses what a node makes.", "Leave it out: it costs time alone."},
+    {"OE8006", Ok, "lint: two nodes have one name.",
+     "Rename one; profiles cannot tell them apart."},
+    {"OE8007", Ok, "lint: ONNX Runtime has no CPU kernel for an element type that ONNX allows.",
+     "Cast around the node; `--target ort` does when the model is converted."},
+    {"OE8008", Ok, "lint: the IR version is older than the one that the opset came with.",
+     "Write the model with the IR version of its opset."},
+    {"OE8009", Ok, "lint: a name has control characters.", "Rename it."},
+    {"OE8010", Ok, "lint: a dynamic axis of an input has no name.",
+     "Name it: axes of one name are known to be equal."},
 };
 
 }  // namespace

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 import broken_archives
+import onnx_models
 import unknown_inputs
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "files"))
@@ -536,6 +537,12 @@ def main() -> None:
     save_for_vulkan(folder / "vulkan.pt")
     save(torch.jit.script(Holds().eval()), "holds.pt")
     unknown_inputs.make(folder / "unknown")
+    onnx_models.make(folder)
+    with torch.no_grad():
+        net.fc.weight[1, 2] += 0.5
+    save(torch.jit.script(net), "nudged.pt")
+    with torch.no_grad():
+        net.fc.weight[1, 2] -= 0.5
     (folder / "old").mkdir()
     legacy.make(folder / "old")
     (folder / "broken").mkdir()

@@ -96,7 +96,7 @@ def verbs(build: pathlib.Path) -> list[str]:
 def test_help_fits_one_screen(build: pathlib.Path) -> None:
     lines = output_of(build / "onnx-export", "--help").splitlines()
     assert len(lines) <= 40 and max(map(len, lines)) <= 100, "--help is larger than 40 lines of 100 columns"
-    assert {"inspect", "list-ops", "explain", "completion", "man"} <= set(verbs(build))
+    assert {"inspect", "list-ops", "explain", "completion", "man", "doctor", "lint", "diff"} <= set(verbs(build))
 
 
 def test_every_option_is_in_manual_and_completion(build: pathlib.Path) -> None:
