@@ -1,6 +1,6 @@
 """Small ONNX models with something wrong, written field by field: no library would write them.
 
-make(folder) writes doubtful.onnx (warnings alone) and unsorted.onnx (an error).
+make(folder) writes dubious.onnx (warnings alone) and unsorted.onnx (an error).
 """
 import pathlib
 import struct
@@ -44,7 +44,7 @@ def make(folder: pathlib.Path) -> None:
     weight = field(1, 2) + field(2, FLOAT) + field(8, "w") + field(9, struct.pack("<2f", 1, 2))
     x, y = value("x", DOUBLE, [None, 4]), value("y", DOUBLE, ["n", 4])
     nodes = [node("Acos", "same", ["x"], ["y"]), node("Relu", "same", ["x"], ["z"])]
-    (folder / "doubtful.onnx").write_bytes(model(nodes, [x], [y], [weight], ir=4))
+    (folder / "dubious.onnx").write_bytes(model(nodes, [x], [y], [weight], ir=4))
     (folder / "unsorted.onnx").write_bytes(model([node("Relu", "r", ["q"], ["y"])], [x], [y], [], ir=8))
     (folder / "twice.onnx").write_bytes(
         model([node("Relu", "r", ["x"], ["y"]), node("Abs", "a", ["x"], ["y"])], [x], [y], [], ir=8))
