@@ -77,6 +77,12 @@ void parse_strictly(CLI::App& app, Strings arguments, const std::string& surplus
   if (!asks) refuse_extras(app, surplus_hint);
 }
 
+void require_written(std::ostream& out) {
+  if (!out.flush())
+    throw Failure(ExitCode::Unwritable, "OE0705", "standard output: not all of it was written",
+                  "the disk is full, or who reads it has gone");
+}
+
 std::string help_text(CLI::App& app) {
   constexpr size_t width = 100, indent = 34;
   app.get_formatter()->column_width(indent);

@@ -44,6 +44,9 @@ void refuse_one_dash(const Strings& arguments, const Strings& known);
 // positional beyond those that the app has.
 void parse_strictly(CLI::App& app, Strings arguments, const std::string& surplus_hint);
 
+// Flushes what was printed. Throws Failure(Unwritable) where not all of it could be.
+void require_written(std::ostream& out);
+
 // CLI11's help, wrapped to 100 columns, with optional values as people write them.
 std::string help_text(CLI::App& app);
 

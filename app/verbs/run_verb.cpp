@@ -41,12 +41,12 @@ int run_verb(const VerbEntry& entry, const Strings& arguments) {
       r.outcome.exit_code = *done;
     else
       verb->finish(r = in_worker(entry, arguments), std::cout);
+    require_written(std::cout);
   } catch (const Failure& f) {
     r.stop = stop_of(f);
   } catch (const std::exception& e) {
     r.stop = {ExitCode::Internal, "OE0003", e.what(), "this is a bug, please report it", nullptr};
   }
-  std::cout.flush();
   say(render_text(r.diagnostics, static_cast<int>(r.outcome.opset)), color);
   if (r.stop) say(stop_text(*r.stop), color);
   return static_cast<int>(r.exit_code());

@@ -31,6 +31,7 @@ void run_verb_part(std::string_view name, const Strings& arguments, std::ostream
     if (!entry || p.name != name) continue;
     std::string text;
     p.run(*read_verb(*entry, arguments, text), out, r);
+    require_written(out);
     return;
   }
   throw std::logic_error("the worker has no part in '" + std::string(name) + "'");

@@ -57,6 +57,7 @@ Summary::Method method(std::string_view code, size_t at) {
   size_t begin = code.find('(', at);
   if (begin == std::string_view::npos) return m;
   int depth = 0;
+  bool is_self = true;  // the first one, whatever its author calls it
   size_t end = begin++;
   for (; end < code.size(); ++end) {
     const char c = code[end];
@@ -64,7 +65,8 @@ Summary::Method method(std::string_view code, size_t at) {
     if (c == ')' || c == ']' || c == '}') --depth;
     if (depth > 1 || (depth == 1 && c != ',')) continue;
     const Summary::Argument a = argument(code.substr(begin, end - begin));
-    if (!a.name.empty() && a.name != "self") m.arguments.push_back(a);
+    if (!a.name.empty() && !is_self) m.arguments.push_back(a);
+    is_self = false;
     begin = end + 1;
     if (depth == 0) break;
   }

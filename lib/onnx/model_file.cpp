@@ -16,7 +16,8 @@
 namespace oe::onnx {
 
 Mapping::Mapping(const std::filesystem::path& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // O_NONBLOCK: a pipe is refused below instead of waited for.
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat st {};
   int error = 0;
   if (fd < 0 || ::fstat(fd, &st) != 0) {

@@ -91,6 +91,13 @@ TEST_CASE("an archive tells its operators, devices and extra files", "[archive]"
   CHECK(s.version >= 3);
 }
 
+TEST_CASE("the first argument of a method is the module, whatever it is called", "[archive]") {
+  const auto classes = archive::outline(
+      "class M(Module):\n  def forward(me: M,\n    x: Tensor) -> int:\n    return 1\n");
+  REQUIRE(classes.at("M").methods.size() == 1);
+  CHECK(text(classes.at("M").methods[0]) == "forward(x: Tensor, ) -> int");
+}
+
 TEST_CASE("operators of libraries are counted, words that look like them are not", "[archive]") {
   archive::Summary s;
   archive::count_operators("y = ops.lib.scale(torch.add(x, 1), my_torch.add(2), torch.jit.f(x))",
