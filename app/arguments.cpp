@@ -13,6 +13,7 @@ namespace {
 
 void refuse_extras(const CLI::App& app, const std::string& surplus_hint) {
   for (const std::string& extra : app.remaining()) {
+    if (extra == "--") continue;  // ends the options
     if (extra.starts_with("-") && extra.size() > 1) {
       const std::string name = extra.substr(0, extra.find('='));
       std::string hint = did_you_mean(name, long_names(app));
@@ -20,7 +21,7 @@ void refuse_extras(const CLI::App& app, const std::string& surplus_hint) {
       usage("unknown option '" + name + "'",
             hint.empty() ? app.get_name() + " " + all + " lists them" : hint);
     }
-    if (extra != "--") usage("unexpected argument '" + extra + "'", surplus_hint);
+    usage("unexpected argument '" + extra + "'", surplus_hint);
   }
 }
 
@@ -46,6 +47,12 @@ size_t choose(const char* option, const std::string& text, const Strings& choice
         hint.empty() ? "it is one of " + join(choices, ", ") : hint);
 }
 
+void set_up(CLI::App& app) {
+  app.set_help_flag();
+  app.allow_extras();
+  app.option_defaults()->take_last();
+}
+
 void refuse_one_dash(const Strings& arguments, const Strings& known) {
   for (const std::string& a : arguments) {
     if (a == "--") return;
@@ -68,6 +75,12 @@ void parse_strictly(CLI::App& app, Strings arguments, const std::string& surplus
     return a == "-h" || a == "--help" || a == "--help-all" || a == "--version";
   });
   if (!asks) refuse_extras(app, surplus_hint);
+}
+
+void require_written(std::ostream& out) {
+  if (!out.flush())
+    throw Failure(ExitCode::Unwritable, "OE0705", "standard output: not all of it was written",
+                  "the disk is full, or who reads it has gone");
 }
 
 std::string help_text(CLI::App& app) {

@@ -34,12 +34,18 @@ void number(const char* option, const std::string& text, T& to, T low, T high) {
   to = v;
 }
 
+// As every command line has it: our own help, the last of several values counts.
+void set_up(CLI::App& app);
+
 // Refuses -opset, which would read as -o pset.
 void refuse_one_dash(const Strings& arguments, const Strings& known);
 
 // Parses `arguments`. What no option takes is an error with the nearest match, and so is a second
 // positional beyond those that the app has.
 void parse_strictly(CLI::App& app, Strings arguments, const std::string& surplus_hint);
+
+// Flushes what was printed. Throws Failure(Unwritable) where not all of it could be.
+void require_written(std::ostream& out);
 
 // CLI11's help, wrapped to 100 columns, with optional values as people write them.
 std::string help_text(CLI::App& app);

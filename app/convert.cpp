@@ -12,6 +12,7 @@
 #include "app/output.h"
 #include "app/report.h"
 #include "app/spawn.h"
+#include "app/verbs/verb.h"
 #include "lib/archive/recognise.h"
 #include "lib/support/diagnostics.h"
 
@@ -96,6 +97,7 @@ int convert(const std::vector<std::string>& arguments) {
   Report r;
   int our_signal = 0;
   try {
+    refuse_misspelt_verb(arguments);
     c = parse_command_line(arguments);
     if (!c.text.empty()) {
       std::cout << c.text << std::flush;

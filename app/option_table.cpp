@@ -2,6 +2,7 @@
 #include "app/option_table.h"
 
 #include "app/arguments.h"
+#include "app/verbs/verb.h"
 
 namespace oe::app {
 namespace {
@@ -176,13 +177,26 @@ void add_options(CLI::App& app, Raw& r) {
   text(kReport, "--color", r.color, "auto, always or never (default auto)", "WHEN");
 }
 
+namespace {
+
+std::string verb_lines() {
+  std::string text = "Verbs, as the first word (onnx-export VERB --help):\n";
+  for (const VerbEntry& v : verbs())
+    text += "  " + std::string(v.name) + std::string(12 - v.name.size(), ' ') +
+            std::string(v.what) + "\n";
+  return text;
+}
+
+}  // namespace
+
 std::string help(CLI::App& app, bool all) {
   for (CLI::Option* o : app.get_options())
     if (!all && o->get_group() != kBasic && o->nonpositional()) o->group("");
-  app.footer(all ? ""
-                 : "--help-all lists every option. Exit codes: 0 converted, 2 usage, 3 MODEL "
-                   "is unreadable or no\nTorchScript, 5 unsupported operators, 6 verification "
-                   "failed, 7 the output cannot be written.");
+  app.footer(verb_lines() + (all ? ""
+                                 : "\n--help-all lists every option, `onnx-export man` is the "
+                                   "manual. Exit codes: 0 converted, 2 usage,\n3 MODEL is "
+                                   "unreadable or no TorchScript, 5 unsupported operators, 6 "
+                                   "verification failed."));
   return help_text(app);
 }
 

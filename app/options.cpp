@@ -9,6 +9,7 @@
 #include <set>
 
 #include "app/arguments.h"
+#include "app/choices.h"
 #include "app/option_table.h"
 #include "app/version.h"
 #include "lib/option_text.h"
@@ -98,8 +99,8 @@ void custom_opsets(const Strings& texts, std::map<std::string, int64_t>& to) {
 }
 
 void file_options(const Raw& r, Options& o) {
-  o.write.external = static_cast<onnx::WriteOptions::External>(
-      choose("--external-data", r.external, {"auto", "always", "never", "in-place"}));
+  o.write.external =
+      static_cast<onnx::WriteOptions::External>(choose("--external-data", r.external));
   o.write.external_file = r.external_file;
   if (r.external_file.find('/') != std::string::npos || r.external_file == "." ||
       r.external_file == "..")
@@ -156,7 +157,7 @@ Options interpret(Raw& r) {
   for (const std::string& s : r.alt_inputs) further.push_back(parse_input_spec(s, "--alt-input"));
   if (!further.empty()) o.alternatives.push_back(std::move(further));
   o.constants = names("--constant", r.constants);
-  o.guess = choose("--guess", r.guess, {"auto", "off"}) == 0 && !o.strict;
+  o.guess = choose("--guess", r.guess) == 0 && !o.strict;
   number("--seed", r.seed, o.seed, uint64_t{0}, uint64_t{INT64_MAX});
   for (const std::string& s : r.dynamic_axes) {
     if (s == "every" || s == "true")
@@ -175,31 +176,29 @@ Options interpret(Raw& r) {
   file_options(r, o);
   o.export_params = !r.no_export_params;
   o.keep_initializers = static_cast<KeepInitializers>(
-      choose("--keep-initializers-as-inputs", r.keep_initializers, {"auto", "yes", "no"}));
+      choose("--keep-initializers-as-inputs", r.keep_initializers));
   if (r.no_export_params && !r.state.empty() && r.state != "discard")
     usage("--no-export-params and --state=" + r.state + " contradict each other");
   if (r.no_export_params && !r.keep_initializers.empty())
     usage("--no-export-params leaves no parameters for --keep-initializers-as-inputs");
   o.export_type = static_cast<lower::ExportType>(
-      choose("--operator-export-type", r.export_type,
-             {"onnx", "onnx-aten", "onnx-aten-fallback", "raw", "onnx-fallthrough"}));
+      choose("--operator-export-type", r.export_type));
   custom_opsets(r.custom_opsets, o.custom_opsets);
   o.symbolics = r.symbolics;
   o.custom_schemas = r.schemas;
   o.constant_folding = !r.no_folding;
   if (!r.fold_limit.empty()) o.fold_limit = parse_size(r.fold_limit, "--fold-limit");
-  o.ort_target = choose("--target", r.target, {"ort", "onnx"}) == 0;
+  o.ort_target = choose("--target", r.target) == 0;
   number("--unroll", r.unroll, o.unroll, int64_t{0}, int64_t{1} << 40);
-  o.mode = static_cast<CaptureMode>(choose("--mode", r.mode, {"auto", "script", "trace"}));
-  o.training =
-      static_cast<Training>(choose("--training", r.training, {"eval", "preserve", "train"}));
-  o.state = static_cast<State>(choose("--state", r.state, {"discard", "outputs", "io"}));
+  o.mode = static_cast<CaptureMode>(choose("--mode", r.mode));
+  o.training = static_cast<Training>(choose("--training", r.training));
+  o.state = static_cast<State>(choose("--state", r.state));
   if (!r.method.empty()) o.method = r.method;
   o.custom_op_libs = r.op_libs;
-  choose("--device", r.device, {"cpu"});
+  choose("--device", r.device);
   number("--threads", r.threads, o.threads, 1, 4096);
-  o.checker = static_cast<Checker>(choose("--checker", r.checker, {"full", "basic", "off"}));
-  o.verify = !r.verify.empty() && choose("--verify", r.verify, {"ort", "off"}) == 0;
+  o.checker = static_cast<Checker>(choose("--checker", r.checker));
+  o.verify = !r.verify.empty() && choose("--verify", r.verify) == 0;
   number("--verify-runs", r.verify_runs, o.verify_runs, 1, 1000000);
   tolerances("--atol", r.atol, o.atol);
   tolerances("--rtol", r.rtol, o.rtol);
@@ -218,9 +217,7 @@ CommandLine parse_command_line(const Strings& arguments) {
       "Converts a TorchScript file (.pt) into an ONNX file that computes the same numbers.",
       "onnx-export");
   Raw r;
-  app.set_help_flag();
-  app.allow_extras();
-  app.option_defaults()->take_last();
+  set_up(app);
   add_options(app, r);
   for (const char* repeated :
        {"--input", "--alt-input", "--constant", "--dynamic-axes", "--input-names", "--output-names",
@@ -234,7 +231,7 @@ CommandLine parse_command_line(const Strings& arguments) {
   if (r.version) c.text = std::string("onnx-export ") + kVersion + "\n";
   if (r.help || r.help_all) c.text = help(app, r.help_all);
   if (!c.text.empty()) return c;
-  c.color = static_cast<Color>(choose("--color", r.color, {"auto", "always", "never"}));
+  c.color = static_cast<Color>(choose("--color", r.color));
   c.options = interpret(r);
   return c;
 }

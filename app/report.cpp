@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
+#include "app/json.h"
 #include "lib/support/text.h"
 
 namespace oe::app {
@@ -14,7 +14,6 @@ bool weights_outside(const Outcome& out, const Options& o) {
   return out.written.external || o.write.external == onnx::WriteOptions::External::InPlace;
 }
 
-using nlohmann::ordered_json;
 using Strings = std::vector<std::string>;
 
 constexpr const char* kSeverities[] = {"error", "warning", "note"};
@@ -68,23 +67,6 @@ ordered_json coverage_json(const std::vector<verify::Covered>& coverage) {
   return list;
 }
 
-ordered_json found_json(const std::vector<infer::FoundInput>& found) {
-  ordered_json list = ordered_json::array();
-  for (const infer::FoundInput& in : found) {
-    ordered_json axes = ordered_json::array();
-    for (const infer::FoundAxis& a : in.axes)
-      axes.push_back(
-          {{"size", a.size}, {"free", a.free}, {"symbol", a.symbol}, {"reason", a.reason}});
-    list.push_back({{"name", in.name},
-                    {"spec", in.spec},
-                    {"axes", axes},
-                    {"rank", in.rank},
-                    {"type", in.type},
-                    {"value", in.value}});
-  }
-  return list;
-}
-
 std::vector<infer::FoundInput> found_from(const ordered_json& list) {
   std::vector<infer::FoundInput> found;
   for (const ordered_json& j : list) {
@@ -135,11 +117,6 @@ ordered_json report_json(const Report& r) {
   return j;
 }
 
-// Bytes of a model's own file names and source lines may be no UTF-8.
-std::string dump(const ordered_json& j, int indent) {
-  return j.dump(indent, ' ', false, ordered_json::error_handler_t::replace);
-}
-
 std::string ports(const char* one, const Strings& list) {
   if (list.empty()) return {};
   constexpr size_t shown = 4;
@@ -151,6 +128,27 @@ std::string ports(const char* one, const Strings& list) {
 }
 
 }  // namespace
+
+ordered_json found_json(const std::vector<infer::FoundInput>& found) {
+  ordered_json list = ordered_json::array();
+  for (const infer::FoundInput& in : found) {
+    ordered_json axes = ordered_json::array();
+    for (const infer::FoundAxis& a : in.axes)
+      axes.push_back(
+          {{"size", a.size}, {"free", a.free}, {"symbol", a.symbol}, {"reason", a.reason}});
+    list.push_back({{"name", in.name},
+                    {"spec", in.spec},
+                    {"axes", axes},
+                    {"rank", in.rank},
+                    {"type", in.type},
+                    {"value", in.value}});
+  }
+  return list;
+}
+
+std::string dump(const ordered_json& j, int indent) {
+  return j.dump(indent, ' ', false, ordered_json::error_handler_t::replace);
+}
 
 std::string to_json(const Report& r) { return dump(report_json(r), -1); }
 

@@ -11,8 +11,8 @@
 #include <set>
 
 #include "lib/capture/capture.h"
+#include "lib/example.h"
 #include "lib/first_difference.h"
-#include "lib/infer/infer.h"
 #include "lib/lower/lower.h"
 #include "lib/names.h"
 #include "lib/onnx/onnx.h"
@@ -196,60 +196,6 @@ void require_known_axes(const torch_io::ExampleInputs& e, const program::Program
                   "--dynamic-axes: the model has no input or output '" + key + "'",
                   hint.empty() ? "it has " + join(known, ", ") : hint);
   }
-}
-
-// The example inputs: as they are described, and the rest as it is found in the program.
-torch_io::ExampleInputs example_inputs(const Options& o, const torch_io::Loaded& loaded,
-                                       torch_io::ExampleFiles& files, infer::Found& found,
-                                       const infer::Found* refused = nullptr) {
-  if (!o.guess) return torch_io::make_inputs(o, loaded, files);
-  found = infer::find_inputs(o, loaded, files, refused);
-  if (!found.problem.empty() && found.described) {
-    // Capture says what LibTorch has against them.
-    found = {};
-    return torch_io::make_inputs(o, loaded, files);
-  }
-  std::vector<std::string> texts;
-  for (const InputSpec& s : found.specs) texts.push_back(spec_text(s));
-  if (!found.problem.empty())
-    throw Failure(ExitCode::Usage, "OE0206",
-                  "no inputs were found that the model runs on" +
-                      std::string(found.exhausted ? "" : " within the limit of the search") +
-                      "; with " + join(texts, " ") + " it stops: " + found.problem +
-                      infer::reasons_text(found),
-                  "describe them with --input, as in --input " + texts.at(0), found.origin);
-  Options complete = o;
-  if (found.guessed) complete.inputs = found.specs;
-  return torch_io::make_inputs(complete, loaded, files);
-}
-
-// The axes that the method runs with at other sizes: --dynamic-axes without a value names them.
-void find_free_axes(const Options& o, const torch_io::Loaded& loaded, const infer::Found& found,
-                    torch_io::ExampleInputs& inputs, Outcome& outcome, std::ostream& out) {
-  const bool further = !inputs.alternatives.empty();
-  if (!found.guessed && !o.dynamic_axes.every_axis && !further) return;
-  const std::vector<std::vector<infer::Freedom>> freedom = infer::free_axes(loaded, inputs);
-  if (o.dynamic_axes.every_axis)
-    for (size_t leaf = 0; leaf < freedom.size(); ++leaf)
-      for (size_t axis = 0; axis < freedom[leaf].size(); ++axis)
-        if (const infer::Freedom& f = freedom[leaf][axis]; f.free) {
-          inputs.leaves[leaf].axis_names[axis] = f.symbol;
-          if (f.most) inputs.leaves[leaf].bounds[axis] = {1, f.most};
-        }
-  if (further) infer::name_differing_axes(inputs, freedom);
-  if (!found.guessed) return;
-  for (const InputSpec& s : found.specs)
-    for (size_t leaf = 0; leaf < freedom.size(); ++leaf)
-      for (size_t i = 0; s.shape && i < s.shape->size(); ++i) {
-        // '?' is an axis that is dynamic if it can be.
-        const DimSpec& d = (*s.shape)[i];
-        const bool unknown = d.dynamic && d.symbol.empty() && !d.low && !d.high;
-        if (inputs.leaves[leaf].path == s.name && unknown && !freedom[leaf][i].free)
-          inputs.leaves[leaf].axis_names[i].clear();
-      }
-  outcome.found = infer::told(found, inputs, freedom);
-  if (o.verbosity > 0)
-    for (const infer::FoundInput& in : outcome.found) out << infer::text(in);
 }
 
 std::shared_ptr<verify::Ort> load_ort(const Options& o) {

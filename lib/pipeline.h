@@ -55,4 +55,8 @@ void convert(const Options& o, const std::filesystem::path& model_tmp,
              const std::filesystem::path& test_tmp, Outcome& outcome, Diagnostics& d,
              std::ostream& out, const std::function<void(std::string_view)>& on_stage = {});
 
+// The first stages alone: `outcome.found` tells what inputs the method takes, whoever says so: the
+// options, the file or its program. Throws Failure where none were found that it runs on.
+void tell_inputs(const Options& o, Outcome& outcome);
+
 }  // namespace oe

@@ -1,13 +1,58 @@
-// `explain OE1234`: what a problem's code means and what to do.
+// `explain OE1234`: what a problem's code means. `explain aten::foo`: what becomes of an operator.
 #include "app/verbs/explain.h"
 
+#include <cctype>
+#include <sstream>
+
+#include "app/verbs/list_ops.h"
 #include "lib/support/error_codes.h"
 #include "lib/support/text.h"
 
 namespace oe::app {
+namespace {
+
+bool is_code(const std::string& what) {
+  return what.size() > 2 && lowered(what.substr(0, 2)) == "oe" &&
+         std::isdigit(static_cast<unsigned char>(what[2]));
+}
+
+void explain_code(const std::string& what, std::ostream& out) {
+  Strings known;
+  for (const ErrorCode& e : error_codes()) {
+    if (e.code == what) {
+      out << e.code << " (exit " << static_cast<int>(e.exit_code) << ")\n"
+          << e.meaning << "\n"
+          << e.cure << "\n";
+      return;
+    }
+    known.emplace_back(e.code);
+  }
+  usage("explain: there is no code '" + what + "'", did_you_mean(what, known));
+}
+
+// All overloads of "aten::foo", or the one that is named. False: there is none.
+bool explain_operator(const std::string& name, std::ostream& out) {
+  bool found = false;
+  for (const opsets::OperatorFacts& f : opsets::operators())
+    if (f.name == name || opsets::operator_name(f.name) == name) {
+      out << (found ? "\n" : "") << operator_text(f);
+      found = true;
+    }
+  return found;
+}
+
+// "aten::add.Tensor" of "aten::add_.Tensor"; empty where it is no name of a form in place.
+std::string functional(const std::string& name) {
+  const std::string base(opsets::operator_name(name));
+  if (!base.ends_with("_") || base.ends_with("__")) return {};
+  return base.substr(0, base.size() - 1) + name.substr(base.size());
+}
+
+}  // namespace
 
 void Explain::options(CLI::App& app) {
-  app.add_option("WHAT", what_, "a code, as in OE5101")->type_name("");
+  app.add_option("WHAT", what_, "a code or an operator: OE5101, aten::add, aten::add.Tensor")
+      ->type_name("");
 }
 
 void Explain::read() {
@@ -15,17 +60,30 @@ void Explain::read() {
 }
 
 std::optional<ExitCode> Explain::run(std::ostream& out) {
-  Strings known;
-  for (const ErrorCode& e : error_codes()) {
-    if (e.code == what_) {
-      out << e.code << " (exit " << static_cast<int>(e.exit_code) << ")\n"
-          << e.meaning << "\n"
-          << e.cure << "\n";
-      return ExitCode::Ok;
-    }
-    known.emplace_back(e.code);
+  if (is_code(what_)) {
+    explain_code(what_, out);
+    return ExitCode::Ok;
   }
-  usage("explain: there is no code '" + what_ + "'", did_you_mean(what_, known));
+  const std::string name = what_.find("::") == std::string::npos ? "aten::" + what_ : what_;
+  if (explain_operator(name, out)) return ExitCode::Ok;
+  const std::string form = functional(name);
+  std::ostringstream text;
+  if (!form.empty() && explain_operator(form, text)) {
+    out << name << ": computed as the following and written back, while the model is captured\n\n"
+        << text.str();
+    return ExitCode::Ok;
+  }
+  Strings known;
+  for (const opsets::OperatorFacts& f : opsets::operators()) {
+    known.emplace_back(f.name);
+    known.emplace_back(opsets::operator_name(f.name));
+  }
+  const std::string hint = did_you_mean(name, known);
+  usage("explain: '" + what_ + "' is no code and no operator that is listed",
+        !hint.empty()
+            ? hint
+            : "onnx-export list-ops lists them; lists, dicts and control flow are resolved "
+              "while the model is captured and need no line");
 }
 
 }  // namespace oe::app

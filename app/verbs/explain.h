@@ -1,4 +1,4 @@
-// `explain OE1234`: what a problem's code means and what to do.
+// `explain OE1234`: what a problem's code means. `explain aten::foo`: what becomes of an operator.
 #pragma once
 
 #include "app/verbs/verb.h"

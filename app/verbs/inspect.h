@@ -1,6 +1,7 @@
-// `inspect FILE`: what is in a .pt or .onnx file. Nothing is run.
+// `inspect FILE`: what is in a .pt or .onnx file.
 #pragma once
 
+#include "app/json.h"
 #include "app/verbs/verb.h"
 
 namespace oe::app {
@@ -9,9 +10,15 @@ class Inspect : public Verb {
  public:
   void options(CLI::App& app) override;
   void read() override;
+  std::optional<ExitCode> run(std::ostream& out) override;
+  void finish(Report& r, std::ostream& out) override;
 
-  std::string file;
-  bool json = false;
+  std::string file, method, source;
+  bool json = false, tensors = false, guess = true, onnx = false;
+
+ private:
+  std::string guess_;      // as it stands on the command line
+  ordered_json document_;  // of a TorchScript file, while its inputs are looked for
 };
 
 }  // namespace oe::app

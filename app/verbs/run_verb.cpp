@@ -8,7 +8,8 @@
 namespace oe::app {
 namespace {
 
-Report in_worker(const VerbEntry& entry, const Strings& arguments) {
+// What the worker reports, or what kept it from doing so.
+Report in_worker(const VerbEntry& entry, const Strings& arguments) try {
   Strings forwarded = {"verb", std::string(entry.name)};
   forwarded.insert(forwarded.end(), arguments.begin(), arguments.end());
   hold_ending_signals();
@@ -17,6 +18,10 @@ Report in_worker(const VerbEntry& entry, const Strings& arguments) {
   if (auto r = from_json(w.report)) return *r;
   Report r;
   r.stop = stop_of(w);
+  return r;
+} catch (const Failure& f) {  // it cannot be started
+  Report r;
+  r.stop = stop_of(f);
   return r;
 }
 
@@ -35,13 +40,13 @@ int run_verb(const VerbEntry& entry, const Strings& arguments) {
     if (const std::optional<ExitCode> done = verb->run(std::cout))
       r.outcome.exit_code = *done;
     else
-      r = in_worker(entry, arguments);
+      verb->finish(r = in_worker(entry, arguments), std::cout);
+    require_written(std::cout);
   } catch (const Failure& f) {
     r.stop = stop_of(f);
   } catch (const std::exception& e) {
     r.stop = {ExitCode::Internal, "OE0003", e.what(), "this is a bug, please report it", nullptr};
   }
-  std::cout.flush();
   say(render_text(r.diagnostics, static_cast<int>(r.outcome.opset)), color);
   if (r.stop) say(stop_text(*r.stop), color);
   return static_cast<int>(r.exit_code());

@@ -15,6 +15,8 @@
 
 namespace oe::app {
 
+struct Report;
+
 class Verb {
  public:
   virtual ~Verb() = default;
@@ -28,6 +30,12 @@ class Verb {
     (void)out;
     return std::nullopt;
   }
+  // What the worker reported: data of it goes to `out`, and problems that are no problem of the
+  // verb are taken out of it.
+  virtual void finish(Report& r, std::ostream& out) {
+    (void)r;
+    (void)out;
+  }
 };
 
 struct VerbEntry {
@@ -37,6 +45,8 @@ struct VerbEntry {
 std::span<const VerbEntry> verbs();
 // Null when the word is no verb; `convert` is none of these.
 const VerbEntry* find_verb(std::string_view word);
+// Throws Failure(Usage) where the first argument is neither a verb nor a file, and nearly a verb.
+void refuse_misspelt_verb(const Strings& arguments);
 
 // The options of a verb as CLI11 sees them, with -h and --color.
 struct VerbLine {

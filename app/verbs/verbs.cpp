@@ -1,9 +1,18 @@
 // The table of verbs, and how their arguments are read.
 #include <array>
+#include <filesystem>
 
+#include "app/choices.h"
+#include "app/verbs/completion.h"
+#include "app/verbs/diff.h"
+#include "app/verbs/doctor.h"
 #include "app/verbs/explain.h"
 #include "app/verbs/inspect.h"
+#include "app/verbs/lint.h"
+#include "app/verbs/list_ops.h"
+#include "app/verbs/man.h"
 #include "app/verbs/verb.h"
+#include "lib/support/text.h"
 
 namespace oe::app {
 namespace {
@@ -11,7 +20,17 @@ namespace {
 constexpr std::array kVerbs = {
     VerbEntry{"inspect", "what is in a file: methods, inputs, weights, modules, operators",
               &make<Inspect>},
-    VerbEntry{"explain", "what a problem's code means and what to do", &make<Explain>},
+    VerbEntry{"lint", "what is wrong, or doubtful, with an ONNX model", &make<Lint>},
+    VerbEntry{"diff", "what differs between two ONNX models", &make<Diff>},
+    VerbEntry{"list-ops", "every operator, from which opset it converts and what it becomes",
+              &make<ListOps>},
+    VerbEntry{"explain", "what a problem's code means, or what becomes of an operator",
+              &make<Explain>},
+    VerbEntry{"doctor", "which parts are there: LibTorch, ONNX, ONNX Runtime; what is missing",
+              &make<Doctor>},
+    VerbEntry{"completion", "what bash, zsh or fish needs to complete the command line",
+              &make<Completion>},
+    VerbEntry{"man", "the manual page: onnx-export man | man -l -", &make<Man>},
 };
 
 }  // namespace
@@ -24,13 +43,22 @@ const VerbEntry* find_verb(std::string_view word) {
   return nullptr;
 }
 
+void refuse_misspelt_verb(const Strings& arguments) {
+  if (arguments.empty() || arguments[0].starts_with("-")) return;
+  const std::string& word = arguments[0];
+  std::error_code error;
+  if (word == "convert" || std::filesystem::exists(word, error)) return;
+  Strings known = {"convert"};
+  for (const VerbEntry& v : kVerbs) known.emplace_back(v.name);
+  const std::string hint = did_you_mean(word, known);
+  if (!hint.empty()) usage("there is no verb and no file '" + word + "'", hint);
+}
+
 VerbLine::VerbLine(const VerbEntry& entry)
     : verb(entry.make()),
       app("onnx-export " + std::string(entry.name) + ": " + std::string(entry.what),
           "onnx-export " + std::string(entry.name)) {
-  app.set_help_flag();
-  app.allow_extras();
-  app.option_defaults()->take_last();
+  set_up(app);
   verb->options(app);
   app.add_option("--color", color, "auto, always or never (default auto)")->type_name("WHEN");
   app.add_flag("-h,--help", help, "this text");
@@ -44,7 +72,7 @@ std::unique_ptr<Verb> read_verb(const VerbEntry& entry, const Strings& arguments
     text = help_text(line.app);
     return nullptr;
   }
-  choose("--color", line.color, {"auto", "always", "never"});
+  choose("--color", line.color);
   line.verb->read();
   return std::move(line.verb);
 }

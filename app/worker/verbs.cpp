@@ -17,7 +17,10 @@ void part(const Verb& verb, std::ostream& out, Report& r) {
 }
 
 constexpr Part kParts[] = {
-    {"inspect", &part<Inspect, inspect_onnx>},
+    {"diff", &part<Diff, diff>},
+    {"doctor", &part<Doctor, doctor>},
+    {"inspect", &part<Inspect, inspect>},
+    {"lint", &part<Lint, lint>},
 };
 
 }  // namespace
@@ -28,6 +31,7 @@ void run_verb_part(std::string_view name, const Strings& arguments, std::ostream
     if (!entry || p.name != name) continue;
     std::string text;
     p.run(*read_verb(*entry, arguments, text), out, r);
+    require_written(out);
     return;
   }
   throw std::logic_error("the worker has no part in '" + std::string(name) + "'");

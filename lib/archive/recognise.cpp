@@ -193,4 +193,15 @@ void require_torchscript(const fs::path& path) {
   unreadable("OE0105", path, "is not a TorchScript file (no zip archive)");
 }
 
+bool is_onnx(const fs::path& path) {
+  if (path.extension() == ".onnx") return true;
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return false;
+  try {
+    return looks_like_onnx(read_file_prefix(path, 4096));
+  } catch (const std::system_error&) {
+    return false;  // who reads it says why
+  }
+}
+
 }  // namespace oe::archive

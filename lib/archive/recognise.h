@@ -11,4 +11,7 @@ namespace oe::archive {
 // get a TorchScript file from it.
 void require_torchscript(const std::filesystem::path& path);
 
+// Whether the file is taken for an ONNX model: its name ends so, or it begins as one does.
+bool is_onnx(const std::filesystem::path& path);
+
 }  // namespace oe::archive

@@ -57,6 +57,7 @@ Summary::Method method(std::string_view code, size_t at) {
   size_t begin = code.find('(', at);
   if (begin == std::string_view::npos) return m;
   int depth = 0;
+  bool is_self = true;  // the first one, whatever its author calls it
   size_t end = begin++;
   for (; end < code.size(); ++end) {
     const char c = code[end];
@@ -64,7 +65,8 @@ Summary::Method method(std::string_view code, size_t at) {
     if (c == ')' || c == ']' || c == '}') --depth;
     if (depth > 1 || (depth == 1 && c != ',')) continue;
     const Summary::Argument a = argument(code.substr(begin, end - begin));
-    if (!a.name.empty() && a.name != "self") m.arguments.push_back(a);
+    if (!a.name.empty() && !is_self) m.arguments.push_back(a);
+    is_self = false;
     begin = end + 1;
     if (depth == 0) break;
   }
@@ -99,14 +101,39 @@ std::map<std::string, ClassOutline> outline(std::string_view code) {
   return all;
 }
 
+std::string method_text(std::string_view code, std::string_view class_name,
+                        std::string_view method) {
+  const std::string indent = class_name.empty() ? "" : "  ";
+  const std::string begin = indent + "def " + std::string(method) + "(";
+  std::string text;
+  bool in_class = class_name.empty(), inside = false;
+  for (size_t at = 0; at < code.size();) {
+    const size_t end = std::min(code.find('\n', at), code.size());
+    const std::string_view line = code.substr(at, end - at);
+    at = end + 1;
+    if (line.starts_with("class ")) in_class = name_at(line, 6) == class_name;
+    // What is indented deeper goes on with the method.
+    const bool deeper = line.starts_with(indent + "  ");
+    if (inside && !deeper && !strip(line).empty()) break;
+    if (in_class && line.starts_with(begin)) inside = true;
+    if (inside) text += std::string(line.substr(std::min(indent.size(), line.size()))) + "\n";
+  }
+  return text;
+}
+
 void count_operators(std::string_view code, Summary& s) {
-  constexpr std::string_view aten = "torch.", library = "ops.", device = "torch.device(\"";
+  constexpr std::string_view aten = "torch.", library = "ops.", device = "torch.device(\"",
+                             foreign = "__torch__.torch.classes.";
   for (size_t at = 0; at < code.size(); ++at) {
     if (at > 0 && (name_char(code[at - 1]) || code[at - 1] == '.')) continue;
     const std::string_view rest = code.substr(at);
     if (rest.starts_with(device)) {
       s.devices.insert(
           std::string(rest.substr(device.size(), rest.find('"', device.size()) - device.size())));
+    } else if (rest.starts_with(foreign)) {
+      size_t end = foreign.size();
+      while (end < rest.size() && (name_char(rest[end]) || rest[end] == '.')) ++end;
+      s.classes.insert(std::string(rest.substr(0, end)));
     } else if (rest.starts_with(aten)) {
       const std::string name = name_at(rest, aten.size());
       if (rest.substr(aten.size() + name.size()).starts_with("(")) ++s.operators["aten::" + name];

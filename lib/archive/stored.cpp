@@ -8,41 +8,58 @@ namespace {
 
 const Global* global_of(const ValuePtr& v) { return v ? v->as<Global>() : nullptr; }
 
+struct Element {
+  uint64_t size;
+  std::string_view type;
+};
+
+// Of a storage's class; null where there is no such class.
+const Element* element_of(std::string_view storage_type) {
+  static const std::unordered_map<std::string_view, Element> elements = {
+      {"Bool", {1, "bool"}},
+      {"Byte", {1, "uint8"}},
+      {"Char", {1, "int8"}},
+      {"QInt8", {1, "qint8"}},
+      {"QUInt8", {1, "quint8"}},
+      {"QUInt4x2", {1, "quint4x2"}},
+      {"QUInt2x4", {1, "quint2x4"}},
+      {"Untyped", {1, "untyped"}},
+      {"Float8_e5m2", {1, "float8e5m2"}},
+      {"Float8_e4m3fn", {1, "float8e4m3fn"}},
+      {"Float8_e5m2fnuz", {1, "float8e5m2fnuz"}},
+      {"Float8_e4m3fnuz", {1, "float8e4m3fnuz"}},
+      {"Short", {2, "int16"}},
+      {"UInt16", {2, "uint16"}},
+      {"Half", {2, "float16"}},
+      {"BFloat16", {2, "bfloat16"}},
+      {"Int", {4, "int32"}},
+      {"UInt32", {4, "uint32"}},
+      {"Float", {4, "float"}},
+      {"QInt32", {4, "qint32"}},
+      {"ComplexHalf", {4, "complex32"}},
+      {"Long", {8, "int64"}},
+      {"UInt64", {8, "uint64"}},
+      {"Double", {8, "double"}},
+      {"ComplexFloat", {8, "complex64"}},
+      {"ComplexDouble", {16, "complex128"}}};
+  constexpr std::string_view before = "torch.", after = "Storage";
+  if (!storage_type.starts_with(before) || !storage_type.ends_with(after)) return nullptr;
+  storage_type.remove_prefix(before.size());
+  storage_type.remove_suffix(after.size());
+  const auto it = elements.find(storage_type);
+  return it == elements.end() ? nullptr : &it->second;
+}
+
 }  // namespace
 
 uint64_t element_size(std::string_view storage_type) {
-  static const std::unordered_map<std::string_view, uint64_t> sizes = {{"Bool", 1},
-                                                                       {"Byte", 1},
-                                                                       {"Char", 1},
-                                                                       {"QInt8", 1},
-                                                                       {"QUInt8", 1},
-                                                                       {"QUInt4x2", 1},
-                                                                       {"QUInt2x4", 1},
-                                                                       {"Untyped", 1},
-                                                                       {"Float8_e5m2", 1},
-                                                                       {"Float8_e4m3fn", 1},
-                                                                       {"Float8_e5m2fnuz", 1},
-                                                                       {"Float8_e4m3fnuz", 1},
-                                                                       {"Short", 2},
-                                                                       {"UInt16", 2},
-                                                                       {"Half", 2},
-                                                                       {"BFloat16", 2},
-                                                                       {"Int", 4},
-                                                                       {"UInt32", 4},
-                                                                       {"Float", 4},
-                                                                       {"QInt32", 4},
-                                                                       {"ComplexHalf", 4},
-                                                                       {"Long", 8},
-                                                                       {"UInt64", 8},
-                                                                       {"Double", 8},
-                                                                       {"ComplexFloat", 8},
-                                                                       {"ComplexDouble", 16}};
-  constexpr std::string_view before = "torch.", after = "Storage";
-  if (!storage_type.starts_with(before) || !storage_type.ends_with(after)) return 0;
-  storage_type.remove_prefix(before.size());
-  storage_type.remove_suffix(after.size());
-  const auto it = sizes.find(storage_type);
-  return it == sizes.end() ? 0 : it->second;
+  const Element* e = element_of(storage_type);
+  return e ? e->size : 0;
+}
+
+std::string_view element_type(std::string_view storage_type) {
+  const Element* e = element_of(storage_type);
+  return e ? e->type : "";
 }
 
 // ("storage", class, key, device, elements)

@@ -35,5 +35,7 @@ StoredTensor tensor_of(const Called& call);
 
 // Bytes of an element of a storage's class; 0 where there is no such class.
 uint64_t element_size(std::string_view storage_type);
+// As ONNX spells it ("float", "int64"), or LibTorch where ONNX has none ("qint8"); "" likewise.
+std::string_view element_type(std::string_view storage_type);
 
 }  // namespace oe::archive

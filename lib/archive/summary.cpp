@@ -59,8 +59,10 @@ class Writer {
     count_operators(code, s_);
     std::string qualifier = r.name.substr(5, r.name.size() - 8);  // without code/ and .py
     std::ranges::replace(qualifier, '/', '.');
-    for (auto& [name, c] : outline(code))
+    for (auto& [name, c] : outline(code)) {
+      c.code = r.name;
       classes_[name.empty() ? r.name : qualifier + "." + name] = std::move(c);
+    }
   }
 
   // --- PyTorch 1.4 and later
@@ -93,7 +95,7 @@ class Writer {
     const ClassOutline* c = known == classes_.end() ? nullptr : &known->second;
     const auto* slots = state->as<Dict>();
     if (!c || !c->module) return value(state, path, nullptr);
-    Summary::Module m{path, type, std::nullopt};
+    Summary::Module m{path, type, c->code, std::nullopt};
     for (size_t i = 0; slots && i < slots->items.size(); ++i) {
       const auto* name = slots->items[i].first->as<std::string>();
       const auto* flag = slots->items[i].second->as<bool>();
@@ -110,9 +112,7 @@ class Writer {
     made.path = path;
     if (owner && holds(owner->parameters, name)) made.kind = Summary::Kind::Parameter;
     if (owner && holds(owner->buffers, name)) made.kind = Summary::Kind::Buffer;
-    constexpr size_t before = std::string_view("torch.").size(),
-                     after = std::string_view("Storage").size();
-    made.type = t.storage.type.substr(before, t.storage.type.size() - before - after);
+    made.type = element_type(t.storage.type);
     made.sizes = t.sizes;
     made.bytes = count(t.sizes) * element_size(t.storage.type);
     made.storage = "data/" + t.storage.key;
@@ -122,7 +122,7 @@ class Writer {
 
   // --- PyTorch 1.0 to 1.2
   void legacy_module(const LegacyModel& all, const LegacyModule& def, const std::string& path) {
-    s_.modules.push_back({path, "", std::nullopt});
+    s_.modules.push_back({path, "", def.code, std::nullopt});
     if (path.empty()) s_.methods = classes_[def.code].methods;
     for (const LegacyModule::Parameter& p : def.parameters) {
       const LegacyTensor& t = all.tensors[p.tensor];

@@ -27,15 +27,16 @@ struct Summary {
   struct Tensor {
     std::string path;  // as in the state_dict: "layer1.0.weight"
     Kind kind = Kind::Attribute;
-    std::string type;  // of the storage: "Float"
+    std::string type;  // of its elements: "float", "int64", "qint8"
     std::vector<int64_t> sizes;
     uint64_t bytes = 0;   // of its elements
     std::string storage;  // record; tensors may share one
     std::string device;   // that it was saved on
   };
   struct Module {
-    std::string path;              // empty: the whole
-    std::string type;              // "__torch__.torch.nn.modules.conv.Conv2d"
+    std::string path;  // empty: the whole
+    std::string type;  // "__torch__.torch.nn.modules.conv.Conv2d"; of PyTorch 1.0 to 1.2 empty
+    std::string code;  // the record with the source of its methods; may be empty
     std::optional<bool> training;  // nothing: it does not say
   };
 
@@ -46,6 +47,7 @@ struct Summary {
   std::vector<Tensor> tensors;              // of all modules, in their order
   uint64_t tensor_bytes = 0;                // of the records that they lie in, each once
   std::map<std::string, size_t> operators;  // calls in the code: {"aten::conv2d", 20}
+  std::set<std::string> classes;            // of libraries: "__torch__.torch.classes.lib.Name"
   std::set<std::string> devices;            // of tensors, and those the code names
   std::vector<std::string> extra;           // files that were saved beside the model
 };

@@ -6,8 +6,11 @@
 
 #include "lib/infer/search.h"
 #include "lib/option_text.h"
+#include "lib/support/tensor.h"
 #include "lib/support/trial.h"
+#include "lib/torch/convert.h"
 #include "lib/torch/input_tree.h"
+#include "lib/torch/reference.h"
 #include "lib/torch/runtime.h"
 
 namespace oe::infer {
@@ -90,6 +93,38 @@ std::string reasons_text(const Found& f) {
               ": " + reason;
     }
   return text;
+}
+
+std::string refusal(const torch_io::Loaded& m, const torch_io::ExampleInputs& e) {
+  Draw draw;
+  draw.seed = e.seed;
+  for (const torch_io::InputLeaf& l : e.leaves)
+    draw.sizes.push_back(l.value.isTensor() ? l.value.toTensor().sizes().vec()
+                                            : std::vector<int64_t>{});
+  try {
+    torch_io::Reference(m).run(e, draw, {});
+  } catch (const std::exception& problem) {
+    return torch_io::message_of(problem);
+  }
+  return {};
+}
+
+std::vector<InputSpec> specs_of(const torch_io::ExampleInputs& e) {
+  std::vector<InputSpec> specs;
+  for (const torch_io::InputLeaf& l : e.leaves) {
+    InputSpec s;
+    s.name = l.path;
+    if (l.value.isTensor()) {
+      const at::Tensor t = l.value.toTensor();
+      s.shape.emplace();
+      for (const int64_t n : t.sizes()) s.shape->push_back({n, "", false, {}, {}});
+      s.dtype = torch_io::to_dtype(t.scalar_type());
+    } else {
+      s.value = json_text(*torch_io::to_host(torch_io::number_tensor(l.value)));
+    }
+    specs.push_back(std::move(s));
+  }
+  return specs;
 }
 
 std::vector<FoundInput> told(const Found& f, const torch_io::ExampleInputs& e,

@@ -57,6 +57,12 @@ std::vector<std::vector<Freedom>> free_axes(const torch_io::Loaded& m,
 void name_differing_axes(torch_io::ExampleInputs& e,
                          const std::vector<std::vector<Freedom>>& freedom);
 
+// What LibTorch says against the example once it has data; empty: it runs.
+std::string refusal(const torch_io::Loaded& m, const torch_io::ExampleInputs& e);
+
+// Of a complete example: what --input would have to say.
+std::vector<InputSpec> specs_of(const torch_io::ExampleInputs& e);
+
 // One line each for reports.
 std::vector<FoundInput> told(const Found& f, const torch_io::ExampleInputs& e,
                              const std::vector<std::vector<Freedom>>& freedom);

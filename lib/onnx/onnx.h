@@ -22,7 +22,8 @@ void infer(ir::Model& m);
 
 // The ONNX text format (onnx.parser), used by the tests. Throws std::runtime_error with position.
 ir::Model parse_text(std::string_view text);
-// Reads a serialized model (external data resolved relative to the file).
+// Reads a serialized model (external data resolved relative to the file). A file that is no model,
+// or contradicts itself, is a Failure(Unreadable).
 ir::Model read_file(const std::filesystem::path& path);
 ir::Model read_bytes(std::string_view bytes);
 

@@ -15,10 +15,12 @@ from torch import Tensor, nn
 
 import broken_archives
 import input_files
+import onnx_models
 import unknown_inputs
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "files"))
 import archives  # noqa: E402
+import legacy  # noqa: E402
 
 warnings.filterwarnings("ignore")
 
@@ -537,6 +539,14 @@ def main() -> None:
     save(torch.jit.script(Holds().eval()), "holds.pt")
     unknown_inputs.make(folder / "unknown")
     input_files.make(folder / "files")
+    onnx_models.make(folder)
+    with torch.no_grad():
+        net.fc.weight[1, 2] += 0.5
+    save(torch.jit.script(net), "nudged.pt")
+    with torch.no_grad():
+        net.fc.weight[1, 2] -= 0.5
+    (folder / "old").mkdir()
+    legacy.make(folder / "old")
     (folder / "broken").mkdir()
     broken_archives.make(folder / "broken", folder / "weighted.pt")
     whole = (folder / "net.pt").read_bytes()

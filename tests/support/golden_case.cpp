@@ -136,13 +136,6 @@ std::vector<Run> make_runs(const Case& c, const Options& base, const torch_io::L
   return runs;
 }
 
-void collect(const program::Block& b, std::set<std::string>& reached) {
-  for (const auto& n : b.nodes) {
-    reached.insert(n->op);
-    for (const auto& inner : n->blocks) collect(*inner, reached);
-  }
-}
-
 // The first lines in which two printed models differ.
 std::string first_difference(const std::string& a, const std::string& b) {
   const std::vector<std::string> left = split(a, '\n'), right = split(b, '\n');
@@ -285,9 +278,8 @@ constexpr int64_t kSameGraphOpset = 18;  // any would do; text is stable there
 
 class Runner {
  public:
-  Runner(const Case& c, const torch_io::Loaded& module, const Settings& s,
-         std::set<std::string>& reached)
-      : case_(c), module_(module), settings_(s), reached_(reached), options_(options_of(c)) {}
+  Runner(const Case& c, const torch_io::Loaded& module, const Settings& s)
+      : case_(c), module_(module), settings_(s), options_(options_of(c)) {}
 
   Outcome run() {
     Converted no_program;
@@ -299,7 +291,7 @@ class Runner {
       state_ = inputs.state;
       throw_errors(d, -1);
       throw_problems("the program", program::verify(captured_->program));
-      collect(captured_->program.body, reached_);
+      add_calls(captured_->program.body, outcome_.seen.calls);
     } catch (const std::exception& e) {
       captured_.reset();
       no_program.error = e.what();
@@ -353,6 +345,8 @@ class Runner {
         fail(opset, r.error, r.refusal);
       else if (r.error.find(expected->text) == std::string::npos)
         fail(opset, "expected an error with '" + expected->text + "', got: " + r.error);
+      else if (opset == settings_.opsets.back())
+        add_refusals(r.error, outcome_.seen);
       return;
     }
     if (expected) {
@@ -364,6 +358,7 @@ class Runner {
       const std::string refused = onnx::check(*r.model);
       if (!refused.empty()) throw std::runtime_error("the ONNX checker refuses it: " + refused);
       run_model(opset, *r.model);
+      add_model(opset, *r.model, outcome_.seen);
     } catch (const std::exception& e) {
       fail(opset, e.what());
     }
@@ -453,7 +448,6 @@ class Runner {
   const Case& case_;
   const torch_io::Loaded& module_;
   const Settings& settings_;
-  std::set<std::string>& reached_;
   Options options_;
   std::optional<capture::Captured> captured_;
   std::vector<std::string> state_;  // attributes that are inputs
@@ -467,12 +461,11 @@ class Runner {
 
 }  // namespace
 
-Outcome run_case(const Case& c, const torch_io::Loaded& module, const Settings& s,
-                 std::set<std::string>& reached) {
+Outcome run_case(const Case& c, const torch_io::Loaded& module, const Settings& s) {
   try {
-    return Runner(c, module, s, reached).run();
+    return Runner(c, module, s).run();
   } catch (const std::exception& e) {
-    return {Outcome::Kind::Failed, e.what(), {}, {}};
+    return {Outcome::Kind::Failed, e.what(), {}, {}, {}};
   }
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "lib/torch/load.h"
 #include "lib/verify/ort.h"
 #include "tests/support/golden_file.h"
+#include "tests/support/golden_table.h"
 
 namespace oe::golden {
 
@@ -25,11 +25,10 @@ struct Outcome {
   std::string message;  // of a failure
   std::string refusal;  // diagnostic code when the failure is that the converter refuses the case
   Blessing blessed;     // what the file should say, when asked for
+  Seen seen;            // at the opsets that passed
 };
 
-// `module` is the case's own, made by golden_module.h. The operators that the captured program
-// names are added to `reached`.
-Outcome run_case(const Case& c, const torch_io::Loaded& module, const Settings& s,
-                 std::set<std::string>& reached);
+// `module` is the case's own, made by golden_module.h.
+Outcome run_case(const Case& c, const torch_io::Loaded& module, const Settings& s);
 
 }  // namespace oe::golden

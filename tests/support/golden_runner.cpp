@@ -24,6 +24,7 @@
 #include "lib/lower/lowering.h"
 #include "lib/onnx/schema.h"
 #include "lib/option_text.h"
+#include "lib/support/files.h"
 #include "lib/support/text.h"
 #include "lib/torch/load.h"
 #include "lib/torch/unchecked.h"
@@ -56,8 +57,8 @@ struct Arguments {
 
 struct Totals {
   size_t passed = 0, failed = 0, skipped = 0;
-  size_t unscaled = 0;  // cases that run at no other size
-  std::set<std::string> reached;
+  size_t unscaled = 0;     // cases that run at no other size
+  std::vector<Seen> seen;  // by each case
   nlohmann::json cases = nlohmann::json::array();
 };
 
@@ -124,14 +125,14 @@ Outcome scaled_outcome(const fs::path& file, const Case& c, const torch_io::Load
                        const std::vector<int64_t>& opsets, Journal& journal) {
   const Scaled r = run_scaled(c, module, opsets);
   if (r.kind == Scaled::Kind::Grows && c.grows.empty())
-    return {Outcome::Kind::Failed, r.message, {}, {}};
+    return {Outcome::Kind::Failed, r.message, {}, {}, {}};
   if (r.kind != Scaled::Kind::Grows && !c.grows.empty())
-    return {Outcome::Kind::Failed, "'-- grows' is not so: it has as many nodes", {}, {}};
+    return {Outcome::Kind::Failed, "'-- grows' is not so: it has as many nodes", {}, {}, {}};
   if (r.kind == Scaled::Kind::Unscaled) {
     journal.write("unscaled", "");
     std::cout << "not scaled: " << label(file, c) << std::endl;
   }
-  return {Outcome::Kind::Passed, {}, {}, {}};
+  return {Outcome::Kind::Passed, {}, {}, {}, {}};
 }
 
 // The case with nothing but the inputs that are found for its module.
@@ -169,10 +170,12 @@ Totals run_file(const Arguments& a, const fs::path& file) {
     try {
       const torch_io::Loaded module = module_of(c, made, i);
       outcome = a.scaled ? scaled_outcome(file, c, module, s.opsets, journal)
-                         : run_case(a.alone > 0 ? found_alone(c, module) : c, module, s, t.reached);
+                         : run_case(a.alone > 0 ? found_alone(c, module) : c, module, s);
     } catch (const std::exception& e) {
-      outcome = {Outcome::Kind::Failed, e.what(), {}, {}};
+      outcome = {Outcome::Kind::Failed, e.what(), {}, {}, {}};
     }
+    outcome.seen.label = label(file, c);
+    if (!a.scaled) journal.write("seen", to_json(outcome.seen));
     journal.write("case", report_of(file, c, outcome).dump(-1, ' ', false, kReplace));
     std::ranges::move(outcome.blessed.pinned, std::back_inserter(blessed.pinned));
     std::ranges::move(outcome.blessed.errors, std::back_inserter(blessed.errors));
@@ -189,7 +192,6 @@ Totals run_file(const Arguments& a, const fs::path& file) {
                 << strip(outcome.message) << std::endl;
     }
   }
-  for (const std::string& op : t.reached) journal.write("reached", op);
   journal.write("done", "");
   if (!blessed.empty()) bless(file, blessed);
   return t;
@@ -294,8 +296,8 @@ class Parent {
         ++totals_.unscaled;
       else if (key == "case")
         totals_.cases.push_back(nlohmann::json::parse(value));
-      else if (key == "reached")
-        totals_.reached.insert(value);
+      else if (key == "seen")
+        totals_.seen.push_back(seen_from_json(value));
       else if (key == "done")
         done = true;
     }
@@ -315,8 +317,9 @@ class Parent {
     const std::vector<Case> cases = parse(c.file);
     std::cout << "FAIL " << label(c.file, cases.at(at)) << "\nthe process ended with " << how
               << std::endl;
-    totals_.cases.push_back(report_of(
-        c.file, cases.at(at), {Outcome::Kind::Failed, "the process ended with " + how, {}, {}}));
+    totals_.cases.push_back(
+        report_of(c.file, cases.at(at),
+                  {Outcome::Kind::Failed, "the process ended with " + how, {}, {}, {}}));
     if (static_cast<size_t>(at) + 1 < cases.size())
       waiting_.push_back({c.file, {}, {}, static_cast<size_t>(at) + 1});
   }
@@ -329,7 +332,9 @@ class Parent {
 };
 
 // Rows of the lowering tables that no case reached. Only asked when every operator file ran.
-std::vector<std::string> unreached_rows(const std::set<std::string>& reached) {
+std::vector<std::string> unreached_rows(const std::vector<Seen>& all) {
+  std::set<std::string> reached;
+  for (const Seen& s : all) reached.insert(s.calls.begin(), s.calls.end());
   std::vector<std::string> rows;
   for (const lower::Table& table : lower::tables()) {
     for (const lower::Lowering& row : table) {
@@ -338,6 +343,16 @@ std::vector<std::string> unreached_rows(const std::set<std::string>& reached) {
     }
   }
   return rows;
+}
+
+// Whether opsets/operators.tsv says what the cases showed; --bless makes it so. What was seen at
+// some opsets alone says nothing of the others.
+bool table_is_fresh(const Arguments& a, const std::vector<Seen>& all) {
+  const fs::path path = GOLDEN_SOURCE_DIR "/opsets/operators.tsv";
+  const std::string now = operator_table(all);
+  if (a.bless) std::ofstream(path) << now;
+  const std::string was = read_whole_file(path);
+  return a.opsets.empty() ? was == now : without_measures(was) == without_measures(now);
 }
 
 }  // namespace
@@ -383,13 +398,20 @@ int main(int argc, char** argv) {
       throw std::runtime_error("--bless needs every opset: leave --opsets out");
     const std::vector<fs::path> files = tests::case_files({a.paths.begin(), a.paths.end()});
     t = Parent(a, fs::canonical("/proc/self/exe").c_str(), files).run();
-    const bool whole_folder = std::any_of(a.paths.begin(), a.paths.end(), [](const fs::path& p) {
-      return fs::is_directory(p) && fs::canonical(p).filename() == "ops";
-    });
-    if (whole_folder && a.filter.empty() && !a.scaled && !a.alone) {
-      for (const std::string& row : unreached_rows(t.reached)) {
+    const auto whole = [&](const char* folder) {
+      return std::ranges::any_of(a.paths, [&](const fs::path& p) {
+        return fs::is_directory(p) && fs::canonical(p).filename() == folder;
+      });
+    };
+    const bool every_case = a.filter.empty() && !a.scaled && !a.alone;
+    if (every_case && whole("ops") && whole("semantics")) {
+      for (const std::string& row : unreached_rows(t.seen)) {
         ++t.failed;
         std::cout << "FAIL " << row << ": no case reaches this row of the lowering tables\n";
+      }
+      if (!table_is_fresh(a, t.seen)) {
+        ++t.failed;
+        std::cout << "FAIL opsets/operators.tsv is out of date: run scripts/bless\n";
       }
     }
   } catch (const std::exception& e) {

@@ -72,7 +72,7 @@ TEST_CASE("an archive tells its methods, modules and tensors", "[archive]") {
     return *std::ranges::find(s.tensors, path, &archive::Summary::Tensor::path);
   };
   CHECK(find("body.weight").kind == archive::Summary::Kind::Parameter);
-  CHECK(find("body.weight").type == "Float");
+  CHECK(find("body.weight").type == "float");
   CHECK(find("body.weight").sizes == std::vector<int64_t>{4, 3});
   CHECK(find("body.weight").bytes == 48);
   CHECK(find("body.mean").kind == archive::Summary::Kind::Buffer);
@@ -89,6 +89,13 @@ TEST_CASE("an archive tells its operators, devices and extra files", "[archive]"
   CHECK(s.devices == std::set<std::string>{"cpu", "cuda:1"});
   CHECK(s.extra == std::vector<std::string>{"notes.txt"});
   CHECK(s.version >= 3);
+}
+
+TEST_CASE("the first argument of a method is the module, whatever it is called", "[archive]") {
+  const auto classes = archive::outline(
+      "class M(Module):\n  def forward(me: M,\n    x: Tensor) -> int:\n    return 1\n");
+  REQUIRE(classes.at("M").methods.size() == 1);
+  CHECK(text(classes.at("M").methods[0]) == "forward(x: Tensor, ) -> int");
 }
 
 TEST_CASE("operators of libraries are counted, words that look like them are not", "[archive]") {

@@ -1,0 +1,20 @@
+// JSON documents as the verbs print them.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "lib/infer/found.h"
+
+namespace oe::app {
+
+using nlohmann::ordered_json;
+
+// `indent` < 0: one line. Bytes of a model's own names and source lines that are no UTF-8 are
+// replaced.
+std::string dump(const ordered_json& j, int indent);
+
+ordered_json found_json(const std::vector<infer::FoundInput>& found);
+
+}  // namespace oe::app

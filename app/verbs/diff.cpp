@@ -1,0 +1,16 @@
+// `diff A B`: what differs between two ONNX models.
+#include "app/verbs/diff.h"
+
+namespace oe::app {
+
+void Diff::options(CLI::App& app) {
+  app.add_option("A", left, "an ONNX model")->type_name("");
+  app.add_option("B", right, "an ONNX model that is compared with it")->type_name("");
+  app.add_flag("--json", json, "one JSON document");
+}
+
+void Diff::read() {
+  if (right.empty()) usage("diff: two models are compared", "onnx-export diff A.onnx B.onnx");
+}
+
+}  // namespace oe::app

@@ -1,0 +1,17 @@
+// `diff A B`: what differs between two ONNX models.
+#pragma once
+
+#include "app/verbs/verb.h"
+
+namespace oe::app {
+
+class Diff : public Verb {
+ public:
+  void options(CLI::App& app) override;
+  void read() override;
+
+  std::string left, right;
+  bool json = false;
+};
+
+}  // namespace oe::app

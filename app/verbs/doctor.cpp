@@ -1,0 +1,30 @@
+// `doctor`: which parts are there, and what is missing. The worker looks; where it does not even
+// start, that is the answer.
+#include "app/verbs/doctor.h"
+
+#include "app/json.h"
+#include "app/report.h"
+#include "app/verbs/archive_text.h"
+
+namespace oe::app {
+
+void Doctor::options(CLI::App& app) {
+  app.add_option("--ort-lib", ort_lib, "ONNX Runtime's library (default: searched for)")
+      ->type_name("PATH");
+  app.add_flag("--json", json, "one JSON document");
+}
+
+void Doctor::finish(Report& r, std::ostream& out) {
+  if (!r.stop) return;
+  const std::string problem = "does not start: " + r.stop->message;
+  if (json)
+    out << dump({{"ready", false}, {"worker", problem}}, 2) << "\n";
+  else
+    out << labelled("worker", {problem,
+                               "onnx-export-worker and LibTorch's libraries belong where "
+                               "they were when it was built: scripts/setup"});
+  r.stop.reset();
+  r.outcome.exit_code = ExitCode::MissingPart;
+}
+
+}  // namespace oe::app

@@ -1,0 +1,17 @@
+// `doctor`: which parts are there, and what is missing.
+#pragma once
+
+#include "app/verbs/verb.h"
+
+namespace oe::app {
+
+class Doctor : public Verb {
+ public:
+  void options(CLI::App& app) override;
+  void finish(Report& r, std::ostream& out) override;
+
+  std::string ort_lib;
+  bool json = false;
+};
+
+}  // namespace oe::app

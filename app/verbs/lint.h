@@ -1,0 +1,17 @@
+// `lint FILE`: what is wrong, or doubtful, with an ONNX model.
+#pragma once
+
+#include "app/verbs/verb.h"
+
+namespace oe::app {
+
+class Lint : public Verb {
+ public:
+  void options(CLI::App& app) override;
+  void read() override;
+
+  std::string file;
+  bool strict = false, json = false;
+};
+
+}  // namespace oe::app

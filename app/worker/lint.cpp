@@ -1,0 +1,37 @@
+// `lint FILE`: what is wrong, or doubtful, with an ONNX model. Exit code 5 where there are errors.
+#include "lib/onnx/lint.h"
+
+#include "app/json.h"
+#include "app/worker/verbs.h"
+#include "lib/support/text.h"
+#include "opsets/ort_gaps.h"
+
+namespace oe::app {
+
+void lint(const Lint& verb, std::ostream& out, Report& r) {
+  constexpr const char* severities[] = {"error", "warning", "note"};
+  std::vector<onnx::LintProblem> found = onnx::lint(verb.file, opsets::ort_lacks);
+  ordered_json list = ordered_json::array();
+  size_t counts[3] = {};
+  for (onnx::LintProblem& p : found) {
+    if (verb.strict && p.severity == Severity::Warning) p.severity = Severity::Error;
+    const auto severity = static_cast<size_t>(p.severity);
+    ++counts[severity];
+    list.push_back({{"severity", severities[severity]},
+                    {"code", p.code},
+                    {"operator", p.op},
+                    {"node", p.node},
+                    {"message", p.message}});
+    if (verb.json) continue;
+    const std::string place = p.op.empty() ? "" : p.op + " '" + p.node + "': ";
+    out << severities[severity] << ": " << place << p.message << "  [" << p.code << "]\n";
+  }
+  if (counts[0]) r.outcome.exit_code = ExitCode::Unsupported;
+  if (verb.json)
+    out << dump({{"file", verb.file}, {"problems", list}}, 2) << "\n";
+  else
+    out << verb.file << ": " << plural(counts[0], "error") << ", " << plural(counts[1], "warning")
+        << ", " << plural(counts[2], "note") << "\n";
+}
+
+}  // namespace oe::app

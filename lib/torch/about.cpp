@@ -1,0 +1,16 @@
+// Which LibTorch this is.
+#include "lib/torch/about.h"
+
+#include <ATen/Context.h>
+#include <torch/headeronly/version.h>
+
+namespace oe::torch_io {
+
+std::string libtorch_version() {
+  return std::to_string(TORCH_VERSION_MAJOR) + "." + std::to_string(TORCH_VERSION_MINOR) + "." +
+         std::to_string(TORCH_VERSION_PATCH);
+}
+
+bool has_cuda() { return at::Context::hasCUDA(); }
+
+}  // namespace oe::torch_io

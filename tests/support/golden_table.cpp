@@ -1,0 +1,199 @@
+// opsets/operators.tsv: what every operator was seen to become, measured by the golden cases.
+#include "tests/support/golden_table.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <tuple>
+
+#include "lib/capture/composites.h"
+#include "lib/lower/lowering.h"
+#include "lib/support/text.h"
+#include "lib/torch/extensions.h"
+
+namespace oe::golden {
+namespace {
+
+std::string base_name(const std::string& name) { return name.substr(0, name.find('.')); }
+
+struct Entry {
+  std::string name, signature, kind;
+};
+
+// The operators that a file of TorchScript defines: "aten::trapezoid.x" of the line
+// "def trapezoid__x(y: Tensor, ...". Names that begin with _ are only the file's.
+void add_functions(const std::string& name_space, const char* text, const char* kind,
+                   std::vector<Entry>& entries) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("def ") || line.starts_with("def _")) continue;
+    // Parameters may go on in the next lines.
+    for (std::string more; !line.ends_with(":") && std::getline(lines, more);)
+      line += " " + std::string(strip(more));
+    const size_t open = line.find('(');
+    std::string name = line.substr(4, open - 4);
+    if (const size_t split = name.find("__"); split != std::string::npos)
+      name.replace(split, 2, ".");
+    entries.push_back({name_space + "::" + name, line.substr(open, line.size() - 1 - open), kind});
+  }
+}
+
+std::vector<Entry> every_operator() {
+  std::vector<Entry> entries;
+  for (const lower::Table& table : lower::tables())
+    for (const lower::Lowering& row : table)
+      for (std::string_view name : row.names)
+        entries.push_back({std::string(name), std::string(row.signature), "lowered"});
+  for (const char* const* text = capture::kCompositeTexts; *text; ++text)
+    add_functions("aten", *text, "composed", entries);
+  for (const torch_io::ExtensionText* e = torch_io::kExtensionTexts; e->text; ++e)
+    add_functions(e->name_space, e->text, "library", entries);
+  std::ranges::sort(entries, {}, [](const Entry& e) { return std::tie(e.name, e.signature); });
+  return entries;
+}
+
+// Whether the case has the operator: the program calls the overload, or (of what is made of
+// others) a node stems from it.
+bool shows(const Seen& s, const Entry& e) {
+  if (s.made.empty()) return false;
+  if (e.kind == "lowered") return s.calls.contains(e.name);
+  const auto& newest = s.made.rbegin()->second;
+  return newest.contains(base_name(e.name));
+}
+
+const std::set<std::string>* made_of(
+    const std::map<std::string, std::set<std::string>>& by_operator, const std::string& base) {
+  // A call in place stands for its functional form in the program, not in the model's source.
+  for (const std::string& name : {base, base + "_"})
+    if (const auto it = by_operator.find(name); it != by_operator.end()) return &it->second;
+  return nullptr;
+}
+
+// "7-12 Mul Sub;13-28 Mul"; "-" where nothing is left of it.
+std::string becomes(const Seen& s, const std::string& base) {
+  std::vector<std::tuple<int64_t, int64_t, std::string>> ranges;
+  for (const auto& [opset, by_operator] : s.made) {
+    std::string names;
+    if (const auto* made = made_of(by_operator, base))
+      for (const std::string& name : *made) names += (names.empty() ? "" : " ") + name;
+    if (names.empty()) names = "-";
+    if (!ranges.empty() && std::get<2>(ranges.back()) == names)
+      std::get<1>(ranges.back()) = opset;
+    else
+      ranges.emplace_back(opset, opset, names);
+  }
+  std::string text;
+  for (const auto& [low, high, names] : ranges)
+    text +=
+        (text.empty() ? "" : ";") + std::to_string(low) + "-" + std::to_string(high) + " " + names;
+  return text;
+}
+
+std::string measures(const Entry& e, const std::vector<const Seen*>& cases) {
+  const std::string base = base_name(e.name);
+  int64_t lowest = 0, every = 0;
+  for (const Seen* s : cases) {
+    const int64_t low = s->made.begin()->first;
+    if (lowest == 0 || low < lowest) lowest = low;
+    if (s->calls.size() == 1) every = std::max(every, low);
+  }
+  const Seen* best = nullptr;
+  const auto rank = [&](const Seen& s) {
+    size_t relatives = 0, operators = 0;
+    for (const std::string& call : s.calls) relatives += base_name(call) == base;
+    bool vanishes = false;
+    for (const auto& [opset, by_operator] : s.made) {
+      const auto* made = made_of(by_operator, base);
+      operators += made ? made->size() : 0;
+      vanishes = vanishes || !made;
+    }
+    return std::tuple(s.made.begin()->first > lowest, vanishes, relatives > 1, operators,
+                      s.calls.size(), s.nodes, s.label);
+  };
+  for (const Seen* s : cases)
+    if (!best || rank(*s) < rank(*best)) best = s;
+  return std::to_string(lowest) + "\t" + std::to_string(every) + "\t" +
+         (best ? becomes(*best, base) : "");
+}
+
+}  // namespace
+
+void add_calls(const program::Block& b, std::set<std::string>& calls) {
+  for (const auto& n : b.nodes) {
+    calls.insert(n->op);
+    for (const auto& inner : n->blocks) add_calls(*inner, calls);
+  }
+}
+
+void add_model(int64_t opset, const ir::Model& m, Seen& seen) {
+  auto& by_operator = seen.made[opset];
+  seen.nodes = 0;
+  const auto visit = [&](const auto& self, const ir::Graph& g) -> void {
+    for (const auto& n : g.nodes) {
+      ++seen.nodes;
+      if (n->origin) by_operator[n->origin->op].insert(n->op);
+      for (const auto& [name, attribute] : n->attributes)
+        if (const auto* inner = std::get_if<std::shared_ptr<ir::Graph>>(&attribute))
+          self(self, **inner);
+    }
+  };
+  visit(visit, m.graph);
+}
+
+void add_refusals(const std::string& error, Seen& seen) {
+  for (const std::string& line : split(error, '\n')) {
+    if (!line.starts_with("  ") || line.starts_with("   ")) continue;
+    const size_t end = line.find_first_of(" ,", 2);
+    std::string name = line.substr(2, end - 2);
+    if (name.ends_with(":")) name.pop_back();
+    if (name.find("::") == std::string::npos || end == std::string::npos) continue;
+    std::string message(strip(line.substr(end + 1)));
+    if (message.starts_with("(")) message = strip(message.substr(message.find(')') + 2));
+    if (!message.starts_with("needs opset")) seen.refusals[base_name(name)] = message;
+  }
+}
+
+std::string to_json(const Seen& s) {
+  nlohmann::json made = nlohmann::json::array();
+  for (const auto& [opset, by_operator] : s.made) made.push_back({opset, by_operator});
+  return nlohmann::json({{"label", s.label},
+                         {"calls", s.calls},
+                         {"made", made},
+                         {"nodes", s.nodes},
+                         {"refusals", s.refusals}})
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Seen seen_from_json(const std::string& text) {
+  const nlohmann::json j = nlohmann::json::parse(text);
+  Seen s{j.at("label"), j.at("calls"), {}, j.at("nodes"), j.at("refusals")};
+  for (const nlohmann::json& m : j.at("made")) s.made[m.at(0)] = m.at(1);
+  return s;
+}
+
+std::string operator_table(const std::vector<Seen>& all) {
+  std::string text;
+  for (const Entry& e : every_operator()) {
+    std::vector<const Seen*> cases;
+    std::set<std::string> refused;
+    for (const Seen& s : all) {
+      if (shows(s, e)) cases.push_back(&s);
+      if (const auto it = s.refusals.find(base_name(e.name)); it != s.refusals.end())
+        refused.insert(it->second);
+    }
+    text += e.name + "\t" + e.signature + "\t" + e.kind + "\t" + measures(e, cases) + "\t" +
+            join({refused.begin(), refused.end()}, "; ") + "\n";
+  }
+  return text;
+}
+
+std::string without_measures(const std::string& table) {
+  std::string text;
+  for (const std::string& line : split(table, '\n')) {
+    const std::vector<std::string> columns = split(line, '\t');
+    if (columns.size() > 2) text += columns[0] + "\t" + columns[1] + "\t" + columns[2] + "\n";
+  }
+  return text;
+}
+
+}  // namespace oe::golden
