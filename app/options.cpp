@@ -175,14 +175,13 @@ Options interpret(Raw& r) {
   }
   file_options(r, o);
   o.export_params = !r.no_export_params;
-  o.keep_initializers = static_cast<KeepInitializers>(
-      choose("--keep-initializers-as-inputs", r.keep_initializers));
+  o.keep_initializers =
+      static_cast<KeepInitializers>(choose("--keep-initializers-as-inputs", r.keep_initializers));
   if (r.no_export_params && !r.state.empty() && r.state != "discard")
     usage("--no-export-params and --state=" + r.state + " contradict each other");
   if (r.no_export_params && !r.keep_initializers.empty())
     usage("--no-export-params leaves no parameters for --keep-initializers-as-inputs");
-  o.export_type = static_cast<lower::ExportType>(
-      choose("--operator-export-type", r.export_type));
+  o.export_type = static_cast<lower::ExportType>(choose("--operator-export-type", r.export_type));
   custom_opsets(r.custom_opsets, o.custom_opsets);
   o.symbolics = r.symbolics;
   o.custom_schemas = r.schemas;

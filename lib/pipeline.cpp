@@ -384,6 +384,8 @@ void verify_written(const Options& o, const std::filesystem::path& model, verify
                   !c.assumptions.empty()
                       ? "these inputs may break what the export assumed:\n      " +
                             join(c.assumptions, "\n      ")
+                  : !o.symbolics.empty()
+                      ? "a rule of --symbolics may say something else than its operator computes"
                       : "this is a bug in onnx-export, please report it with the model");
   }
   out.verification = v.line();

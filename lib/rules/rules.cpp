@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <filesystem>
 
 #include "lib/support/diagnostics.h"
 #include "lib/support/files.h"
@@ -216,6 +217,8 @@ void read_entry(Reader& r, Rules& to) {
 }
 
 std::string content(const std::string& file) {
+  if (std::filesystem::is_directory(file))
+    throw Failure(ExitCode::Usage, "OE0230", file + ": is a directory");
   try {
     return read_whole_file(file);
   } catch (const std::exception& e) {

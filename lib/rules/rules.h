@@ -56,7 +56,7 @@ struct ScriptRule {
 };
 
 struct Schema {
-  std::string op;          // "lib::bar"
+  std::string op;          // "lib::bar" or "lib::bar.out"
   std::string text;        // "lib::bar(Tensor x, int n) -> Tensor"
   std::string expression;  // TorchScript over the arguments' names
   Place place;

@@ -94,9 +94,10 @@ void add_schema(const rules::Schema& s) {
   } catch (const std::exception& e) {
     wrong(s.place, "'" + s.text + "' is no schema: " + without_position(e));
   }
-  for (const auto& known : torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(s.op))) {
+  const std::string& op = schema->name();
+  for (const auto& known : torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(op))) {
     if (known->schema().overload_name() != schema->overload_name()) continue;
-    if (described().made_up.contains(s.op)) wrong(s.place, s.op + " has two schemas");
+    if (described().made_up.contains(op)) wrong(s.place, s.op + " has two schemas");
     if (c10::toString(known->schema()) != c10::toString(*schema))
       wrong(s.place, "the library that registers " + s.op +
                          " says another schema: " + c10::toString(known->schema()));
@@ -116,8 +117,8 @@ void add_schema(const rules::Schema& s) {
   else
     text += "  return " + s.expression + "\n";
   Function* f = compile(s.op, text, s.place);
-  described().made_up.insert(s.op);
-  register_function(s.op, schema->overload_name(), schema->arguments(), schema->returns(), f);
+  described().made_up.insert(op);
+  register_function(op, schema->overload_name(), schema->arguments(), schema->returns(), f);
 }
 
 }  // namespace

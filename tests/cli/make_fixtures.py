@@ -16,6 +16,7 @@ from torch import Tensor, nn
 import broken_archives
 import input_files
 import onnx_models
+import rule_models
 import unknown_inputs
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "files"))
@@ -540,6 +541,7 @@ def main() -> None:
     unknown_inputs.make(folder / "unknown")
     input_files.make(folder / "files")
     onnx_models.make(folder)
+    rule_models.make(folder / "rules")
     with torch.no_grad():
         net.fc.weight[1, 2] += 0.5
     save(torch.jit.script(net), "nudged.pt")

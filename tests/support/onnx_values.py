@@ -64,6 +64,10 @@ def fields(data: bytes):
 
     while at < len(data):
         key = number()
+        if key & 7 in (1, 5):  # a fixed number of bytes
+            at += 8 if key & 7 == 1 else 4
+            yield key >> 3, data[at - (8 if key & 7 == 1 else 4):at]
+            continue
         value = number()
         if key & 7 == 2:
             at += value
@@ -72,16 +76,20 @@ def fields(data: bytes):
 
 
 def read_tensor(data: bytes) -> tuple[str, numpy.ndarray]:
-    name, dims, kind, raw = "", [], 0, b""
+    name, dims, kind, raw, strings = "", [], 0, b"", []
     for number, value in fields(data):
         if number == 1:
             dims += [value] if isinstance(value, int) else list(value)
         elif number == 2:
             kind = value
+        elif number == 6:
+            strings.append(value)
         elif number == 8:
             name = value.decode()
         elif number == 9:
             raw = value
+    if kind == 8:
+        return name, numpy.array(strings, dtype=object).reshape(dims)
     dtype = next(t for t, row in TYPES.items() if row[0] == kind)
     return name, numpy.frombuffer(raw, dtype).reshape(dims)
 

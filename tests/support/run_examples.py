@@ -1,10 +1,12 @@
-"""Runs every folder of examples/: model.py, the line in `command`, check.py.
+"""Runs every folder of examples/: model.py, the line in `command`, check.py, beside the folder's other files and
+what the build made of its .cpp.
 
     run_examples.py --tool build/release/onnx-export
 """
 import argparse
 import pathlib
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,6 +21,9 @@ def run(folder: pathlib.Path, tool: str) -> str:
     steps = [[sys.executable, str(folder / "model.py")], [tool, *typed[1:]],
              [sys.executable, str(folder / "check.py")]]
     with tempfile.TemporaryDirectory() as work:
+        made = pathlib.Path(tool).parent / "examples" / folder.name
+        for file in [*folder.iterdir(), *(made.iterdir() if made.is_dir() else [])]:
+            shutil.copy(file, work)
         for step in steps:
             done = subprocess.run(step, cwd=work, capture_output=True, text=True)
             if done.returncode != 0:

@@ -16,10 +16,12 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/models"))
 sys.path.insert(0, str(ROOT / "tests/support"))
+sys.path.insert(0, str(ROOT / "tests/cli"))
 import catalogue  # noqa: E402
 import make_models  # noqa: E402
 import onnx_values  # noqa: E402
 import readme  # noqa: E402
+import rule_models  # noqa: E402
 
 # What LibTorch exports too: a second copy visible from the executable would be mixed up with its own.
 FOREIGN = re.compile(r"google::protobuf|\bonnx|fmt::v|\bmz_|nlohmann|CLI::")
@@ -103,6 +105,30 @@ def test_saved_test_data_runs(build: pathlib.Path) -> None:
                 assert name == session.get_outputs()[i].name, folder
                 assert actual.dtype == expected.dtype and actual.shape == expected.shape, folder
                 numpy.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_other_weights_than_the_files(build: pathlib.Path) -> None:
+    """--no-export-params: ONNX Runtime is given another state_dict, in whose order the inputs are."""
+    import onnxruntime
+    import torch
+    with tempfile.TemporaryDirectory() as top:
+        work = pathlib.Path(top)
+        rule_models.make(work / "rules")
+        output_of(build / "onnx-export", "rules/weights.pt", "--input", "x:n=2x3x8x8", "--no-export-params", cwd=work)
+        model = torch.jit.load(str(work / "rules/weights.pt"))
+        state = model.state_dict()
+        with torch.no_grad():
+            for t in state.values():
+                if t.is_floating_point():
+                    t.copy_(torch.rand_like(t))
+        session = onnxruntime.InferenceSession(work / "weights.onnx")
+        names = [i.name for i in session.get_inputs()]
+        read = [n for n in state if n not in ("c.weight", "bn.num_batches_tracked")]  # tied, never read
+        assert names == ["x", *read], names
+        for batch in (2, 5):
+            x = torch.rand(batch, 3, 8, 8)
+            given = {n: (x if n == "x" else state[n]).detach().numpy() for n in names}
+            torch.testing.assert_close(torch.from_numpy(session.run(None, given)[0]), model(x).detach())
 
 
 def fresh(path: str, *words) -> None:
