@@ -84,4 +84,8 @@ void einsum(Rewriter& r, ir::Node& n);
 // Shifted copies of each block position, added.
 void col_to_im(Rewriter& r, ir::Node& n);
 
+// BatchNormalization in training mode: the batch's own statistics, and the running ones moved
+// towards them.
+void expand_batch_training(Rewriter& r, ir::Node& n);
+
 }  // namespace oe::opsets

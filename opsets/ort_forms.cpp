@@ -18,6 +18,10 @@ bool made_by(const ir::Value* v, std::string_view op) { return v->producer && v-
 
 // --- where a form occurs
 
+// Its kernel moves the statistics in the initializers themselves, so that the next call and other
+// readers find others; and where nobody reads the moved ones, an optimisation gives another result.
+bool trains(const ir::Node& n) { return n.attributes.get_or<int64_t>("training_mode", 0) != 0; }
+
 bool batch_first(const ir::Node& n) { return n.attributes.get_or<int64_t>("layout", 0) == 1; }
 
 // Integers that may be none at all, divided by one number that may be zero then: LibTorch divides
@@ -118,6 +122,7 @@ struct Form {
 };
 constexpr Form forms[] = {
     {"Attention", windowed, expand_body},
+    {"BatchNormalization", trains, expand_batch_training},
     {"ConvTranspose", pads_beyond_stride, less_padding},
     {"Div", divides_nothing, never_by_zero},
     {"GRU", batch_first, time_first},

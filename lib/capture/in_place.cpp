@@ -172,15 +172,25 @@ void Writes::fill_diagonal(const Sym& target, const Sym& value, bool wrap) {
   ex_.interpreter.call_operator("aten::fill_.Scalar", {diagonal, value});
 }
 
+// Gives the new statistics instead of writing them.
+constexpr const char* kFunctionalBatchNorm = "aten::_native_batch_norm_legit_functional";
+
 // Normalisation with the batch's own statistics also moves the running ones, which its schema does
 // not say. The result does not depend on them.
 std::vector<Sym> Writes::call_with_statistics(const OpInfo& op, const std::vector<Sym>& args) {
   auto at = [&](const char* name) {
     return static_cast<size_t>(*op.schema->argumentIndexWithName(name));
   };
-  std::vector<Sym> given = args;
-  given[at("running_mean")] = given[at("running_var")] = Sym::none();
-  std::vector<Sym> out = ex_.apply(op, given);
+  std::vector<Sym> out;
+  if (op.base == "aten::batch_norm" && args[at("running_mean")].is(K::Tensor) &&
+      args[at("running_var")].is(K::Tensor)) {
+    // All but the last argument, which chooses a kernel.
+    out = {ex_.apply(ex_.operators.named(kFunctionalBatchNorm), {args.begin(), args.end() - 1})[0]};
+  } else {
+    std::vector<Sym> given = args;
+    given[at("running_mean")] = given[at("running_var")] = Sym::none();
+    out = ex_.apply(op, given);
+  }
 
   const Sym keep = Sym::of(false), none = Sym::none();
   auto ints = [&](std::vector<Sym> v) {
@@ -238,7 +248,8 @@ std::optional<std::vector<Sym>> Writes::call(const OpInfo& op, const std::vector
            args[static_cast<size_t>(*i)].c.at(0).toBool();
   };
   if (op.schema->argumentIndexWithName("running_mean") &&
-      (holds("training") || holds("use_input_stats")) && !op.schema->is_mutable())
+      (holds("training") || holds("use_input_stats")) && !op.schema->is_mutable() &&
+      op.name != kFunctionalBatchNorm)
     return call_with_statistics(op, args);
   if (op.outs) return call_out(op, args);
   if (op.base == "aten::fill_diagonal_") {

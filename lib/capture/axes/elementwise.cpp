@@ -42,6 +42,9 @@ bool first_has_all(const std::vector<const TensorValue*>& in) {
 
 Axes first(const AxisCall& c) { return c.values[0]->axes; }
 
+// The first result has the input's axes, the others are as long as its channels.
+Axes normalised(const AxisCall& c) { return c.index == 0 ? first(c) : by_sizes(c); }
+
 Axes other(const AxisCall& c) { return c.read(*c.arg("other"))->axes; }
 
 Axes masked(const AxisCall& c) {
@@ -144,6 +147,7 @@ constexpr AxisRow kElementwise[] = {
     {"aten::native_batch_norm", by_sizes},
     {"aten::_native_batch_norm_legit_no_training", by_sizes},
     {"aten::_native_batch_norm_legit", by_sizes},
+    {"aten::_native_batch_norm_legit_functional", normalised},
     {"aten::native_layer_norm", by_sizes},
     {"aten::native_group_norm", by_sizes},
     {"aten::_weight_norm", by_sizes},

@@ -62,18 +62,30 @@ DType common_type(T x, std::initializer_list<MaybeValue> parameters) {
   return t;
 }
 
+// The operator on operands of one type t, with running statistics or (training) the batch's own.
+// Null where it cannot say it: its eps is a float32, and it needs both parameters.
+T batch_norm_node(Call& g, DType t, T x, MaybeValue w, MaybeValue b, T mean, T var, double eps,
+                  bool training, double momentum) {
+  const auto n = channels(x, {w, b, mean, var});
+  if (!n || t == DType::Double) return nullptr;
+  T scale = w ? cast(*w, t) : g.filled(t, Ints{*n}, 1);
+  T shift = b ? cast(*b, t) : g.filled(t, Ints{*n}, 0);
+  ir::Attributes attributes{{"epsilon", static_cast<float>(eps)}};
+  if (training) {
+    // How much stays of the old statistics, where ATen says how much comes of the new ones.
+    attributes.set("momentum", static_cast<float>(1 - momentum));
+    attributes.set("training_mode", 1);
+  }
+  return nodes("BatchNormalization", {cast(x, t), scale, shift, cast(mean, t), cast(var, t)},
+               std::move(attributes), training ? 3 : 1)[0];
+}
+
 T batch_norm_fixed(Call& g, T x, MaybeValue w, MaybeValue b, T mean, T var, double eps) {
   const DType t = common_type(x, {w, b, mean, var});
   const int64_t rank = x.rank();
-  T in = cast(x, t), y = nullptr;
-  auto n = channels(x, {w, b, mean, var});
-  if (n && t != DType::Double) {
-    T scale = w ? cast(*w, t) : g.filled(t, Ints{*n}, 1);
-    T shift = b ? cast(*b, t) : g.filled(t, Ints{*n}, 0);
-    y = node("BatchNormalization", {in, scale, shift, cast(mean, t), cast(var, t)},
-             {{"epsilon", static_cast<float>(eps)}});
-  } else {
-    // The attribute holds eps as float32 only, and the operator needs both parameters.
+  T in = cast(x, t);
+  T y = batch_norm_node(g, t, x, w, b, mean, var, eps, false, 0);
+  if (!y) {
     y = in - per_channel(mean, rank, t);
     y = y * rsqrt(per_channel(var, rank, t), eps);
     y = affine(y, w, b, rank);
@@ -81,8 +93,8 @@ T batch_norm_fixed(Call& g, T x, MaybeValue w, MaybeValue b, T mean, T var, doub
   return cast(y, x.dtype());
 }
 
-// Normalises by the batch's own statistics; also their mean and 1/sqrt(var + eps), as [C]. ONNX's
-// BatchNormalization in training mode wants running statistics and gives neither of these.
+// Normalises by the batch's own statistics; also their mean and 1/sqrt(var + eps), as [C], which
+// ONNX's BatchNormalization in training mode does not give.
 Values batch_norm_computed(T x, MaybeValue w, MaybeValue b, double eps) {
   const DType t = compute_type(x.dtype());
   const int64_t rank = x.rank();
@@ -97,6 +109,19 @@ T batch_norm(Call& g, T x, MaybeValue w, MaybeValue b, MaybeValue mean, MaybeVal
              bool training, Skip, double eps, Rest) {
   if (training || !mean || !var) return batch_norm_computed(x, w, b, eps)[0];
   return batch_norm_fixed(g, x, w, b, *mean, *var, eps);
+}
+
+// What capture records of a batch_norm in train mode that has running statistics. The new ones it
+// records by themselves: ONNX's take the biased variance.
+Values batch_norm_functional(Call& g, T x, MaybeValue w, MaybeValue b, T mean, T var, bool training,
+                             double momentum, double eps) {
+  Values y = batch_norm_computed(x, w, b, eps);
+  if (!training)
+    y[0] = batch_norm_fixed(g, x, w, b, mean, var, eps);
+  else if (x.dtype() == DType::Float)
+    if (T trained = batch_norm_node(g, DType::Float, x, w, b, mean, var, eps, true, momentum))
+      y[0] = trained;
+  return {y[0], y[1], y[2], nullptr, nullptr};
 }
 
 // Unlike batch_norm this one reads as many parameters as there are channels and checks nothing.
@@ -231,6 +256,8 @@ constexpr Lowering table[] = {
         "aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor"),
     op<native_batch_norm>(
         "aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)"),
+    op<batch_norm_functional>(
+        "aten::_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)"),
     op("aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
        [](Call& g, T x, MaybeValue w, MaybeValue b, T mean, T var, Skip, double eps) {
          return native_batch_norm(g, x, w, b, mean, var, false, {}, eps);
