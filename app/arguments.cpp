@@ -47,6 +47,15 @@ size_t choose(const char* option, const std::string& text, const Strings& choice
         hint.empty() ? "it is one of " + join(choices, ", ") : hint);
 }
 
+std::string value_of(const std::string& option, const Strings& arguments) {
+  std::string value;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] == option && i + 1 < arguments.size()) value = arguments[i + 1];
+    if (arguments[i].starts_with(option + "=")) value = arguments[i].substr(option.size() + 1);
+  }
+  return value;
+}
+
 void set_up(CLI::App& app) {
   app.set_help_flag();
   app.allow_extras();

@@ -34,6 +34,9 @@ void number(const char* option, const std::string& text, T& to, T low, T high) {
   to = v;
 }
 
+// The last value of an option in arguments that may be unreadable; empty: none.
+std::string value_of(const std::string& option, const Strings& arguments);
+
 // As every command line has it: our own help, the last of several values counts.
 void set_up(CLI::App& app);
 

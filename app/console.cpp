@@ -9,6 +9,8 @@
 #include <iostream>
 #include <utility>
 
+#include "app/arguments.h"
+
 namespace oe::app {
 namespace {
 
@@ -25,14 +27,8 @@ bool use_color(Color c) {
 }  // namespace
 
 Color wanted_color(const std::vector<std::string>& arguments) {
-  Color c = Color::Auto;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const bool apart = arguments[i] == "--color" && i + 1 < arguments.size();
-    const std::string value = apart ? arguments[i + 1] : arguments[i];
-    if (value == (apart ? "always" : "--color=always")) c = Color::Always;
-    if (value == (apart ? "never" : "--color=never")) c = Color::Never;
-  }
-  return c;
+  const std::string value = value_of("--color", arguments);
+  return value == "always" ? Color::Always : value == "never" ? Color::Never : Color::Auto;
 }
 
 void say(const std::string& text, Color wanted) {

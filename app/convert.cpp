@@ -1,20 +1,27 @@
-// The verb `convert`: lets the worker convert, commits its files and prints the result.
+// The verbs `convert` and `check`: let the worker work, commit its files and print the result.
 #include "app/convert.h"
 
 #include <signal.h>
 #include <sys/stat.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 #include <tuple>
 
 #include "app/options.h"
 #include "app/output.h"
+#include "app/problems.h"
+#include "app/progress_line.h"
 #include "app/report.h"
+#include "app/run_log.h"
 #include "app/spawn.h"
 #include "app/verbs/verb.h"
+#include "app/version.h"
 #include "lib/archive/recognise.h"
 #include "lib/support/diagnostics.h"
+#include "lib/support/text.h"
 
 namespace oe::app {
 namespace {
@@ -46,22 +53,42 @@ class Unchanged {
   State was_;
 };
 
-Report convert_in_worker(const Strings& arguments, Output& output, const Unchanged& model,
-                         int& our_signal) {
-  Strings left_out;
+// What is done with a command line, and what is told of it.
+struct Run {
+  CommandLine line;
+  Report report;
+  RunLog log;
+  std::optional<Output> output;  // of a conversion
+  int our_signal = 0;            // that ends us
+};
+
+Report in_worker(const Strings& arguments, Run& run, const Unchanged& model) {
+  ProgressLine progress(run.line.options);
+  const WorkerListener listener = {[&](const std::string& text) { run.log.write(text); },
+                                   [&](const std::string& name) {
+                                     run.log.write("stage " + name);
+                                     progress.stage(name);
+                                   },
+                                   [&] { progress.show(); }};
+  Strings files(4), left_out;
+  if (const auto& out = run.output)
+    files = {out->model_tmp(), out->data_tmp(), out->state_tmp(), out->test_tmp()};
   for (int tries = 0;; ++tries) {
-    Strings forwarded = {"convert",          output.model_tmp(), output.data_tmp(),
-                         output.state_tmp(), output.test_tmp(),  std::to_string(left_out.size())};
+    Strings forwarded = {"convert"};
+    forwarded.insert(forwarded.end(), files.begin(), files.end());
+    forwarded.push_back(std::to_string(left_out.size()));
     forwarded.insert(forwarded.end(), left_out.begin(), left_out.end());
     forwarded.insert(forwarded.end(), arguments.begin(), arguments.end());
-    const WorkerResult w = run_worker(forwarded);
-    our_signal = w.our_signal;
-    if (!our_signal) model.require();
+    const WorkerResult w = run_worker(forwarded, listener);
+    run.our_signal = w.our_signal;
+    if (!run.our_signal) model.require();
     // A worker that reported and then crashed while its libraries shut down has done its work.
     if (auto r = from_json(w.report)) return *r;
     // A kernel that does not check its sizes, at sizes that nobody asked for: without them.
     const bool again = w.signal && w.signal != SIGKILL && !w.our_signal && !w.trial.sizes.empty();
     if (again && tries < kMostTries) {
+      run.log.write("the worker ended in " + w.trial.op + " at " + w.trial.sizes +
+                    ": again, without these sizes");
       left_out.insert(left_out.end(), {w.trial.sizes, w.trial.op});
       continue;
     }
@@ -75,51 +102,114 @@ bool usable(const Report& r) {
   return r.exit_code() == ExitCode::Ok || r.exit_code() == ExitCode::NotFullyVerified;
 }
 
-void print(const Report& r, const CommandLine& c) {
-  const Options& o = c.options;
-  const std::string text = render_text(r.diagnostics, static_cast<int>(r.outcome.opset));
+// What is said in the end: the summary, or the verdict; empty where an error says all.
+std::string result_line(const Run& run) {
+  const Report& r = run.report;
+  const Options& o = run.line.options;
+  if (o.check) {
+    const bool judged = !r.stop || r.stop->exit_code == ExitCode::Unsupported;
+    return judged ? verdict(r, o) + "\n" + (o.all_opsets && !r.stop ? opset_table(r.outcome) : "")
+                  : "";
+  }
+  return usable(r) ? summary(r, o) + "\n" : "";
+}
+
+// The problems as text, and what ended the run.
+std::string problem_text(const Report& r, const Options& o) {
   // -q keeps errors: a report without one has nothing to say.
-  if (o.verbosity >= 0 || r.diagnostics.has_errors()) say(text, c.color);
-  if (o.verbosity >= 0) say(found_line(r.outcome), c.color);
-  if (r.stop)
-    say(stop_text(*r.stop), c.color);
-  else if (usable(r) && o.verbosity >= 0)
-    say(summary(r, o) + "\n", c.color);
-  if (o.time) std::cerr << time_table(r.outcome);
-  if (o.json) std::cout << json_document(r, o) << std::flush;
+  if (o.verbosity < 0 && !r.diagnostics.has_errors()) return {};
+  return o.check ? render_text(r.diagnostics, static_cast<int>(r.outcome.opset), SIZE_MAX)
+                 : render_text(r.diagnostics, static_cast<int>(r.outcome.opset));
+}
+
+void print(const Run& run) {
+  const Report& r = run.report;
+  const Options& o = run.line.options;
+  const Color color = run.line.color;
+  const std::string result = result_line(run);
+  const bool data = o.check && !o.json && o.diagnostic_format != DiagnosticFormat::Sarif;
+  if (o.diagnostic_format == DiagnosticFormat::Json) {
+    std::cerr << problem_lines(r);
+  } else {
+    say(problem_text(r, o), color);
+    if (o.verbosity >= 0) say(found_line(r.outcome), color);
+    if (r.stop) say(stop_text(*r.stop), color);
+    if (!data && o.verbosity >= 0) say(result, color);
+    if (o.time) std::cerr << time_table(r.outcome);
+  }
+  if (data) std::cout << result;
+  if (o.diagnostic_format == DiagnosticFormat::Sarif) std::cout << sarif_document(r, o.model);
+  if (o.json) std::cout << json_document(r, o);
+  std::cout.flush();
+}
+
+void log_end(Run& run) {
+  const Report& r = run.report;
+  run.log.write(render_text(r.diagnostics, static_cast<int>(r.outcome.opset), SIZE_MAX));
+  run.log.write(found_line(r.outcome));
+  if (r.stop) run.log.write(stop_text(*r.stop));
+  run.log.write(result_line(run));
+  run.log.write(time_table(r.outcome));
+  run.log.write(run.our_signal ? "ended by signal " + std::to_string(run.our_signal)
+                               : "exit code " + std::to_string(static_cast<int>(r.exit_code())));
+}
+
+std::string command_text(const Strings& arguments) {
+  std::string text = "command onnx-export";
+  for (const std::string& a : arguments) text += " " + shell_word(a);
+  return text;
+}
+
+// The work itself. Throws Failure.
+void perform(const Strings& arguments, Run& run) {
+  const Options& o = run.line.options;
+  run.log.open(o);
+  run.log.write("onnx-export " + std::string(kVersion));
+  run.log.write(command_text(arguments));
+  const Unchanged model(o.model);
+  archive::require_torchscript(o.model);
+  hold_ending_signals();
+  if (!o.check) run.output.emplace(o);
+  run.report = in_worker(arguments, run, model);
+  if (run.our_signal) {
+    log_end(run);
+    run.output.reset();
+    end_by(run.our_signal);
+  }
+  if (run.output && usable(run.report) && !o.dry_run)
+    run.output->commit(run.report.outcome.written.external, !run.report.outcome.state.empty());
 }
 
 }  // namespace
 
 int convert(const std::vector<std::string>& arguments) {
-  CommandLine c;
-  c.color = wanted_color(arguments);
-  Report r;
-  int our_signal = 0;
+  Run run;
+  run.line.color = wanted_color(arguments);
+  const std::string format = value_of("--diag-format", arguments);
+  if (format == "json") run.line.options.diagnostic_format = DiagnosticFormat::Json;
+  if (format == "sarif") run.line.options.diagnostic_format = DiagnosticFormat::Sarif;
+  Report& r = run.report;
   try {
     refuse_misspelt_verb(arguments);
-    c = parse_command_line(arguments);
-    if (!c.text.empty()) {
-      std::cout << c.text << std::flush;
+    run.line = parse_command_line(arguments);
+    if (!run.line.text.empty()) {
+      std::cout << run.line.text << std::flush;
       return 0;
     }
-    const Unchanged model(c.options.model);
-    archive::require_torchscript(c.options.model);
-    hold_ending_signals();
-    Output output(c.options);
-    r = convert_in_worker(arguments, output, model, our_signal);
-    if (our_signal) {
-      output.discard();
-      end_by(our_signal);
-    }
-    if (usable(r) && !c.options.dry_run)
-      output.commit(r.outcome.written.external, !r.outcome.state.empty());
+    perform(arguments, run);
   } catch (const Failure& f) {
     r.stop = stop_of(f);
   } catch (const std::exception& e) {
     r.stop = {ExitCode::Internal, "OE0003", e.what(), "this is a bug, please report it", nullptr};
   }
-  print(r, c);
+  log_end(run);
+  print(run);
+  try {
+    require_written(std::cout);
+  } catch (const Failure& f) {
+    say(stop_text(stop_of(f)), run.line.color);
+    return static_cast<int>(f.exit_code);
+  }
   return static_cast<int>(r.exit_code());
 }
 

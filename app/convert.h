@@ -1,4 +1,4 @@
-// The verb `convert`: lets the worker convert, commits its files and prints the result.
+// The verbs `convert` and `check`: let the worker work, commit its files and print the result.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace oe::app {
 
-// Returns the exit code; a signal that ended the worker ends this process, with the files cleaned
-// up.
+// `arguments` without the program's name, the verb included. Returns the exit code; a signal that
+// ended the worker ends this process, with the files cleaned up.
 int convert(const std::vector<std::string>& arguments);
 
 }  // namespace oe::app

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lib/infer/found.h"
+#include "lib/support/diagnostics.h"
 
 namespace oe::app {
 
@@ -14,6 +15,10 @@ using nlohmann::ordered_json;
 // `indent` < 0: one line. Bytes of a model's own names and source lines that are no UTF-8 are
 // replaced.
 std::string dump(const ordered_json& j, int indent);
+
+// Members of a problem, the same wherever one is told.
+ordered_json problem_json(const Diagnostic& d);
+ordered_json origin_json(const OriginPtr& o);  // null where there is none
 
 ordered_json found_json(const std::vector<infer::FoundInput>& found);
 

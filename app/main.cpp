@@ -9,7 +9,8 @@ int main(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error to report, with the files cleaned up
   std::vector<std::string> arguments(argv + 1, argv + argc);
   if (!arguments.empty())
-    if (const oe::app::VerbEntry* verb = oe::app::find_verb(arguments[0])) {
+    if (const oe::app::VerbEntry* verb = oe::app::find_verb(arguments[0]);
+        verb && !verb->converts) {
       arguments.erase(arguments.begin());
       return oe::app::run_verb(*verb, arguments);
     }

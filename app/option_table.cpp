@@ -1,4 +1,5 @@
-// Every option of `convert` as CLI11 sees it: name, group, help text, where its text goes.
+// Every option of `convert` and `check` as CLI11 sees it: name, group, help text, where its text
+// goes.
 #include "app/option_table.h"
 
 #include "app/arguments.h"
@@ -18,7 +19,7 @@ constexpr const char* kReport = "What is printed";
 
 }  // namespace
 
-void add_options(CLI::App& app, Raw& r) {
+void add_options(CLI::App& app, Raw& r, bool check) {
   const auto text = [&](const char* group, const char* name, std::string& to, const char* what,
                         const char* value) {
     app.add_option(name, to, what)->type_name(value)->group(group);
@@ -73,6 +74,9 @@ void add_options(CLI::App& app, Raw& r) {
   optional(kBasic, "--verify{ort}", r.verify,
            "compare with LibTorch in ONNX Runtime, on several "
            "inputs and sizes");
+  if (check)
+    flag(kBasic, "--all-opsets", r.o.all_opsets,
+         "a table of all opsets: whether it converts there, obstacles, nodes");
   flag(kBasic, "-v,--verbose", r.verbose, "print the ONNX graph");
   flag(kBasic, "-q,--quiet", r.quiet, "print nothing but errors");
   flag(kBasic, "-h,--help", r.help, "this text");
@@ -172,8 +176,22 @@ void add_options(CLI::App& app, Raw& r) {
                "the program after a stage: =after:capture, =before:lower, "
                "... (stages capture lower optimize legalize)")
       ->group(kReport);
-  flag(kReport, "--time", r.o.time, "seconds spent in each stage");
+  flag(kReport, "--time", r.o.time,
+       "seconds spent in each stage, and the most memory used until its end");
   flag(kReport, "--json", r.o.json, "the result as one JSON document on standard output");
+  text(
+      kReport, "--diag-format", r.diag_format,
+      "text; json: each problem as a line of JSON, and nothing else, on standard error; sarif: also "
+      "as a SARIF 2.1.0 document on standard output (default text)",
+      "FORMAT");
+  text(kReport, "--progress", r.progress,
+       "the running stage on standard error: auto (on a terminal, after a second), always or never "
+       "(default auto)",
+       "WHEN");
+  text(
+      kReport, "--log-file", r.o.log_file,
+      "append what happened, with times, to a file: command line, versions, stages, problems, result",
+      "FILE");
   text(kReport, "--color", r.color, "auto, always or never (default auto)", "WHEN");
 }
 
@@ -189,9 +207,16 @@ std::string verb_lines() {
 
 }  // namespace
 
-std::string help(CLI::App& app, bool all) {
+std::string help(CLI::App& app, bool all, bool check) {
   for (CLI::Option* o : app.get_options())
     if (!all && o->get_group() != kBasic && o->nonpositional()) o->group("");
+  if (check) {
+    app.footer(
+        "Takes every option of convert; nothing is written. Exit codes: 0 it converts (with "
+        "--all-opsets: at\nany), 5 it does not, others as of convert." +
+        std::string(all ? "" : " --help-all lists every option."));
+    return help_text(app);
+  }
   app.footer(verb_lines() + (all ? ""
                                  : "\n--help-all lists every option, `onnx-export man` is the "
                                    "manual. Exit codes: 0 converted, 2 usage,\n3 MODEL is "

@@ -1,4 +1,5 @@
-// Every option of `convert` as CLI11 sees it: name, group, help text, where its text goes.
+// Every option of `convert` and `check` as CLI11 sees it: name, group, help text, where its text
+// goes.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -15,7 +16,7 @@ struct Raw {
   std::string model, opset, unroll, ir_version, inputs_file, inputs_from, test_data, seed, mode,
       method, training, state, device, threads, target, checker, verify, verify_runs, ort_lib,
       fold_limit, external, external_file, threshold, align, color, guess, export_type,
-      keep_initializers;
+      keep_initializers, diag_format, progress;
   std::vector<std::string> inputs, alt_inputs, constants, dynamic_axes, input_names, output_names,
       renames, op_libs, atol, rtol, print_ir, custom_opsets, symbolics, schemas;
   bool no_folding = false, no_export_params = false, keep_doc = false, strip_doc = false,
@@ -23,9 +24,10 @@ struct Raw {
   bool help = false, help_all = false, version = false;
 };
 
-void add_options(CLI::App& app, Raw& r);
+// Where `check`: those of the verb, which takes all that convert does.
+void add_options(CLI::App& app, Raw& r, bool check = false);
 
-// The help text: the most used options, or all of them.
-std::string help(CLI::App& app, bool all);
+// The help text: the most used options, or all of them; `check`: of that verb.
+std::string help(CLI::App& app, bool all, bool check);
 
 }  // namespace oe::app

@@ -1,4 +1,4 @@
-// The command line of `onnx-export convert`, shared by the supervisor and the worker.
+// The command lines of `onnx-export convert` and `check`, shared by the supervisor and the worker.
 #include "app/options.h"
 
 #include <CLI/CLI.hpp>
@@ -137,6 +137,26 @@ void file_options(const Raw& r, Options& o) {
     usage("--external-data-file: has the name of the saved state");
 }
 
+// What `check` cannot do: it writes no file, and compares none.
+void refuse_results(const Options& o) {
+  if (o.verify)
+    usage("check: --verify compares what is written, and check writes nothing",
+          "onnx-export MODEL --verify --dry-run compares and leaves no file");
+  if (!o.test_data.empty()) usage("check: --save-test-data writes files, and check writes nothing");
+  if (o.output == "-") usage("check: -o - is for the model, and check writes none");
+}
+
+void report_options(const Raw& r, Options& o) {
+  if (r.verbose && r.quiet) usage("-v and -q contradict each other");
+  o.verbosity = r.verbose ? 1 : r.quiet ? -1 : 0;
+  print_points(r.print_ir, o.print_ir);
+  o.diagnostic_format = static_cast<DiagnosticFormat>(choose("--diag-format", r.diag_format));
+  o.progress = static_cast<Progress>(choose("--progress", r.progress));
+  if (o.diagnostic_format != DiagnosticFormat::Sarif) return;
+  if (o.json) usage("--diag-format sarif and --json both want standard output");
+  if (o.output == "-") usage("--diag-format sarif and -o - both want standard output");
+}
+
 // Gives the texts their meaning.
 Options interpret(Raw& r) {
   Options o = r.o;
@@ -203,32 +223,34 @@ Options interpret(Raw& r) {
   tolerances("--rtol", r.rtol, o.rtol);
   o.ort_lib = r.ort_lib;
   o.test_data = r.test_data;
-  if (r.verbose && r.quiet) usage("-v and -q contradict each other");
-  o.verbosity = r.verbose ? 1 : r.quiet ? -1 : 0;
-  print_points(r.print_ir, o.print_ir);
+  report_options(r, o);
+  if (o.check) refuse_results(o);
   return o;
 }
 
 }  // namespace
 
 CommandLine parse_command_line(const Strings& arguments) {
+  const bool check = !arguments.empty() && arguments[0] == "check";
   CLI::App app(
-      "Converts a TorchScript file (.pt) into an ONNX file that computes the same numbers.",
-      "onnx-export");
+      check ? "Tells all that keeps a TorchScript file from being converted. Nothing is written."
+            : "Converts a TorchScript file (.pt) into an ONNX file that computes the same numbers.",
+      check ? "onnx-export check" : "onnx-export");
   Raw r;
+  r.o.check = r.o.dry_run = check;
   set_up(app);
-  add_options(app, r);
+  add_options(app, r, check);
   for (const char* repeated :
        {"--input", "--alt-input", "--constant", "--dynamic-axes", "--input-names", "--output-names",
         "--rename", "--custom-op-lib", "--custom-opset", "--custom-schema", "--symbolics", "--atol",
         "--rtol", "--print-ir"})
     app.get_option(repeated)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   Strings rest = prepared(arguments);
-  if (!rest.empty() && rest[0] == "convert") rest.erase(rest.begin());
+  if (check || (!rest.empty() && rest[0] == "convert")) rest.erase(rest.begin());
   parse_strictly(app, rest, "one MODEL is converted at a time; a value with blanks needs quotes");
   CommandLine c;
   if (r.version) c.text = std::string("onnx-export ") + kVersion + "\n";
-  if (r.help || r.help_all) c.text = help(app, r.help_all);
+  if (r.help || r.help_all) c.text = help(app, r.help_all, check);
   if (!c.text.empty()) return c;
   c.color = static_cast<Color>(choose("--color", r.color));
   c.options = interpret(r);

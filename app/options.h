@@ -1,4 +1,4 @@
-// The command line of `onnx-export convert`, shared by the supervisor and the worker.
+// The command lines of `onnx-export convert` and `check`, shared by the supervisor and the worker.
 #pragma once
 
 #include <string>
@@ -15,7 +15,8 @@ struct CommandLine {
   std::string text;  // --help, --help-all, --version: print this and stop
 };
 
-// `arguments` without the program's name. Nothing on disk is touched, except that --dynamic-axes
+// `arguments` without the program's name; the first may be one of the two verbs. Nothing on disk is
+// touched, except that --dynamic-axes
 // @FILE is read. Throws Failure(Usage) with the nearest match.
 CommandLine parse_command_line(const std::vector<std::string>& arguments);
 

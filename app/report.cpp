@@ -18,15 +18,6 @@ using Strings = std::vector<std::string>;
 
 constexpr const char* kSeverities[] = {"error", "warning", "note"};
 
-ordered_json origin_json(const OriginPtr& o) {
-  if (!o) return nullptr;
-  return {{"operator", o->op},
-          {"module", o->module_path},
-          {"file", o->file},
-          {"line", o->line},
-          {"text", o->text}};
-}
-
 OriginPtr origin_from(const ordered_json& j) {
   if (!j.is_object()) return nullptr;
   return std::make_shared<const Origin>(
@@ -35,14 +26,7 @@ OriginPtr origin_from(const ordered_json& j) {
 
 ordered_json diagnostics_json(const Diagnostics& d) {
   ordered_json list = ordered_json::array();
-  for (const Diagnostic& e : d.all())
-    list.push_back({{"severity", kSeverities[static_cast<size_t>(e.severity)]},
-                    {"code", e.code},
-                    {"operator", e.op},
-                    {"message", e.message},
-                    {"hint", e.hint},
-                    {"needs_opset", e.needs_opset},
-                    {"place", origin_json(e.origin)}});
+  for (const Diagnostic& e : d.all()) list.push_back(problem_json(e));
   return list;
 }
 
@@ -87,6 +71,16 @@ ordered_json state_json(const std::vector<StatePort>& state) {
   return list;
 }
 
+ordered_json opsets_json(const std::vector<AtOpset>& opsets) {
+  ordered_json list = ordered_json::array();
+  for (const AtOpset& at : opsets)
+    list.push_back({{"opset", at.opset},
+                    {"converts", at.converts},
+                    {"obstacles", at.obstacles},
+                    {"nodes", at.nodes}});
+  return list;
+}
+
 ordered_json report_json(const Report& r) {
   const Outcome& o = r.outcome;
   ordered_json j = {{"exit_code", static_cast<int>(r.exit_code())},
@@ -105,9 +99,14 @@ ordered_json report_json(const Report& r) {
                     {"assumptions", o.assumptions},
                     {"verification", o.verification},
                     {"coverage", coverage_json(o.coverage)},
+                    {"opsets", opsets_json(o.opsets)},
+                    {"lowest_opset", o.lowest_opset ? ordered_json(o.lowest_opset) : nullptr},
                     {"diagnostics", diagnostics_json(r.diagnostics)}};
-  j["seconds"] = ordered_json::object();
-  for (const StageTime& t : o.times) j["seconds"][t.stage] = t.seconds;
+  j["seconds"] = j["peak_bytes"] = ordered_json::object();
+  for (const StageTime& t : o.times) {
+    j["seconds"][t.stage] = t.seconds;
+    j["peak_bytes"][t.stage] = t.peak_bytes;
+  }
   j["failure"] = nullptr;
   if (r.stop)
     j["failure"] = {{"code", r.stop->code},
@@ -117,7 +116,7 @@ ordered_json report_json(const Report& r) {
   return j;
 }
 
-std::string ports(const char* one, const Strings& list) {
+std::string some_ports(const char* one, const Strings& list) {
   if (list.empty()) return {};
   constexpr size_t shown = 4;
   const Strings head(list.begin(),
@@ -127,7 +126,32 @@ std::string ports(const char* one, const Strings& list) {
   return text;
 }
 
+std::string ports(const Outcome& out) {
+  std::string text = some_ports("input", out.inputs);
+  if (out.parameter_inputs > 0) text += " and " + plural(out.parameter_inputs, "parameter");
+  return text + some_ports("output", out.outputs);
+}
+
 }  // namespace
+
+ordered_json origin_json(const OriginPtr& o) {
+  if (!o) return nullptr;
+  return {{"operator", o->op},
+          {"module", o->module_path},
+          {"file", o->file},
+          {"line", o->line},
+          {"text", o->text}};
+}
+
+ordered_json problem_json(const Diagnostic& d) {
+  return {{"severity", kSeverities[static_cast<size_t>(d.severity)]},
+          {"code", d.code},
+          {"operator", d.op},
+          {"message", d.message},
+          {"hint", d.hint},
+          {"needs_opset", d.needs_opset},
+          {"place", origin_json(d.origin)}};
+}
 
 ordered_json found_json(const std::vector<infer::FoundInput>& found) {
   ordered_json list = ordered_json::array();
@@ -179,7 +203,11 @@ std::optional<Report> from_json(const std::string& s) {
                             c.at("refused").get<Strings>()});
     diagnostics_from(j.at("diagnostics"), r.diagnostics);
     for (const auto& [stage, seconds] : j.at("seconds").items())
-      o.times.push_back({stage, seconds.get<double>()});
+      o.times.push_back({stage, seconds.get<double>(), j.at("peak_bytes").at(stage)});
+    for (const ordered_json& at : j.at("opsets"))
+      o.opsets.push_back({at.at("opset"), at.at("converts"), at.at("obstacles"), at.at("nodes")});
+    if (const ordered_json& lowest = j.at("lowest_opset"); !lowest.is_null())
+      o.lowest_opset = lowest;
     if (const ordered_json& f = j.at("failure"); f.is_object())
       r.stop = {o.exit_code, f.at("code"), f.at("message"), f.at("hint"),
                 origin_from(f.at("place"))};
@@ -225,12 +253,45 @@ std::string summary(const Report& r, const Options& o) {
                      std::to_string(out.opset) + ", " + plural(out.nodes, "node") + ", " +
                      human_bytes(out.written.model_bytes + out.written.data_bytes);
   if (weights_outside(out, o)) text += " (weights in " + o.write.external_file + ")";
-  text += ports("input", out.inputs);
-  if (out.parameter_inputs > 0) text += " and " + plural(out.parameter_inputs, "parameter");
-  text += ports("output", out.outputs);
+  text += ports(out);
   if (!out.state.empty()) text += ", saved state in " + o.state_file;
   if (!out.verification.empty()) text += ", " + out.verification;
   return text;
+}
+
+std::string verdict(const Report& r, const Options& o) {
+  const Outcome& out = r.outcome;
+  std::string text = o.model + ": ";
+  if (r.stop)
+    return text +
+           "not known: the first obstacle ended the run, and what comes after it was not "
+           "looked at";
+  const auto lowest = [&] {
+    return out.lowest_opset ? "; it does from opset " + std::to_string(out.lowest_opset) + " on"
+                            : std::string();
+  };
+  const std::string opset = "at opset " + std::to_string(out.opset);
+  if (!r.diagnostics.has_errors())
+    return text + "converts " + opset + ", " + plural(out.nodes, "node") + ports(out);
+  return text + "does not convert " + opset + lowest();
+}
+
+std::string opset_table(const Outcome& o) {
+  std::string text = "opset  converts  obstacles  nodes\n";
+  for (const AtOpset& at : o.opsets) {
+    char line[64];
+    if (at.converts)
+      std::snprintf(line, sizeof line, "%5d  yes       %9s  %5zu\n", static_cast<int>(at.opset), "",
+                    at.nodes);
+    else
+      std::snprintf(line, sizeof line, "%5d  no        %9zu\n", static_cast<int>(at.opset),
+                    at.obstacles);
+    text += line;
+  }
+  return text +
+         (o.lowest_opset ? "lowest opset that works: " + std::to_string(o.lowest_opset)
+                         : "no opset works") +
+         "\n";
 }
 
 std::string found_line(const Outcome& o) {
@@ -242,17 +303,19 @@ std::string found_line(const Outcome& o) {
 
 std::string time_table(const Outcome& o) {
   std::string text;
-  double total = 0;
-  const auto row = [&](const std::string& stage, double seconds) {
-    char line[64];
-    std::snprintf(line, sizeof line, "%-10s %8.3f s\n", stage.c_str(), seconds);
+  StageTime total{"total", 0, 0};
+  const auto row = [&](const StageTime& t) {
+    char line[96];
+    std::snprintf(line, sizeof line, "%-10s %8.3f s  %8s\n", t.stage.c_str(), t.seconds,
+                  human_bytes(t.peak_bytes).c_str());
     text += line;
   };
   for (const StageTime& t : o.times) {
-    row(t.stage, t.seconds);
-    total += t.seconds;
+    row(t);
+    total.seconds += t.seconds;
+    total.peak_bytes = std::max(total.peak_bytes, t.peak_bytes);
   }
-  row("total", total);
+  row(total);
   return text;
 }
 

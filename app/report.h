@@ -4,7 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "lib/pipeline.h"
+#include "lib/options.h"
+#include "lib/outcome.h"
 
 namespace oe::app {
 
@@ -34,8 +35,13 @@ Stop stop_of(const Failure& f);
 std::string stop_text(const Stop& s);
 // "model.onnx: opset 18, 124 nodes, 44.7 MB, input x float[batch,3], output y float[batch,5]"
 std::string summary(const Report& r, const Options& o);
+// Of `check`: "net.pt: converts at opset 18, 4 nodes, input x float[batch,3], ...".
+std::string verdict(const Report& r, const Options& o);
+// Of `check --all-opsets`: a line an opset.
+std::string opset_table(const Outcome& o);
 // "inputs found: obs:1x48@f32 (axis 0 free); --input changes them"; empty where all were described.
 std::string found_line(const Outcome& o);
+// Stage, seconds, the most memory until its end.
 std::string time_table(const Outcome& o);
 
 }  // namespace oe::app

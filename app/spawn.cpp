@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 #include "lib/support/diagnostics.h"
@@ -98,14 +99,19 @@ class TrialMemory {
 };
 
 // Takes whole lines off `buffer`.
-void read_lines(std::string& buffer, WorkerResult& r) {
+void read_lines(std::string& buffer, WorkerResult& r, const WorkerListener& listener) {
+  constexpr std::string_view stage = "stage ", versions = "versions ";
   for (size_t end; (end = buffer.find('\n')) != std::string::npos;) {
     const std::string line = buffer.substr(0, end);
     buffer.erase(0, end + 1);
-    if (line.starts_with("stage "))
-      r.stage = line.substr(6);
-    else
+    if (line.starts_with(stage)) {
+      r.stage = line.substr(stage.size());
+      if (listener.stage) listener.stage(r.stage);
+    } else if (line.starts_with(versions)) {
+      if (listener.versions) listener.versions(line.substr(versions.size()));
+    } else {
       r.report = line;
+    }
   }
 }
 
@@ -116,7 +122,8 @@ void hold_ending_signals() {
   sigprocmask(SIG_BLOCK, &ending, nullptr);
 }
 
-WorkerResult run_worker(const std::vector<std::string>& arguments) {
+WorkerResult run_worker(const std::vector<std::string>& arguments, const WorkerListener& listener) {
+  constexpr int kWait = 250;  // milliseconds between two calls of the listener
   WorkerResult r;
   const std::filesystem::path program =
       std::filesystem::read_symlink("/proc/self/exe").parent_path() / "onnx-export-worker";
@@ -133,7 +140,8 @@ WorkerResult run_worker(const std::vector<std::string>& arguments) {
   std::string buffer;
   for (bool open = true; open && !r.our_signal;) {
     pollfd watched[2] = {{ends[0], POLLIN, 0}, {signals, POLLIN, 0}};
-    if (poll(watched, 2, -1) < 0 && errno != EINTR) break;
+    if (poll(watched, 2, listener.waiting ? kWait : -1) < 0 && errno != EINTR) break;
+    if (listener.waiting) listener.waiting();
     if (watched[1].revents & POLLIN) {
       signalfd_siginfo info;
       if (read(signals, &info, sizeof info) == sizeof info)
@@ -145,7 +153,7 @@ WorkerResult run_worker(const std::vector<std::string>& arguments) {
         buffer.append(chunk, static_cast<size_t>(n));
       else if (n == 0 || errno != EINTR)
         open = false;
-      read_lines(buffer, r);
+      read_lines(buffer, r, listener);
     }
   }
   if (r.our_signal) kill(pid, SIGKILL);

@@ -1,6 +1,7 @@
 // Runs the worker and waits for its report, for its death, or for a signal to ourselves.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,7 +11,8 @@
 
 namespace oe::app {
 
-// The worker writes lines to this file descriptor: "stage NAME" as each begins, its report last.
+// The worker writes lines to this file descriptor: "versions TEXT", "stage NAME" as each begins,
+// its report last.
 constexpr int kReportFd = 3;
 // What the worker tries at the moment (lib/support/trial.h): memory that both share.
 constexpr int kTrialFd = 4;
@@ -30,9 +32,17 @@ struct WorkerResult {
 // never left half-way. Those that the caller's environment ignores stay ignored.
 void hold_ending_signals();
 
+// Who wants to know what the worker does. Any may be empty.
+struct WorkerListener {
+  std::function<void(const std::string& text)> versions;  // "LibTorch 2.13.0, ONNX 1.23.2"
+  std::function<void(const std::string& name)> stage;     // begins
+  std::function<void()> waiting;                          // a few times a second
+};
+
 // Runs onnx-export-worker, which lies beside this executable. Throws Failure(Internal) when it
 // cannot be started.
-WorkerResult run_worker(const std::vector<std::string>& arguments);
+WorkerResult run_worker(const std::vector<std::string>& arguments,
+                        const WorkerListener& listener = {});
 
 // What the worker's death means, when it left no report.
 Stop stop_of(const WorkerResult& w);

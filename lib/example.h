@@ -5,7 +5,7 @@
 
 #include "lib/infer/infer.h"
 #include "lib/options.h"
-#include "lib/pipeline.h"
+#include "lib/outcome.h"
 #include "lib/torch/inputs.h"
 #include "lib/torch/load.h"
 
@@ -21,5 +21,9 @@ torch_io::ExampleInputs example_inputs(const Options& o, const torch_io::Loaded&
 // `outcome` is told what was found; -v text goes to `out`.
 void find_free_axes(const Options& o, const torch_io::Loaded& loaded, const infer::Found& found,
                     torch_io::ExampleInputs& inputs, Outcome& outcome, std::ostream& out);
+
+// The first stages alone: `outcome.found` tells what inputs the method takes, whoever says so: the
+// options, the file or its program. Throws Failure where none were found that it runs on.
+void tell_inputs(const Options& o, Outcome& outcome);
 
 }  // namespace oe

@@ -1,5 +1,5 @@
-// Everything `onnx-export convert` can be told, parsed. Standard library only: the supervisor and
-// the worker both fill it from the same arguments (app/options.cpp).
+// Everything `onnx-export convert` and `check` can be told, parsed. Standard library only: the
+// supervisor and the worker both fill it from the same arguments (app/options.cpp).
 #pragma once
 
 #include <cstdint>
@@ -49,6 +49,9 @@ enum class Checker { Full, Basic, Off };
 // --keep-initializers-as-inputs: Auto below IR version 4, where they have to be.
 enum class KeepInitializers { Auto, Yes, No };
 
+enum class DiagnosticFormat { Text, Json, Sarif };
+enum class Progress { Auto, Always, Never };
+
 // Sizes of the converter's own choosing at which LibTorch ended the process: not run again.
 struct LeftOut {
   std::string sizes;  // as in lib/support/trial.h
@@ -56,7 +59,9 @@ struct LeftOut {
 };
 
 struct Options {
-  std::string model;                        // path of the .pt
+  bool check = false;       // the verb: everything up to the checked model, and nothing written
+  bool all_opsets = false;  // of check: at every opset
+  std::string model;        // path of the .pt
   std::vector<std::string> custom_op_libs;  // shared libraries that register operators
   std::string output;                       // final path; "-" is standard output
   bool force = false;
@@ -112,6 +117,9 @@ struct Options {
 
   int verbosity = 0;                  // -q: -1, -v: 1
   std::vector<std::string> print_ir;  // "after:capture", "before:optimize", ...
+  DiagnosticFormat diagnostic_format = DiagnosticFormat::Text;
+  Progress progress = Progress::Auto;
+  std::string log_file;
   bool time = false;
   bool json = false;
 };

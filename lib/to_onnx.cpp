@@ -92,4 +92,12 @@ ir::Model to_onnx(const program::Program& p, const Options& o, const lower::User
   }
 }
 
+void report_opset_limits(const program::Program& p, const Options& o, const lower::UserRules& rules,
+                         Diagnostics& d) {
+  Diagnostics attempt;
+  walk(p, o, {ExportType::OnnxFallthrough, o.custom_opsets, &rules, {}}, {}, attempt);
+  for (const Diagnostic& problem : attempt.all())
+    if (problem.needs_opset > 0) d.report(problem);
+}
+
 }  // namespace oe

@@ -22,4 +22,9 @@ struct StageWatch {
 ir::Model to_onnx(const program::Program& p, const Options& o, const lower::UserRules& rules,
                   const StageWatch& watch, Diagnostics& d);
 
+// What the target opset lacks, where to_onnx() ended before it could say so: operators that cannot
+// be written at any opset stay what they are.
+void report_opset_limits(const program::Program& p, const Options& o, const lower::UserRules& rules,
+                         Diagnostics& d);
+
 }  // namespace oe

@@ -41,6 +41,7 @@ class Verb {
 struct VerbEntry {
   std::string_view name, what;  // "explain", one line for --help
   std::unique_ptr<Verb> (*make)();
+  bool converts = false;  // app/convert.h does it: the stages of a conversion, without the file
 };
 std::span<const VerbEntry> verbs();
 // Null when the word is no verb; `convert` is none of these.
@@ -48,7 +49,7 @@ const VerbEntry* find_verb(std::string_view word);
 // Throws Failure(Usage) where the first argument is neither a verb nor a file, and nearly a verb.
 void refuse_misspelt_verb(const Strings& arguments);
 
-// The options of a verb as CLI11 sees them, with -h and --color.
+// The options of a verb as CLI11 sees them, with -h and --color where it has none of its own.
 struct VerbLine {
   explicit VerbLine(const VerbEntry& entry);
   std::unique_ptr<Verb> verb;

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "app/choices.h"
+#include "app/verbs/check.h"
 #include "app/verbs/completion.h"
 #include "app/verbs/diff.h"
 #include "app/verbs/doctor.h"
@@ -18,6 +19,8 @@ namespace oe::app {
 namespace {
 
 constexpr std::array kVerbs = {
+    VerbEntry{"check", "all that keeps a file from being converted, at one opset or at all",
+              &make<Check>, true},
     VerbEntry{"inspect", "what is in a file: methods, inputs, weights, modules, operators",
               &make<Inspect>},
     VerbEntry{"lint", "what is wrong, or doubtful, with an ONNX model", &make<Lint>},
@@ -47,7 +50,7 @@ void refuse_misspelt_verb(const Strings& arguments) {
   if (arguments.empty() || arguments[0].starts_with("-")) return;
   const std::string& word = arguments[0];
   std::error_code error;
-  if (word == "convert" || std::filesystem::exists(word, error)) return;
+  if (word == "convert" || find_verb(word) || std::filesystem::exists(word, error)) return;
   Strings known = {"convert"};
   for (const VerbEntry& v : kVerbs) known.emplace_back(v.name);
   const std::string hint = did_you_mean(word, known);
@@ -60,6 +63,7 @@ VerbLine::VerbLine(const VerbEntry& entry)
           "onnx-export " + std::string(entry.name)) {
   set_up(app);
   verb->options(app);
+  if (entry.converts) return;
   app.add_option("--color", color, "auto, always or never (default auto)")->type_name("WHEN");
   app.add_flag("-h,--help", help, "this text");
 }

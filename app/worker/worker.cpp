@@ -19,9 +19,12 @@
 #include "app/report.h"
 #include "app/spawn.h"
 #include "app/worker/verbs.h"
+#include "lib/check_model.h"
+#include "lib/onnx/about.h"
 #include "lib/pipeline.h"
 #include "lib/support/trial.h"
 #include "lib/test_data.h"
+#include "lib/torch/about.h"
 #include "lib/torch/runtime.h"
 
 namespace oe::app {
@@ -71,10 +74,13 @@ void convert(const std::vector<std::string>& arguments, std::vector<LeftOut> lef
   o.left_out = std::move(left_out);
   read_test_sets(o);
   r.outcome.opset = o.opset;
-  // Standard output belongs to the model, or to the JSON document.
-  std::ostream& out = o.output == "-" || o.json ? std::cerr : std::cout;
-  oe::convert(o, files[0], files[1], files[2], files[3], r.outcome, r.diagnostics, out,
-              [](std::string_view stage) { send("stage " + std::string(stage)); });
+  // Standard output belongs to the model, or to a document.
+  const bool sarif = o.diagnostic_format == DiagnosticFormat::Sarif;
+  std::ostream& out = o.output == "-" || o.json || sarif ? std::cerr : std::cout;
+  send("versions LibTorch " + torch_io::libtorch_version() + ", ONNX " + onnx::onnx_version());
+  const auto on_stage = [](std::string_view stage) { send("stage " + std::string(stage)); };
+  if (o.check) return check_model(o, r.outcome, r.diagnostics, out, on_stage);
+  oe::convert(o, files[0], files[1], files[2], files[3], r.outcome, r.diagnostics, out, on_stage);
 }
 
 // LibTorch's parser, and whoever walks what it made, call themselves once for each bracket.

@@ -171,6 +171,9 @@ constexpr ErrorCode kCodes[] = {
      "`--external-data=in-place` is asked for, and the output does not lie beside the model, or the "
      "model is a symbolic link.",
      "Name an output in the model's folder, or use `--external-data=always`."},
+    {"OE0710", Unwritable,
+     "The file of `--log-file` cannot be opened, or is the model or the output.",
+     "Name another file."},
     {"OE0801", Limit, "Memory ran out.",
      "Convert at smaller example sizes, or on a larger machine."},
     {"OE0901", Crashed, "The worker process died.",

@@ -78,10 +78,11 @@ std::string rewritten_note(const std::map<std::string, int>& counts) {
 }
 
 void set_training(Loaded& m, Training wanted) {
-  if (wanted == Training::Preserve) return;
   bool was_training = false;
   for (const torch::jit::Module& module : m.module.modules())
     was_training = was_training || in_train_mode(module);
+  m.training = wanted == Training::Preserve ? was_training : wanted == Training::Train;
+  if (wanted == Training::Preserve) return;
   if (wanted == Training::Eval && was_training)
     m.notes.push_back({"OE0125", m.traced_inputs.empty()
                                      ? "the file was saved in train mode; it is converted in eval "

@@ -17,8 +17,9 @@ namespace oe::torch_io {
 struct Loaded {
   torch::jit::Module module;
   std::shared_ptr<const MappedFile>
-      file;            // in which its weights lie, as long as nobody writes them
-  std::string method;  // "forward", --method, or the only one that takes tensors
+      file;               // in which its weights lie, as long as nobody writes them
+  std::string method;     // "forward", --method, or the only one that takes tensors
+  bool training = false;  // whether it, or a module in it, is in train mode now
   struct Note {
     std::string code, text;  // "saved in train mode; converted in eval mode"
   };

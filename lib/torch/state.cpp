@@ -149,14 +149,14 @@ void add_parameters(const Options& o, const torch::jit::Module& m, ExampleInputs
     known.push_back(t);
     InputLeaf leaf = state_leaf(t, path);
     const size_t at = e.leaves.size();
-    leaf.name = at < o.input_names.size() ? o.input_names[at] : path;
+    leaf.name = !o.export_params && at < o.input_names.size() ? o.input_names[at] : path;
     leaf.normal = false;
     leaf.argument = e.arguments.size();
     e.leaves.push_back(std::move(leaf));
     e.arguments.push_back(t);
     e.state.push_back(path);
   }
-  if (o.input_names.size() > e.leaves.size())
+  if (!o.export_params && o.input_names.size() > e.leaves.size())
     throw Failure(ExitCode::Usage, "OE0222",
                   "--input-names: " + std::to_string(o.input_names.size()) + " names for " +
                       plural(e.leaves.size(), "input") + ", parameters and buffers among them");

@@ -29,8 +29,8 @@ void add_state(const Options& o, const torch::jit::Module& m, const std::vector<
                ExampleInputs& e);
 
 // All parameters and buffers become arguments behind those that `e` has, in state_dict order and by
-// their names, or those that --input-names goes on with; tied ones once. Nothing is drawn for them
-// that they do not hold.
+// their names; tied ones once. With --no-export-params --input-names goes on into them. Nothing is
+// drawn for them that they do not hold.
 void add_parameters(const Options& o, const torch::jit::Module& m, ExampleInputs& e);
 
 // What the method itself takes of `arguments`; the rest is state.

@@ -1,0 +1,24 @@
+// --log-file: what happened, as lines of text with the time (UTC). The supervisor writes it, so
+// that it is complete also where the worker crashed.
+#pragma once
+
+#include <fstream>
+#include <string>
+
+#include "lib/options.h"
+
+namespace oe::app {
+
+class RunLog {
+ public:
+  // Appends to o.log_file; without one nothing is written, here and below. Throws
+  // Failure(Unwritable) where it cannot be opened, or is the model or the output.
+  void open(const Options& o);
+  // Each line of `text` is a line of the log, with the time before it.
+  void write(const std::string& text);
+
+ private:
+  std::ofstream out_;
+};
+
+}  // namespace oe::app

@@ -1,0 +1,140 @@
+// The middle of the chain, which convert and check share: lower > optimize > legalize > check, with
+// the names the user asked for.
+#include "lib/onnx_model.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "lib/names.h"
+#include "lib/onnx/onnx.h"
+#include "lib/onnx/schema.h"
+#include "lib/optimize/optimize.h"
+#include "lib/to_onnx.h"
+#include "lib/torch/convert.h"
+#include "lib/torch/reference.h"
+
+namespace oe {
+namespace {
+
+// Parameters that were inputs while the model was captured: those that nothing reads go, the others
+// stay (--no-export-params) or get their values back. `e`: all inputs, of which the first `own` are
+// the model's.
+void settle_parameters(ir::Model& m, const torch_io::ExampleInputs& e, size_t own,
+                       const Options& o) {
+  std::set<const ir::Value*> read(m.graph.outputs.begin(), m.graph.outputs.end());
+  ir::for_each_graph(m.graph, [&](ir::Graph& g) {
+    for (const auto& n : g.nodes) read.insert(n->inputs.begin(), n->inputs.end());
+    read.insert(g.outputs.begin(), g.outputs.end());
+  });
+  auto& inputs = m.graph.inputs;
+  inputs.erase(std::remove_if(inputs.begin() + static_cast<std::ptrdiff_t>(own), inputs.end(),
+                              [&](const ir::Value* v) { return !read.contains(v); }),
+               inputs.end());
+  if (!o.export_params) return;
+  for (size_t i = own; i < e.leaves.size(); ++i) {
+    const auto it = std::ranges::find(inputs, e.leaves[i].name, &ir::Value::name);
+    if (e.leaves[i].attribute.empty() || it == inputs.end()) continue;
+    ir::Value* v = *it;
+    v->data = torch_io::to_host(e.leaves[i].value.toTensor());
+    v->state = true;
+    m.graph.initializers.push_back(v);
+    inputs.erase(it);
+  }
+}
+
+// How the model is written; where its initializers are inputs too, in state_dict order.
+onnx::WriteOptions write_options(ir::Model& m, const Options& o,
+                                 const std::vector<std::string>& state_names) {
+  onnx::WriteOptions w = o.write;
+  const bool has_to = m.ir_version < 4;
+  if (has_to && o.keep_initializers == KeepInitializers::No)
+    throw Failure(ExitCode::Usage, "OE0225",
+                  "--keep-initializers-as-inputs=no: below IR version 4 they have to be inputs",
+                  "opset " + std::to_string(o.opset) + " can be written with --ir-version 4");
+  w.initializers_as_inputs = has_to || o.keep_initializers == KeepInitializers::Yes;
+  if (!w.initializers_as_inputs) return w;
+  std::map<std::string, size_t> order;
+  for (const std::string& name : state_names) order.emplace(name, order.size());
+  const auto place = [&](const ir::Value* v) {
+    auto it = order.find(v->name);
+    // A transposed weight has its name with _t.
+    if (it == order.end() && v->name.ends_with("_t"))
+      it = order.find(v->name.substr(0, v->name.size() - 2));
+    return it == order.end() ? order.size() : it->second;
+  };
+  std::stable_sort(m.graph.initializers.begin(), m.graph.initializers.end(),
+                   [&](const ir::Value* a, const ir::Value* b) { return place(a) < place(b); });
+  return w;
+}
+
+std::string port_text(const ir::Value& v) {
+  const ir::Type* t = &v.type;
+  std::string prefix;
+  while (t->kind == ir::Type::Kind::Sequence || t->kind == ir::Type::Kind::Optional) {
+    prefix += t->kind == ir::Type::Kind::Sequence ? "sequence of " : "optional ";
+    t = t->element.get();
+  }
+  return v.name + " " + prefix + std::string(name(t->dtype)) + to_string(t->shape);
+}
+
+void require_accepted(const ir::Model& m, const Options& o) {
+  if (o.checker == Checker::Off) return;
+  const std::string problem = onnx::check(m, o.checker == Checker::Full);
+  if (!problem.empty())
+    throw Failure(ExitCode::Internal, "OE0005", "the ONNX checker refuses the result: " + problem,
+                  "this is a bug in onnx-export, please report it with the model");
+}
+
+}  // namespace
+
+std::optional<OnnxModel> onnx_model(const LoadedModel& loaded, const capture::Captured& c,
+                                    const Options& o, const lower::UserRules& rules, Stages& stages,
+                                    Diagnostics& d) {
+  OnnxModel made{to_onnx(c.program, o, rules, stages.watch(), d), {}};
+  if (d.has_errors()) return std::nullopt;
+  ir::Model& m = made.model;
+  m.ir_version = o.ir_version.value_or(onnx::ir_version_for_opset(o.opset));
+  for (const auto& [domain, version] : o.custom_opsets)
+    if (!m.opsets.contains(domain))
+      d.report(
+          {"OE0303", Severity::Warning, "",
+           "--custom-opset " + domain + "=" + std::to_string(version) + ": no node has that domain",
+           "", nullptr, 0});
+  if (o.state == State::Discard) settle_parameters(m, loaded.inputs, loaded.own_inputs, o);
+  if (o.write.external == onnx::WriteOptions::External::InPlace)
+    optimize::keep_stored(m, [&](const Tensor& t) {
+      return loaded.module.file->place_of(t.data(), t.nbytes()).has_value();
+    });
+  const std::vector<std::string> state_names = torch_io::state_names(loaded.module.module);
+  const size_t named = o.export_params ? loaded.own_inputs : loaded.inputs.leaves.size();
+  apply_names(m, o, state_names, o.state == State::Discard ? named : loaded.inputs.leaves.size(),
+              d);
+  made.writing = write_options(m, o, state_names);
+  // Not before: a strict run lists every warning.
+  if (o.strict) d.warnings_are_errors();
+  if (d.has_errors()) return std::nullopt;
+  stages.made("legalize", m);
+  stages.begin("check");
+  require_accepted(m, o);
+  return made;
+}
+
+void describe(ir::Model& m, size_t shown, Outcome& out) {
+  out.opset = m.opset();
+  out.ir_version = m.ir_version;
+  out.nodes = node_count(m);
+  for (const ir::Value* v : m.graph.initializers) out.parameter_bytes += v->data->nbytes();
+  for (const ir::Value* v : m.graph.inputs)
+    if (out.inputs.size() < shown) out.inputs.push_back(port_text(*v));
+  out.parameter_inputs = m.graph.inputs.size() - out.inputs.size();
+  for (const ir::Value* v : m.graph.outputs) out.outputs.push_back(port_text(*v));
+}
+
+size_t node_count(ir::Model& m) {
+  size_t count = 0;
+  ir::for_each_graph(m.graph, [&](ir::Graph& g) { count += g.nodes.size(); });
+  return count;
+}
+
+}  // namespace oe

@@ -1,0 +1,53 @@
+// What is told of a run: the result, the inputs, the verification, the time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lib/infer/found.h"
+#include "lib/onnx/write_options.h"
+#include "lib/support/diagnostics.h"
+#include "lib/verify/covered.h"
+
+namespace oe {
+
+struct StageTime {
+  std::string stage;
+  double seconds = 0;       // all of its times, where it ran more than once
+  uint64_t peak_bytes = 0;  // the most memory the process had until its end
+};
+
+// State that is an input and an output (--state=io).
+struct StatePort {
+  std::string attribute;      // of the model: "rnn.hidden", "states.0"
+  std::string input, output;  // their names
+  std::string saved;          // the value in the .pt as JSON; "" where it has more than 64 elements
+};
+
+// What became of the model at one opset (check --all-opsets).
+struct AtOpset {
+  int64_t opset = 0;
+  bool converts = false;
+  size_t obstacles = 0, nodes = 0;
+};
+
+struct Outcome {
+  ExitCode exit_code = ExitCode::Ok;
+  int64_t opset = 0, ir_version = 0;
+  size_t nodes = 0;
+  uint64_t parameter_bytes = 0;
+  onnx::WriteResult written;
+  std::vector<std::string> inputs, outputs;  // "x float[batch,3,224,224]"
+  size_t parameter_inputs = 0;               // of --no-export-params, behind those
+  std::vector<StatePort> state;
+  std::vector<infer::FoundInput> found;  // where not everything was said of the inputs
+  std::vector<std::string> assumptions;  // what could not be proven
+  std::string verification;  // one line: runs, sizes, largest error; empty when not asked for
+  std::vector<verify::Covered> coverage;  // which branches and trips the verification drove
+  std::vector<AtOpset> opsets;            // of check --all-opsets, ascending
+  int64_t lowest_opset = 0;  // of check: it works there and not below; 0: not known, or none
+  std::vector<StageTime> times;
+};
+
+}  // namespace oe
