@@ -53,12 +53,15 @@ ordered_json result(const Diagnostic& d, size_t rule_index, const std::string& m
   constexpr const char* levels[] = {"error", "warning", "note"};
   std::string text = (d.op.empty() ? "" : d.op + ": ") + d.message;
   if (!d.hint.empty()) text += "\n" + d.hint;
-  return {{"ruleId", d.code},
-          {"ruleIndex", rule_index},
-          {"level", levels[static_cast<size_t>(d.severity)]},
-          {"message", {{"text", text}}},
-          {"locations", ordered_json::array({location(d, model)})},
-          {"properties", {{"operator", d.op}, {"needs_opset", d.needs_opset}}}};
+  ordered_json j = {{"ruleId", d.code},
+                    {"ruleIndex", rule_index},
+                    {"level", levels[static_cast<size_t>(d.severity)]},
+                    {"message", {{"text", text}}},
+                    {"locations", ordered_json::array()},
+                    {"properties", {{"operator", d.op}, {"needs_opset", d.needs_opset}}}};
+  // A command line that cannot be read names no model.
+  if (!model.empty()) j["locations"].push_back(location(d, model));
+  return j;
 }
 
 }  // namespace

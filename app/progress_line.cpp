@@ -22,7 +22,7 @@ ProgressLine::ProgressLine(const Options& o)
       always_(o.progress == Progress::Always) {}
 
 ProgressLine::~ProgressLine() {
-  if (shown_) std::cerr << kErase << std::flush;
+  if (!shown_.empty()) std::cerr << kErase << std::flush;
 }
 
 void ProgressLine::stage(const std::string& name) {
@@ -35,8 +35,10 @@ void ProgressLine::show() {
   const Clock::time_point now = Clock::now();
   if (!wanted_ || (!always_ && now - start_ < std::chrono::seconds(1))) return;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now - stage_start_).count();
-  std::cerr << kErase << stage_ << " " << seconds << " s" << std::flush;
-  shown_ = true;
+  const std::string text = stage_ + " " + std::to_string(seconds) + " s";
+  if (text == shown_) return;
+  std::cerr << kErase << text << std::flush;
+  shown_ = text;
 }
 
 }  // namespace oe::app

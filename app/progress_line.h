@@ -21,7 +21,7 @@ class ProgressLine {
  private:
   using Clock = std::chrono::steady_clock;
   bool wanted_, always_;
-  bool shown_ = false;
+  std::string shown_;
   std::string stage_ = "start";
   Clock::time_point start_ = Clock::now(), stage_start_ = start_;
 };

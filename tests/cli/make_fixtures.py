@@ -4,6 +4,7 @@
 """
 import enum
 import pathlib
+import shutil
 import sys
 import warnings
 import zipfile
@@ -406,6 +407,31 @@ class Grid(nn.Module):
         return nn.functional.grid_sample(x, grid, align_corners=False)
 
 
+class Warp(nn.Module):
+    def forward(self, x: Tensor, grid: Tensor):
+        x = nn.functional.grid_sample(x, grid, align_corners=False)
+        return nn.functional.grid_sample(x, grid, align_corners=True)
+
+
+class Obstacles(nn.Module):
+    """What no opset has, in front of what opset 16 has."""
+
+    def __init__(self):
+        super().__init__()
+        self.warp = Warp()
+
+    def forward(self, x: Tensor, grid: Tensor):
+        q = torch.geqrf(x)[0]
+        return self.warp(x, grid), q + torch.geqrf(x + 1)[0]
+
+
+class Named(nn.Module):
+    """Capture ends here."""
+
+    def forward(self, x: Tensor):
+        return torch.geqrf(x)[0], "text"
+
+
 def rewrite_code(source: pathlib.Path, target: pathlib.Path, changes: dict[str, str]) -> None:
     """A copy of a TorchScript file with other code in it."""
     with zipfile.ZipFile(source) as fin, zipfile.ZipFile(target, "w") as fout:
@@ -512,6 +538,8 @@ def main() -> None:
     save(torch.jit.trace(Tied().eval(), ids), "tied_traced.pt")
     save(torch.jit.script(Hermitian().eval()), "geqrf.pt")
     save(torch.jit.script(Grid().eval()), "grid.pt")
+    save(torch.jit.script(Obstacles().eval()), "obstacles.pt")
+    save(torch.jit.script(Named().eval()), "text_result.pt")
     rewrite_code(folder / "two.pt", folder / "unknown_op.pt", {"torch.mul(": "ops.nowhere.multiply("})
     unknown_operators(folder)
 
@@ -559,6 +587,8 @@ def main() -> None:
     torch.save((x, x, x), folder / "three.pt")
     numpy.save(folder / "x.npy", x.numpy())
     numpy.savez(folder / "x.npz", first=x.numpy(), second=(x + 1).numpy())
+    for script in ("on_terminal.py", "sarif.py"):
+        shutil.copy(pathlib.Path(__file__).with_name(script), folder)
     (folder / "axes.json").write_text('{"x": {"0": "rows"}}')
 
 
