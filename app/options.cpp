@@ -137,6 +137,15 @@ void file_options(const Raw& r, Options& o) {
     usage("--external-data-file: has the name of the saved state");
 }
 
+void module_functions(const Raw& r, Options& o) {
+  if (r.functions.empty()) return;
+  if (o.opset < 15 || o.ir_version.value_or(8) < 8)
+    usage("--modules-as-functions: functions need opset 15 or newer, and IR version 8 or newer",
+          "leave out --opset and --ir-version, or ask for these");
+  o.modules_as_functions = true;
+  if (r.functions != "all") o.function_classes = names("--modules-as-functions", {r.functions});
+}
+
 // Gives the texts their meaning.
 Options interpret(Raw& r) {
   Options o = r.o;
@@ -175,17 +184,17 @@ Options interpret(Raw& r) {
   }
   file_options(r, o);
   o.export_params = !r.no_export_params;
-  o.keep_initializers = static_cast<KeepInitializers>(
-      choose("--keep-initializers-as-inputs", r.keep_initializers));
+  o.keep_initializers =
+      static_cast<KeepInitializers>(choose("--keep-initializers-as-inputs", r.keep_initializers));
   if (r.no_export_params && !r.state.empty() && r.state != "discard")
     usage("--no-export-params and --state=" + r.state + " contradict each other");
   if (r.no_export_params && !r.keep_initializers.empty())
     usage("--no-export-params leaves no parameters for --keep-initializers-as-inputs");
-  o.export_type = static_cast<lower::ExportType>(
-      choose("--operator-export-type", r.export_type));
+  o.export_type = static_cast<lower::ExportType>(choose("--operator-export-type", r.export_type));
   custom_opsets(r.custom_opsets, o.custom_opsets);
   o.symbolics = r.symbolics;
   o.custom_schemas = r.schemas;
+  module_functions(r, o);
   o.constant_folding = !r.no_folding;
   if (!r.fold_limit.empty()) o.fold_limit = parse_size(r.fold_limit, "--fold-limit");
   o.ort_target = choose("--target", r.target) == 0;

@@ -63,8 +63,7 @@ void find_free_axes(const Options& o, const torch_io::Loaded& loaded, const infe
 
 void tell_inputs(const Options& o, Outcome& outcome) {
   torch_io::configure(o);
-  const torch_io::Loaded loaded =
-      torch_io::load(o, rules::read(o.symbolics, o.custom_schemas));
+  const torch_io::Loaded loaded = torch_io::load(o, rules::read(o.symbolics, o.custom_schemas));
   infer::Found found;
   torch_io::ExampleFiles files;
   torch_io::ExampleInputs inputs = example_inputs(o, loaded, files, found);

@@ -13,6 +13,7 @@
 #include "lib/capture/capture.h"
 #include "lib/example.h"
 #include "lib/first_difference.h"
+#include "lib/functions/outline.h"
 #include "lib/lower/lower.h"
 #include "lib/names.h"
 #include "lib/onnx/onnx.h"
@@ -26,6 +27,7 @@
 #include "lib/torch/convert.h"
 #include "lib/torch/inputs.h"
 #include "lib/torch/load.h"
+#include "lib/torch/module_classes.h"
 #include "lib/torch/reference.h"
 #include "lib/torch/runtime.h"
 #include "lib/torch/state.h"
@@ -158,7 +160,9 @@ onnx::WriteOptions write_options(ir::Model& m, const Options& o,
 void describe(ir::Model& m, size_t shown, Outcome& out) {
   out.opset = m.opset();
   out.ir_version = m.ir_version;
-  ir::for_each_graph(m.graph, [&](ir::Graph& g) { out.nodes += g.nodes.size(); });
+  const auto count = [&](const ir::Graph& g) { out.nodes += g.nodes.size(); };
+  ir::for_each_graph(m.graph, count);
+  for (ir::Function& f : m.functions) ir::for_each_graph(f.body, count);
   for (const ir::Value* v : m.graph.initializers) out.parameter_bytes += v->data->nbytes();
   for (const ir::Value* v : m.graph.inputs)
     if (out.inputs.size() < shown) out.inputs.push_back(port_text(*v));
@@ -196,6 +200,22 @@ void require_known_axes(const torch_io::ExampleInputs& e, const program::Program
                   "--dynamic-axes: the model has no input or output '" + key + "'",
                   hint.empty() ? "it has " + join(known, ", ") : hint);
   }
+}
+
+// Classes of --modules-as-functions have to be those of modules.
+void require_known_classes(const torch::jit::Module& m, const Options& o) {
+  std::vector<std::string> known;
+  for (const std::string& name : torch_io::module_classes(m)) {
+    known.push_back(name);
+    known.push_back(name.substr(name.rfind('.') + 1));
+  }
+  for (const std::string& name : o.function_classes)
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      const std::string hint = did_you_mean(name, known);
+      throw Failure(ExitCode::Usage, "OE0226",
+                    "--modules-as-functions: no module inside the model is a '" + name + "'",
+                    hint.empty() && !known.empty() ? "there are " + join(known, ", ") : hint);
+    }
 }
 
 std::shared_ptr<verify::Ort> load_ort(const Options& o) {
@@ -437,6 +457,7 @@ void convert(const Options& o, const std::filesystem::path& model_tmp,
   const torch_io::Loaded loaded = torch_io::load(o, rules);
   for (const torch_io::Loaded::Note& note : loaded.notes)
     d.report({note.code, Severity::Warning, "", note.text, "", nullptr, 0});
+  require_known_classes(loaded.module, o);
   infer::Found found;
   torch_io::ExampleFiles files;
   torch_io::ExampleInputs inputs = example_inputs(o, loaded, files, found);
@@ -490,17 +511,26 @@ void convert(const Options& o, const std::filesystem::path& model_tmp,
   if (failed()) return;
   if (wants(o, "legalize")) print_stage(ir::print(m), "legalize", out);
   if (kVerifyStages) require_well_formed("legalize", ir::verify(m));
+  // The flat model is what verification looks into.
+  std::optional<ir::Model> with_functions;
+  if (o.modules_as_functions) {
+    with_functions = ir::copy(m);
+    functions::outline_modules(*with_functions, o.function_classes);
+    outcome.functions = with_functions->functions.size();
+    if (kVerifyStages) require_well_formed("functions", ir::verify(*with_functions));
+  }
+  ir::Model& file = with_functions ? *with_functions : m;
 
   clock.stage("check");
   if (o.checker != Checker::Off) {
-    const std::string problem = onnx::check(m, o.checker == Checker::Full);
+    const std::string problem = onnx::check(file, o.checker == Checker::Full);
     if (!problem.empty())
       throw Failure(ExitCode::Internal, "OE0005", "the ONNX checker refuses the result: " + problem,
                     "this is a bug in onnx-export, please report it with the model");
   }
 
   clock.stage("write");
-  if (o.output == "-" && onnx::needs_external(m, writing))
+  if (o.output == "-" && onnx::needs_external(file, writing))
     throw Failure(
         ExitCode::Usage, "OE0707",
         "-o -: the model needs a file of external data, which cannot go to standard output",
@@ -510,9 +540,9 @@ void convert(const Options& o, const std::filesystem::path& model_tmp,
                   "-o -: the model needs a file with its saved state, which cannot go to standard "
                   "output",
                   "name a file with -o, or use --state=outputs");
-  outcome.written = onnx::write(m, writing, loaded.file.get(), model_tmp, data_tmp);
-  if (o.verbosity > 0) out << ir::print(m) << std::flush;
-  describe(m, o.export_params ? m.graph.inputs.size() : own_inputs, outcome);
+  outcome.written = onnx::write(file, writing, loaded.file.get(), model_tmp, data_tmp);
+  if (o.verbosity > 0) out << ir::print(file) << std::flush;
+  describe(file, o.export_params ? m.graph.inputs.size() : own_inputs, outcome);
   write_state(m, inputs, captured, state_tmp, outcome);
   if (!o.test_data.empty()) save_test_data(o, captured, inputs, m, *reference, test_tmp);
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,7 +32,8 @@ struct StatePort {
 struct Outcome {
   ExitCode exit_code = ExitCode::Ok;
   int64_t opset = 0, ir_version = 0;
-  size_t nodes = 0;
+  size_t nodes = 0;                 // of all graphs and functions
+  std::optional<size_t> functions;  // of the file, with --modules-as-functions
   uint64_t parameter_bytes = 0;
   onnx::WriteResult written;
   std::vector<std::string> inputs, outputs;  // "x float[batch,3,224,224]"
