@@ -126,6 +126,11 @@ void add_options(CLI::App& app, Raw& r, bool check) {
        "FILE");
   list(kGraph, "--custom-opset", r.custom_opsets,
        "version of another domain's operators (default 1); repeatable", "DOMAIN=N");
+  app.add_flag("--modules-as-functions{all}", r.functions,
+               "each call of a module is an ONNX function: all, or those of some classes; opset 15 "
+               "and up")
+      ->group(kGraph)
+      ->type_name("[CLASS,...]");
   text(kGraph, "--target", r.target,
        "ort avoids types that ONNX Runtime's CPU kernels lack, onnx "
        "follows the specification alone (default ort)",

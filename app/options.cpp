@@ -157,6 +157,15 @@ void report_options(const Raw& r, Options& o) {
   if (o.output == "-") usage("--diag-format sarif and -o - both want standard output");
 }
 
+void module_functions(const Raw& r, Options& o) {
+  if (r.functions.empty()) return;
+  if (o.opset < 15 || o.ir_version.value_or(8) < 8)
+    usage("--modules-as-functions: functions need opset 15 or newer, and IR version 8 or newer",
+          "leave out --opset and --ir-version, or ask for these");
+  o.modules_as_functions = true;
+  if (r.functions != "all") o.function_classes = names("--modules-as-functions", {r.functions});
+}
+
 // Gives the texts their meaning.
 Options interpret(Raw& r) {
   Options o = r.o;
@@ -205,6 +214,7 @@ Options interpret(Raw& r) {
   custom_opsets(r.custom_opsets, o.custom_opsets);
   o.symbolics = r.symbolics;
   o.custom_schemas = r.schemas;
+  module_functions(r, o);
   o.constant_folding = !r.no_folding;
   if (!r.fold_limit.empty()) o.fold_limit = parse_size(r.fold_limit, "--fold-limit");
   o.ort_target = choose("--target", r.target) == 0;

@@ -88,6 +88,7 @@ ordered_json report_json(const Report& r) {
                     {"ir_version", o.ir_version},
                     {"parameter_inputs", o.parameter_inputs},
                     {"nodes", o.nodes},
+                    {"functions", o.functions ? ordered_json(*o.functions) : ordered_json()},
                     {"parameter_bytes", o.parameter_bytes},
                     {"model_bytes", o.written.model_bytes},
                     {"data_bytes", o.written.data_bytes},
@@ -187,6 +188,7 @@ std::optional<Report> from_json(const std::string& s) {
     o.ir_version = j.at("ir_version");
     o.parameter_inputs = j.at("parameter_inputs");
     o.nodes = j.at("nodes");
+    if (!j.at("functions").is_null()) o.functions = j.at("functions").get<size_t>();
     o.parameter_bytes = j.at("parameter_bytes");
     o.written = {j.at("external_data"), j.at("model_bytes"), j.at("data_bytes")};
     o.inputs = j.at("inputs").get<Strings>();
@@ -250,8 +252,9 @@ std::string stop_text(const Stop& s) {
 std::string summary(const Report& r, const Options& o) {
   const Outcome& out = r.outcome;
   std::string text = (o.dry_run ? "(not written) " : "") + o.output + ": opset " +
-                     std::to_string(out.opset) + ", " + plural(out.nodes, "node") + ", " +
-                     human_bytes(out.written.model_bytes + out.written.data_bytes);
+                     std::to_string(out.opset) + ", " + plural(out.nodes, "node");
+  if (out.functions) text += ", " + plural(*out.functions, "function");
+  text += ", " + human_bytes(out.written.model_bytes + out.written.data_bytes);
   if (weights_outside(out, o)) text += " (weights in " + o.write.external_file + ")";
   text += ports(out);
   if (!out.state.empty()) text += ", saved state in " + o.state_file;

@@ -6,6 +6,7 @@
 #include "lib/example.h"
 #include "lib/lower/lower.h"
 #include "lib/support/text.h"
+#include "lib/torch/module_classes.h"
 #include "lib/torch/runtime.h"
 #include "lib/torch/state.h"
 
@@ -28,6 +29,22 @@ void require_known_axes(const torch_io::ExampleInputs& e, const program::Program
   }
 }
 
+// Classes of --modules-as-functions have to be those of modules.
+void require_known_classes(const torch::jit::Module& m, const Options& o) {
+  std::vector<std::string> known;
+  for (const std::string& name : torch_io::module_classes(m)) {
+    known.push_back(name);
+    known.push_back(name.substr(name.rfind('.') + 1));
+  }
+  for (const std::string& name : o.function_classes)
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      const std::string hint = did_you_mean(name, known);
+      throw Failure(ExitCode::Usage, "OE0226",
+                    "--modules-as-functions: no module inside the model is a '" + name + "'",
+                    hint.empty() && !known.empty() ? "there are " + join(known, ", ") : hint);
+    }
+}
+
 rules::Rules configured_rules(const Options& o) {
   torch_io::configure(o);
   return rules::read(o.symbolics, o.custom_schemas);
@@ -39,6 +56,7 @@ LoadedModel::LoadedModel(const Options& o, Diagnostics& d)
     : rules(configured_rules(o)), user_rules(rules, o.opset), module(torch_io::load(o, rules)) {
   for (const torch_io::Loaded::Note& note : module.notes)
     d.report({note.code, Severity::Warning, "", note.text, "", nullptr, 0});
+  require_known_classes(module.module, o);
   inputs = example_inputs(o, module, files, found);
 }
 

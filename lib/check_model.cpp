@@ -94,9 +94,8 @@ void check_model(const Options& o, Outcome& outcome, Diagnostics& d, std::ostrea
   Made made = onnx_model(loaded, captured, o, loaded.user_rules, stages, d);
   if (made) {
     outcome.exit_code = ExitCode::Ok;
-    if (o.verbosity > 0) out << ir::print(made->model) << std::flush;
-    describe(made->model, o.export_params ? made->model.graph.inputs.size() : loaded.own_inputs,
-             outcome);
+    if (o.verbosity > 0) out << ir::print(made->file()) << std::flush;
+    describe(*made, o.export_params ? made->model.graph.inputs.size() : loaded.own_inputs, outcome);
   } else {
     AtOtherOpsets::complete(captured, o, loaded.user_rules, d);
     if (o.strict) d.warnings_are_errors();
@@ -109,7 +108,7 @@ void check_model(const Options& o, Outcome& outcome, Diagnostics& d, std::ostrea
     Made model = opset == o.opset ? std::move(made) : others.at(opset, there);
     const size_t obstacles = errors_in(opset == o.opset ? d : there);
     outcome.opsets.push_back(
-        {opset, model.has_value(), obstacles, model ? node_count(model->model) : 0});
+        {opset, model.has_value(), obstacles, model ? node_count(model->file()) : 0});
     if (!model) continue;
     outcome.exit_code = ExitCode::Ok;
     if (!outcome.lowest_opset) outcome.lowest_opset = opset;

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "lib/functions/outline.h"
 #include "lib/names.h"
 #include "lib/onnx/onnx.h"
 #include "lib/onnx/schema.h"
@@ -91,7 +92,7 @@ void require_accepted(const ir::Model& m, const Options& o) {
 std::optional<OnnxModel> onnx_model(const LoadedModel& loaded, const capture::Captured& c,
                                     const Options& o, const lower::UserRules& rules, Stages& stages,
                                     Diagnostics& d) {
-  OnnxModel made{to_onnx(c.program, o, rules, stages.watch(), d), {}};
+  OnnxModel made{to_onnx(c.program, o, rules, stages.watch(), d), {}, {}};
   if (d.has_errors()) return std::nullopt;
   ir::Model& m = made.model;
   m.ir_version = o.ir_version.value_or(onnx::ir_version_for_opset(o.opset));
@@ -115,12 +116,19 @@ std::optional<OnnxModel> onnx_model(const LoadedModel& loaded, const capture::Ca
   if (o.strict) d.warnings_are_errors();
   if (d.has_errors()) return std::nullopt;
   stages.made("legalize", m);
+  if (o.modules_as_functions) {
+    made.with_functions = ir::copy(m);
+    functions::outline_modules(*made.with_functions, o.function_classes);
+    stages.made("functions", *made.with_functions);
+  }
   stages.begin("check");
-  require_accepted(m, o);
+  require_accepted(made.file(), o);
   return made;
 }
 
-void describe(ir::Model& m, size_t shown, Outcome& out) {
+void describe(OnnxModel& made, size_t shown, Outcome& out) {
+  ir::Model& m = made.file();
+  if (made.with_functions) out.functions = m.functions.size();
   out.opset = m.opset();
   out.ir_version = m.ir_version;
   out.nodes = node_count(m);
@@ -133,7 +141,9 @@ void describe(ir::Model& m, size_t shown, Outcome& out) {
 
 size_t node_count(ir::Model& m) {
   size_t count = 0;
-  ir::for_each_graph(m.graph, [&](ir::Graph& g) { count += g.nodes.size(); });
+  const auto add = [&](const ir::Graph& g) { count += g.nodes.size(); };
+  ir::for_each_graph(m.graph, add);
+  for (ir::Function& f : m.functions) ir::for_each_graph(f.body, add);
   return count;
 }
 

@@ -12,8 +12,11 @@ namespace oe {
 
 // What is written, and how.
 struct OnnxModel {
-  ir::Model model;
+  ir::Model model;                          // without the functions of modules, for verification
+  std::optional<ir::Model> with_functions;  // --modules-as-functions
   onnx::WriteOptions writing;
+
+  ir::Model& file() { return with_functions ? *with_functions : model; }  // what is written
 };
 
 // `m` is captured as `c`; `rules` are the user's at o.opset. Nothing where an error was reported
@@ -23,9 +26,9 @@ std::optional<OnnxModel> onnx_model(const LoadedModel& m, const capture::Capture
                                     Diagnostics& d);
 
 // Tells the outcome of the model; `shown`: how many of the inputs are listed by name.
-void describe(ir::Model& m, size_t shown, Outcome& out);
+void describe(OnnxModel& made, size_t shown, Outcome& out);
 
-// Nodes, nested ones included.
+// Nodes, those of nested graphs and of functions included.
 size_t node_count(ir::Model& m);
 
 }  // namespace oe

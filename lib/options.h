@@ -91,6 +91,8 @@ struct Options {
   std::map<std::string, int64_t> custom_opsets;  // domain -> version
   std::vector<std::string> symbolics;            // rule files (lib/rules)
   std::vector<std::string> custom_schemas;       // "lib::op(Tensor x) -> Tensor = x", "@file"
+  bool modules_as_functions = false;
+  std::vector<std::string> function_classes;  // of the modules; empty: all
   bool constant_folding = true;
   int64_t fold_limit = 1 << 20;
   bool ort_target = true;  // --target ort

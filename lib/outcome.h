@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,7 +36,8 @@ struct AtOpset {
 struct Outcome {
   ExitCode exit_code = ExitCode::Ok;
   int64_t opset = 0, ir_version = 0;
-  size_t nodes = 0;
+  size_t nodes = 0;                 // of all graphs and functions
+  std::optional<size_t> functions;  // of the file, with --modules-as-functions
   uint64_t parameter_bytes = 0;
   onnx::WriteResult written;
   std::vector<std::string> inputs, outputs;  // "x float[batch,3,224,224]"

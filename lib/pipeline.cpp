@@ -73,12 +73,13 @@ void convert(const Options& o, const std::filesystem::path& model_tmp,
   std::optional<OnnxModel> made = onnx_model(loaded, captured, o, loaded.user_rules, stages, d);
   if (failed()) return;
   ir::Model& m = made->model;
+  ir::Model& file = made->file();
 
   stages.begin("write");
-  require_writable(o, m, made->writing, captured);
-  outcome.written = onnx::write(m, made->writing, loaded.module.file.get(), model_tmp, data_tmp);
-  if (o.verbosity > 0) out << ir::print(m) << std::flush;
-  describe(m, o.export_params ? m.graph.inputs.size() : loaded.own_inputs, outcome);
+  require_writable(o, file, made->writing, captured);
+  outcome.written = onnx::write(file, made->writing, loaded.module.file.get(), model_tmp, data_tmp);
+  if (o.verbosity > 0) out << ir::print(file) << std::flush;
+  describe(*made, o.export_params ? m.graph.inputs.size() : loaded.own_inputs, outcome);
   write_state(m, loaded.inputs, captured, state_tmp, outcome);
   if (!reference) return;
   const Converted converted{o, captured, loaded.inputs, m, *reference};

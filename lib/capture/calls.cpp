@@ -52,7 +52,7 @@ std::optional<std::vector<Sym>> Interpreter::call_composite(const OpInfo& op,
   if (!op.users && ex_.plan.writable(op.recorded)) return std::nullopt;  // a rule says how
   if (!f || ex_.apply.content_taint(op, args) == Taint::Constant) return std::nullopt;
   const Site::Held held(ex_.site);
-  const Sym result = run_function(*f, args, ex_.site.path());
+  const Sym result = run_function(*f, args, ex_.site.path(), ex_.site.call());
   return result.is(K::Tuple) ? result.tuple() : std::vector<Sym>{result};
 }
 

@@ -24,9 +24,11 @@ JitNode* constant_behind(const JitValue* v, const Frame& f) {
 // LibTorch's default executor inlines calls first: an argument or result that is a constant in the
 // code is then a constant where it is used.
 void Interpreter::run_callee(JitNode* n, Frame& f, torch::jit::Function& callee,
-                             std::vector<Sym> args, const std::string& path) {
+                             std::vector<Sym> args, const std::string& path,
+                             const ModuleCallPtr& call) {
   Frame frame;
   frame.path = path;
+  frame.call = call;
   const size_t first = n->inputs().size() - args.size();
   JitBlock* block = code_of(callee);
   for (size_t i = 0; i < args.size(); ++i)

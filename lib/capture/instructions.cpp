@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "lib/capture/executor.h"
+#include "lib/torch/module_classes.h"
 
 namespace oe::capture {
 
@@ -151,13 +152,17 @@ struct Interpreter::Instruction {
     const ObjectCell& self = *args[0].object();
     torch::jit::Function& method = self.type->getMethod(name);
     const std::string path = self.type->is_module() ? self.path : f.path;
-    ex.interpreter.run_callee(n, f, method, std::move(args), path);
+    // A module's call of a method of its own is part of its call.
+    ModuleCallPtr call = f.call;
+    if (path != f.path)
+      call = std::make_shared<const ModuleCall>(f.call, path, torch_io::python_class(*self.type));
+    ex.interpreter.run_callee(n, f, method, std::move(args), path, call);
   }
   void call_function() {
     const auto type = n->input(0)->type()->expect<c10::FunctionType>();
     std::vector<Sym> args = f.inputs_of(n);
     args.erase(args.begin());
-    ex.interpreter.run_callee(n, f, *type->function(), std::move(args), f.path);
+    ex.interpreter.run_callee(n, f, *type->function(), std::move(args), f.path, f.call);
   }
   void enter() { region("__enter__", {}); }
   void leave() { region("__exit__", std::vector<Sym>(3, Sym::none())); }
@@ -171,7 +176,7 @@ struct Interpreter::Instruction {
       std::vector<Sym> all = {manager};
       all.insert(all.end(), args.begin(), args.end());
       Sym result = ex.interpreter.run_function(manager.object()->type->getMethod(method),
-                                               std::move(all), f.path);
+                                               std::move(all), f.path, f.call);
       if (n->outputs().size() == 1) out(result);
       return;
     }
@@ -183,6 +188,7 @@ struct Interpreter::Instruction {
     auto graph = n->g(c10::attr::Subgraph);
     Frame inner;
     inner.path = f.path;
+    inner.call = f.call;
     ex.interpreter.analyse_lifetimes(graph->block());
     f.set(n, ex.interpreter.run_block(graph->block(), f.inputs_of(n), inner));
   }

@@ -10,7 +10,7 @@ Sym Interpreter::run_method(const Sym& self, const std::string& method, std::vec
   args.insert(args.begin(), self);
   try {
     return run_function(self.object()->type->getMethod(method), std::move(args),
-                        self.object()->path);
+                        self.object()->path, nullptr);
   } catch (const Unreachable& u) {
     ex_.site.refuse("OE4061", "no example runs the model beyond this line: " + u.message,
                     "give an example, or sizes of dynamic axes, with which all of it runs");
@@ -26,9 +26,10 @@ Sym Interpreter::run_method(const Sym& self, const std::string& method, std::vec
 }
 
 Sym Interpreter::run_function(torch::jit::Function& f, std::vector<Sym> args,
-                              const std::string& path) {
+                              const std::string& path, const ModuleCallPtr& call) {
   Frame frame;
   frame.path = path;
+  frame.call = call;
   return run_code(code_of(f), std::move(args), frame);
 }
 
@@ -57,7 +58,7 @@ std::vector<Sym> Interpreter::run_block(JitBlock* b, const std::vector<Sym>& par
 
 std::vector<Sym> Interpreter::run_nodes(JitBlock* b, JitNode* first, Frame& f) {
   for (JitNode* n = first; n != b->return_node(); n = n->next()) {
-    ex_.site.enter(n, f.path);
+    ex_.site.enter(n, f.path, f.call);
     std::optional<std::vector<Sym>> rest;
     if (n->kind() == prim::If)
       rest = run_if(n, f);

@@ -29,7 +29,8 @@ struct Raised {
 // A function that runs.
 struct Frame {
   std::unordered_map<const JitValue*, Sym> values;
-  std::string path;  // of the module whose method runs
+  std::string path;    // of the module whose method runs
+  ModuleCallPtr call;  // of that module; null in the top one
   // Parameters and results of calls that are constants once LibTorch has inlined the calls.
   std::unordered_map<const JitValue*, JitNode*> constants;
 
@@ -44,7 +45,8 @@ class Interpreter {
 
   // Runs a method of a module; `args` without self.
   Sym run_method(const Sym& self, const std::string& method, std::vector<Sym> args);
-  Sym run_function(torch::jit::Function& f, std::vector<Sym> args, const std::string& path);
+  Sym run_function(torch::jit::Function& f, std::vector<Sym> args, const std::string& path,
+                   const ModuleCallPtr& call);
   std::vector<Sym> run_block(JitBlock* b, const std::vector<Sym>& params, Frame& f);
   // The nodes of `b` from `first` on; its results.
   std::vector<Sym> run_nodes(JitBlock* b, JitNode* first, Frame& f);
@@ -80,7 +82,7 @@ class Interpreter {
   // --- inlined.cpp
   // A call, whose last inputs are the arguments.
   void run_callee(JitNode* n, Frame& f, torch::jit::Function& callee, std::vector<Sym> args,
-                  const std::string& path);
+                  const std::string& path, const ModuleCallPtr& call);
   const OpInfo& with_number_operand(const OpInfo& op, const JitNode* n, const Frame& f,
                                     std::vector<Sym>& args);
 

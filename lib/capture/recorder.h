@@ -63,8 +63,9 @@ class Recorder {
   int new_axis_id() { return next_axis_id_++; }
   program::Program& program() { return program_; }
 
-  OriginPtr origin(const torch::jit::Node* n, const std::string& module_path) {
-    return origins_.of(n, module_path);
+  OriginPtr origin(const torch::jit::Node* n, const std::string& module_path,
+                   const ModuleCallPtr& call = {}) {
+    return origins_.of(n, module_path, call);
   }
 
  private:

@@ -5,8 +5,8 @@ namespace oe::capture {
 
 OriginPtr Site::here() const {
   if (running_.empty()) return nullptr;
-  const auto& [node, path] = held_ ? running_[held_ - 1] : running_.back();
-  return recorder_.origin(node, path);
+  const Running& r = held_ ? running_[held_ - 1] : running_.back();
+  return recorder_.origin(r.node, r.path, r.call);
 }
 
 void Site::refuse(const std::string& code, const std::string& message,

@@ -4,7 +4,6 @@
 #include <torch/csrc/jit/ir/ir.h>
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "lib/capture/recorder.h"
@@ -22,13 +21,17 @@ class Site {
  public:
   explicit Site(Recorder& recorder) : recorder_(recorder) {}
 
-  // Nodes that run, one inside the other, each with the path of the module whose method runs.
-  void enter(const torch::jit::Node* n, const std::string& path) { running_.emplace_back(n, path); }
+  // Nodes that run, one inside the other, each with the path of the module whose method runs and
+  // the call of it.
+  void enter(const torch::jit::Node* n, const std::string& path, const ModuleCallPtr& call) {
+    running_.push_back({n, path, call});
+  }
   void leave() { running_.pop_back(); }
   size_t depth() const { return running_.size(); }
   void leave_to(size_t depth) { running_.resize(depth); }
-  const torch::jit::Node* node() const { return running_.back().first; }
-  const std::string& path() const { return running_.back().second; }
+  const torch::jit::Node* node() const { return running_.back().node; }
+  const std::string& path() const { return running_.back().path; }
+  const ModuleCallPtr& call() const { return running_.back().call; }
 
   // While it lives, everything that runs stands for the node that runs now: what a composite
   // operator is made of has the operator's own line.
@@ -54,8 +57,13 @@ class Site {
                                 const std::string& hint) const;
 
  private:
+  struct Running {
+    const torch::jit::Node* node;
+    std::string path;
+    ModuleCallPtr call;
+  };
   Recorder& recorder_;
-  std::vector<std::pair<const torch::jit::Node*, std::string>> running_;
+  std::vector<Running> running_;
   size_t held_ = 0;  // how many of them had entered when it was held; 0: it is not
 };
 

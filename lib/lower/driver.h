@@ -13,8 +13,6 @@ namespace oe::lower {
 ir::Type to_onnx_type(const program::Type& t);
 // Of an argument that is a number.
 DType number_type(const program::Arg& a);
-// "layer1.0.conv1" -> "/layer1/layer1.0/conv1/": a number alone is joined to its container's name.
-std::string name_prefix(std::string_view module_path);
 
 class Driver {
  public:

@@ -6,6 +6,7 @@
 #include "lib/lower/driver.h"
 #include "lib/lower/schema_text.h"
 #include "lib/onnx/schema.h"
+#include "lib/support/origin_text.h"
 
 namespace oe::lower {
 
@@ -13,10 +14,6 @@ using program::Arg;
 using program::Args;
 
 namespace {
-
-bool is_digits(std::string_view s) {
-  return !s.empty() && s.find_first_not_of("0123456789") == std::string_view::npos;
-}
 
 // Fills in what `v` does not say yet. Dims that are known already stay as they are.
 void merge(ir::Type& v, const ir::Type& recorded) {
@@ -64,19 +61,6 @@ ir::Type to_onnx_type(const program::Type& t) {
       break;
   }
   throw Unsupported("None has no value in ONNX");
-}
-
-std::string name_prefix(std::string_view module_path) {
-  std::string out = "/", before;
-  while (!module_path.empty()) {
-    const size_t dot = module_path.find('.');
-    std::string part(module_path.substr(0, dot));
-    if (is_digits(part) && !before.empty()) part = before + "." + part;
-    out += part + "/";
-    before = std::move(part);
-    module_path.remove_prefix(dot == std::string_view::npos ? module_path.size() : dot + 1);
-  }
-  return out;
 }
 
 DType number_type(const Arg& a) {
@@ -272,7 +256,7 @@ const std::string& Driver::prefix(const program::Node& n) {
   static const std::string top = "/";
   if (!n.origin) return top;
   auto [it, fresh] = prefixes_.try_emplace(n.origin->module_path);
-  if (fresh) it->second = name_prefix(n.origin->module_path);
+  if (fresh) it->second = node_prefix(n.origin->module_path);
   return it->second;
 }
 

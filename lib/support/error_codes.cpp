@@ -121,6 +121,8 @@ constexpr ErrorCode kCodes[] = {
      "The message names the nearest one; `-v` prints the graph."},
     {"OE0225", Usage, "Below IR version 4 every initializer has to be an input.",
      "Leave `--keep-initializers-as-inputs=no` out, or choose a newer `--ir-version` or `--opset`."},
+    {"OE0226", Usage, "`--modules-as-functions` names a class that no module of the model has.",
+     "The message lists those it has."},
     {"OE0230", Usage, "A rule file of `--symbolics`, or a `--custom-schema`, cannot be read.",
      "The message names file, line and column, and what is expected there."},
     {"OE0231", Usage, "The ONNX text of a rule cannot be read, or uses what its opset lacks.",

@@ -25,15 +25,15 @@ std::string_view Origins::line_of(const torch::jit::SourceRange& range) {
   return std::string_view(text.whole).substr(begin, end - begin);
 }
 
-OriginPtr Origins::of(const torch::jit::Node* n, const std::string& module_path) {
+OriginPtr Origins::of(const torch::jit::Node* n, const std::string& module_path,
+                      const ModuleCallPtr& call) {
   const torch::jit::SourceRange range = n->sourceRange();
-  const auto key = std::make_pair(static_cast<const void*>(range.source().get()),
-                                  std::make_pair(range.start(), module_path));
-  OriginPtr& cached = origins_[key];
+  OriginPtr& cached = origins_[{range.source().get(), range.start(), call.get(), module_path}];
   if (cached && cached->op == n->kind().toQualString()) return cached;
   auto o = std::make_shared<Origin>();
   o->op = n->kind().toQualString();
   o->module_path = module_path;
+  o->call = call;
   torch::jit::SourceRange author = range;
   if (auto generated = range.findSourceRangeThatGenerated()) author = *generated;
   if (auto where = author.file_line_col()) {

@@ -7,8 +7,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "lib/support/origin.h"
@@ -18,8 +18,9 @@ namespace oe::torch_io {
 // Looks lines up once: many nodes stem from few.
 class Origins {
  public:
-  // `module_path` is that of the module whose method holds the node.
-  OriginPtr of(const torch::jit::Node* n, const std::string& module_path);
+  // `module_path` is that of the module whose method holds the node, `call` the call of it.
+  OriginPtr of(const torch::jit::Node* n, const std::string& module_path,
+               const ModuleCallPtr& call = {});
 
  private:
   struct Text {
@@ -29,7 +30,8 @@ class Origins {
   };
   std::string_view line_of(const torch::jit::SourceRange& range);
 
-  std::map<std::pair<const void*, std::pair<size_t, std::string>>, OriginPtr> origins_;
+  // By source, place in it, call and path. The calls live as long as the origins here do.
+  std::map<std::tuple<const void*, size_t, const ModuleCall*, std::string>, OriginPtr> origins_;
   std::unordered_map<const torch::jit::Source*, Text> texts_;
 };
 
