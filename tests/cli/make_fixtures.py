@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 import broken_archives
 import input_files
+import module_functions
 import onnx_models
 import unknown_inputs
 
@@ -539,6 +540,7 @@ def main() -> None:
     save(torch.jit.script(Holds().eval()), "holds.pt")
     unknown_inputs.make(folder / "unknown")
     input_files.make(folder / "files")
+    module_functions.make(folder / "functions")
     onnx_models.make(folder)
     with torch.no_grad():
         net.fc.weight[1, 2] += 0.5
