@@ -16,8 +16,11 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/models"))
 sys.path.insert(0, str(ROOT / "tests/support"))
+sys.path.insert(0, str(ROOT / "tests/cli"))
+sys.path.append(str(ROOT / ".deps/bench"))
 import catalogue  # noqa: E402
 import make_models  # noqa: E402
+import module_functions  # noqa: E402
 import onnx_values  # noqa: E402
 import readme  # noqa: E402
 
@@ -103,6 +106,18 @@ def test_saved_test_data_runs(build: pathlib.Path) -> None:
                 assert name == session.get_outputs()[i].name, folder
                 assert actual.dtype == expected.dtype and actual.shape == expected.shape, folder
                 numpy.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_functions_compute_what_pytorch_does(build: pathlib.Path) -> None:
+    """Of ONNX Runtime, and inlined by the onnx package where it is installed."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary) / "functions"
+        module_functions.make(folder)
+        for name in ("residual_traced", "repeats_traced"):
+            written = folder / f"{name}.onnx"
+            output_of(build / "onnx-export", folder / f"{name}.pt", "--dynamic-batch", "-q",
+                      "--modules-as-functions", "-o", written)
+            module_functions.judge(folder / f"{name}.pt", written)
 
 
 def fresh(path: str, *words) -> None:
