@@ -126,7 +126,7 @@ void add_options(CLI::App& app, Raw& r, bool check) {
        "FILE");
   list(kGraph, "--custom-opset", r.custom_opsets,
        "version of another domain's operators (default 1); repeatable", "DOMAIN=N");
-  app.add_flag("--modules-as-functions{all}", r.functions,
+  app.add_flag("--modules-as-functions", r.functions,
                "each call of a module is an ONNX function: all, or those of some classes; opset 15 "
                "and up")
       ->group(kGraph)

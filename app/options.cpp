@@ -163,7 +163,8 @@ void module_functions(const Raw& r, Options& o) {
     usage("--modules-as-functions: functions need opset 15 or newer, and IR version 8 or newer",
           "leave out --opset and --ir-version, or ask for these");
   o.modules_as_functions = true;
-  if (r.functions != "all") o.function_classes = names("--modules-as-functions", {r.functions});
+  if (r.functions != "all" && r.functions != "true")
+    o.function_classes = names("--modules-as-functions", {r.functions});
 }
 
 // Gives the texts their meaning.

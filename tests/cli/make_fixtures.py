@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 import broken_archives
 import input_files
+import module_functions
 import onnx_models
 import rule_models
 import unknown_inputs
@@ -568,6 +569,7 @@ def main() -> None:
     save(torch.jit.script(Holds().eval()), "holds.pt")
     unknown_inputs.make(folder / "unknown")
     input_files.make(folder / "files")
+    module_functions.make(folder / "functions")
     onnx_models.make(folder)
     rule_models.make(folder / "rules")
     with torch.no_grad():

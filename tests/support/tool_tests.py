@@ -17,8 +17,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/models"))
 sys.path.insert(0, str(ROOT / "tests/support"))
 sys.path.insert(0, str(ROOT / "tests/cli"))
+sys.path.append(str(ROOT / ".deps/bench"))
 import catalogue  # noqa: E402
 import make_models  # noqa: E402
+import module_functions  # noqa: E402
 import onnx_values  # noqa: E402
 import readme  # noqa: E402
 import rule_models  # noqa: E402
@@ -129,6 +131,18 @@ def test_other_weights_than_the_files(build: pathlib.Path) -> None:
             x = torch.rand(batch, 3, 8, 8)
             given = {n: (x if n == "x" else state[n]).detach().numpy() for n in names}
             torch.testing.assert_close(torch.from_numpy(session.run(None, given)[0]), model(x).detach())
+
+
+def test_functions_compute_what_pytorch_does(build: pathlib.Path) -> None:
+    """Of ONNX Runtime, and inlined by the onnx package where it is installed."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary) / "functions"
+        module_functions.make(folder)
+        for name in ("residual_traced", "repeats_traced"):
+            written = folder / f"{name}.onnx"
+            output_of(build / "onnx-export", folder / f"{name}.pt", "--dynamic-batch", "-q",
+                      "--modules-as-functions", "-o", written)
+            module_functions.judge(folder / f"{name}.pt", written)
 
 
 def fresh(path: str, *words) -> None:
