@@ -87,11 +87,36 @@ T dropout(Call& g, T x, double p, bool train) {
   T ratio = g.number(p, DType::Float);
   return node("Dropout", {x, ratio, g.boolean(true)});
 }
-// Whole channels, or noise that keeps the mean and variance.
-T special_dropout(T x, double p, bool train) {
-  if (train && p != 0) throw Unsupported("this kind of dropout in train mode is not in ONNX");
-  return x;
+// Zeros with probability p, else ones: one for each element, or for each channel of each example.
+T dropout_noise(Call& g, T x, double p, bool channels) {
+  Dims shape;
+  for (int64_t axis = 0; axis < x.rank(); ++axis)
+    shape.push_back(channels && axis > 1 ? known(1) : size_of(x, axis));
+  // ONNX Runtime draws Bernoulli's ones with the wrong probability, and a Dropout of constants
+  // once.
+  T like = g.filled(DType::Float, shape, 0);
+  T drawn = node("RandomUniformLike", {like}, {}, like->type);
+  return cast(drawn >= p, x.dtype());
 }
+
+// Whole channels are dropped.
+T feature_dropout(Call& g, T x, double p, bool train) {
+  if (!train || p == 0) return x;
+  if (p == 1) return x * 0;
+  return x * (dropout_noise(g, x, p, true) / (1 - p));
+}
+
+// What is dropped gets the value that keeps mean and variance of a SELU.
+// https://pytorch.org/docs/stable/generated/torch.nn.AlphaDropout.html
+T alpha_dropout(Call& g, T x, double p, bool train, bool channels) {
+  if (!train || p == 0) return x;
+  if (p == 1) return x * 0;
+  constexpr double alpha = 1.7580993408473766;  // -alpha is where a SELU saturates
+  const double scale = 1 / std::sqrt((alpha * alpha * p + 1) * (1 - p));
+  T noise = dropout_noise(g, x, p, channels);
+  return x * (noise * scale) + ((noise - 1) * (alpha * scale) + alpha * scale * p);
+}
+
 Values native_dropout(Call& g, T x, double p, std::optional<bool> train) {
   if (train.value_or(true) && p != 0)
     return nodes("Dropout", {x, g.number(p, DType::Float), g.boolean(true)}, {}, 2);
@@ -143,9 +168,11 @@ constexpr Lowering table[] = {
     op<dropout>("aten::dropout(Tensor input, float p, bool train) -> Tensor"),
     op<native_dropout>(
         "aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)"),
-    op<special_dropout>(
-        names("aten::feature_dropout", "aten::alpha_dropout", "aten::feature_alpha_dropout"),
-        "(Tensor input, float p, bool train) -> Tensor"),
+    op<feature_dropout>("aten::feature_dropout(Tensor input, float p, bool train) -> Tensor"),
+    op("aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor",
+       [](Call& g, T x, double p, bool train) { return alpha_dropout(g, x, p, train, false); }),
+    op("aten::feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor",
+       [](Call& g, T x, double p, bool train) { return alpha_dropout(g, x, p, train, true); }),
 };
 
 }  // namespace
