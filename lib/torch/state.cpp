@@ -152,6 +152,12 @@ void add_parameters(const Options& o, const torch::jit::Module& m, ExampleInputs
     leaf.name = !o.export_params && at < o.input_names.size() ? o.input_names[at] : path;
     leaf.normal = false;
     leaf.argument = e.arguments.size();
+    if (std::ranges::any_of(e.leaves, [&](const InputLeaf& l) { return l.name == leaf.name; })) {
+      if (!o.export_params)
+        usage_error("OE0213", "two inputs are named '" + leaf.name + "'",
+                    "name the inputs with --input-names");
+      leaf.name += ".parameter";
+    }
     e.leaves.push_back(std::move(leaf));
     e.arguments.push_back(t);
     e.state.push_back(path);

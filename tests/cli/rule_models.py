@@ -62,6 +62,16 @@ class Weights(torch.nn.Module):  # a and c are tied
         return self.c(self.b(self.a(x)))
 
 
+class Named(torch.nn.Module):  # a parameter with the name of the input
+    def __init__(self):
+        super().__init__()
+        self.x = torch.nn.Parameter(torch.ones(3))
+        self.drop = torch.nn.Dropout(0.0)
+
+    def forward(self, x):
+        return self.drop(x) * self.x
+
+
 SELU = """aten::selu (X) => (Y) opset 15 function onnx-script.Selu:2
 {
   # constants of the paper
@@ -124,7 +134,8 @@ WRONG = {"no_operator": "selu (X) => (Y) opset 9\n{\n}\n",
 def make(folder: pathlib.Path) -> None:
     folder.mkdir()
     for name, model in {"foo": Foo(0.5, 3), "halves": Halves(), "computed": Computed(), "selu": Selu(),
-                        "divided": Divided(), "bessel": Bessel(), "weights": Weights()}.items():
+                        "divided": Divided(), "bessel": Bessel(), "weights": Weights(),
+                        "named": Named()}.items():
         torch.jit.script(model.eval()).save(str(folder / f"{name}.pt"))
     texts = {"selu": SELU, "foo": FOO + "schema " + SCHEMA + "\n", "foo_only": FOO, "halves": HALVES,
              "per_opset": PER_OPSET, **{"wrong_" + name: text for name, text in WRONG.items()}}
