@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
+#include <utility>
 
 #include "lib/functions/outline.h"
 #include "lib/names.h"
@@ -23,24 +25,24 @@ namespace {
 // the model's.
 void settle_parameters(ir::Model& m, const torch_io::ExampleInputs& e, size_t own,
                        const Options& o) {
-  std::set<const ir::Value*> read(m.graph.outputs.begin(), m.graph.outputs.end());
+  std::map<std::string_view, const torch_io::InputLeaf*> parameters;
+  for (size_t i = own; i < e.leaves.size(); ++i) parameters[e.leaves[i].name] = &e.leaves[i];
+  if (parameters.empty()) return;
+  std::set<const ir::Value*> read;
   ir::for_each_graph(m.graph, [&](ir::Graph& g) {
     for (const auto& n : g.nodes) read.insert(n->inputs.begin(), n->inputs.end());
     read.insert(g.outputs.begin(), g.outputs.end());
   });
-  auto& inputs = m.graph.inputs;
-  inputs.erase(std::remove_if(inputs.begin() + static_cast<std::ptrdiff_t>(own), inputs.end(),
-                              [&](const ir::Value* v) { return !read.contains(v); }),
-               inputs.end());
-  if (!o.export_params) return;
-  for (size_t i = own; i < e.leaves.size(); ++i) {
-    const auto it = std::ranges::find(inputs, e.leaves[i].name, &ir::Value::name);
-    if (e.leaves[i].attribute.empty() || it == inputs.end()) continue;
-    ir::Value* v = *it;
-    v->data = torch_io::to_host(e.leaves[i].value.toTensor());
+  for (ir::Value* v : std::exchange(m.graph.inputs, {})) {
+    const auto it = parameters.find(v->name);
+    if (it != parameters.end() && !read.contains(v)) continue;
+    if (it == parameters.end() || !o.export_params) {
+      m.graph.inputs.push_back(v);
+      continue;
+    }
+    v->data = torch_io::to_host(it->second->value.toTensor());
     v->state = true;
     m.graph.initializers.push_back(v);
-    inputs.erase(it);
   }
 }
 
@@ -102,15 +104,16 @@ std::optional<OnnxModel> onnx_model(const LoadedModel& loaded, const capture::Ca
           {"OE0303", Severity::Warning, "",
            "--custom-opset " + domain + "=" + std::to_string(version) + ": no node has that domain",
            "", nullptr, 0});
-  if (o.state == State::Discard) settle_parameters(m, loaded.inputs, loaded.own_inputs, o);
+  // Else what comes behind the model's own inputs is state.
+  const bool parameters = o.state == State::Discard;
+  if (parameters) settle_parameters(m, loaded.inputs, loaded.own_inputs, o);
   if (o.write.external == onnx::WriteOptions::External::InPlace)
     optimize::keep_stored(m, [&](const Tensor& t) {
       return loaded.module.file->place_of(t.data(), t.nbytes()).has_value();
     });
   const std::vector<std::string> state_names = torch_io::state_names(loaded.module.module);
-  const size_t named = o.export_params ? loaded.own_inputs : loaded.inputs.leaves.size();
-  apply_names(m, o, state_names, o.state == State::Discard ? named : loaded.inputs.leaves.size(),
-              d);
+  const bool settled = parameters && o.export_params;
+  apply_names(m, o, state_names, settled ? loaded.own_inputs : loaded.inputs.leaves.size(), d);
   made.writing = write_options(m, o, state_names);
   // Not before: a strict run lists every warning.
   if (o.strict) d.warnings_are_errors();

@@ -70,11 +70,9 @@ bool anybody_registered(const std::string& op) {
 
 void register_function(const std::string& op, const std::string& overload,
                        std::vector<c10::Argument> arguments, std::vector<c10::Argument> results,
-                       Function* f) {
-  torch::jit::Operator made(
-      op, overload, std::move(arguments), std::move(results),
-      [f](torch::jit::Stack& stack) { run_as_operator(*f, stack); },
-      c10::AliasAnalysisKind::CONSERVATIVE);
+                       torch::jit::Operation kernel) {
+  torch::jit::Operator made(op, overload, std::move(arguments), std::move(results),
+                            std::move(kernel), c10::AliasAnalysisKind::CONSERVATIVE);
   described().registered.push_back(made.schema());
   torch::jit::registerOperator(std::move(made));
 }
@@ -84,7 +82,8 @@ void add_script(const rules::ScriptRule& rule) {
   described().functions[rule.op] = f;
   const std::string base = rule.op.substr(0, rule.op.find('.'));
   if (!anybody_registered(base))
-    register_function(base, "", f->getSchema().arguments(), operator_results(*f), f);
+    register_function(base, "", f->getSchema().arguments(), operator_results(*f),
+                      [f](torch::jit::Stack& stack) { run_as_operator(*f, stack); });
 }
 
 void add_schema(const rules::Schema& s) {
@@ -110,15 +109,18 @@ void add_schema(const rules::Schema& s) {
   std::vector<std::string> types;
   for (const c10::Argument& r : schema->returns()) types.push_back(r.type()->annotation_str());
   const std::string result = types.size() == 1 ? types[0] : "Tuple[" + join(types, ", ") + "]";
-  // Copies: that a result shares memory with an argument is nothing that the expression says.
-  text += ") -> " + (types.empty() ? std::string("None") : result) + ":\n";
-  if (types.size() == 1 && types[0] == "Tensor")
-    text += "  return (" + s.expression + ").clone()\n";
-  else
-    text += "  return " + s.expression + "\n";
+  text += ") -> " + (types.empty() ? std::string("None") : result) + ":\n  return " + s.expression +
+          "\n";
   Function* f = compile(s.op, text, s.place);
   described().made_up.insert(op);
-  register_function(op, schema->overload_name(), schema->arguments(), schema->returns(), f);
+  // Copies: that a result shares memory with an argument is nothing that the expression says.
+  register_function(op, schema->overload_name(), schema->arguments(), schema->returns(),
+                    [f, count = schema->returns().size()](torch::jit::Stack& stack) {
+                      run_as_operator(*f, stack);
+                      for (size_t i = stack.size() - count; i < stack.size(); ++i)
+                        stack[i] =
+                            stack[i].isTensor() ? stack[i].toTensor().clone() : stack[i].deepcopy();
+                    });
 }
 
 }  // namespace
