@@ -24,6 +24,7 @@ const Strings& choices_of(std::string_view option) {
       {"--progress", {"auto", "always", "never"}},
       {"--state", {"discard", "outputs", "io"}},
       {"--target", {"ort", "onnx"}},
+      {"--to", {"fp16", "bf16"}},
       {"--training", {"eval", "preserve", "train"}},
       {"--verify", {"ort", "off"}},
       {"SHELL", {"bash", "zsh", "fish"}}};

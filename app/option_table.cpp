@@ -53,13 +53,16 @@ void add_options(CLI::App& app, Raw& r, bool check) {
        "FILE");
   text(kModel, "--inputs-from", r.inputs_from,
        "example inputs in ONNX's layout: input_0.pb, ... in DIR, or in DIR/test_data_set_0, ...; "
-       "axes that differ between the sets are dynamic, and --verify compares with output_0.pb, ...",
+       "axes that differ between the sets are dynamic, and --verify compares with output_0.pb, "
+       "...; --input NAME:... replaces one, or gives one without a file",
        "DIR");
   list(kModel, "--alt-input", r.alt_inputs,
        "a second example of an input, written like --input; axes whose sizes differ are dynamic",
        "SPEC");
   list(kModel, "--constant", r.constants,
-       "arguments that become constants of the model, with the example's values", "A,B");
+       "arguments, or parts of them (cfg.mask), that become constants of the model, with the "
+       "example's values",
+       "A,B");
   text(kModel, "--guess", r.guess,
        "auto: inputs that are not described are found from the program; off: they are asked for "
        "(default auto, off with --strict)",
@@ -135,6 +138,11 @@ void add_options(CLI::App& app, Raw& r, bool check) {
        "ort avoids types that ONNX Runtime's CPU kernels lack, onnx "
        "follows the specification alone (default ort)",
        "TARGET");
+  text(kGraph, "--to", r.to,
+       "fp16 or bf16: weights and arithmetic where it is safe, as in --to "
+       "fp16:keep=Softmax,encoder.norm:io=half; keep: operators and modules that stay float32; io: "
+       "float32 or half (default float32)",
+       "TYPE");
   flag(kGraph, "--strict", r.o.strict, "assumptions and warnings are errors");
   flag(kGraph, "--no-constant-folding", r.no_folding, "leave constant subgraphs as they are");
   text(kGraph, "--fold-limit", r.fold_limit,

@@ -167,6 +167,28 @@ void module_functions(const Raw& r, Options& o) {
     o.function_classes = names("--modules-as-functions", {r.functions});
 }
 
+// --to TYPE[:keep=A,B][:io=WHAT]
+void precision_option(const std::string& text, Options& o) {
+  const Strings parts = split(text, ':');
+  precision::Request& to = o.to.emplace();
+  const bool bf16 = choose("--to", parts[0]) == 1;
+  to.half = bf16 ? DType::BFloat16 : DType::Float16;
+  for (size_t i = 1; i < parts.size(); ++i) {
+    const size_t equals = parts[i].find('=');
+    const std::string key = parts[i].substr(0, equals);
+    const std::string value = equals == std::string::npos ? "" : parts[i].substr(equals + 1);
+    if (value.empty()) usage("--to: '" + parts[i] + "' is neither keep=A,B nor io=float32 or io=half");
+    if (choose("--to", key, {"keep", "io"}) == 0)
+      std::ranges::copy(names("--to", {value}), std::back_inserter(to.keep));
+    else
+      to.half_io = choose("--to", value, {"float32", "half"}) == 1;
+  }
+  if (bf16 && o.opset < 13)
+    usage("--to bf16: ONNX has arithmetic in bfloat16 from opset 13 on", "ask for --opset 13 or newer");
+  if (o.write.external == onnx::WriteOptions::External::InPlace)
+    usage("--to rounds the weights: they cannot stay in MODEL (--external-data=in-place)");
+}
+
 // Gives the texts their meaning.
 Options interpret(Raw& r) {
   Options o = r.o;
@@ -180,9 +202,12 @@ Options interpret(Raw& r) {
   for (const std::string& s : r.inputs) o.inputs.push_back(parse_input_spec(s));
   o.inputs_file = r.inputs_file;
   o.inputs_from = r.inputs_from;
-  if (!o.inputs_from.empty() && !(o.inputs_file.empty() && o.inputs.empty()))
-    usage("--inputs-from gives every input: --input and --inputs contradict it",
-          "axes are named with --dynamic-axes");
+  if (!o.inputs_from.empty() && !o.inputs_file.empty())
+    usage("--inputs-from and --inputs contradict each other");
+  for (const InputSpec& s : o.inputs)
+    if (!o.inputs_from.empty() && s.name.empty())
+      usage("--inputs-from gives the inputs in order: --input has to name the one it stands for",
+            "--input NAME:SHAPE replaces an input, or gives one that the folder has no file for");
   std::vector<InputSpec> further;
   for (const std::string& s : r.alt_inputs) further.push_back(parse_input_spec(s, "--alt-input"));
   if (!further.empty()) o.alternatives.push_back(std::move(further));
@@ -219,6 +244,7 @@ Options interpret(Raw& r) {
   o.constant_folding = !r.no_folding;
   if (!r.fold_limit.empty()) o.fold_limit = parse_size(r.fold_limit, "--fold-limit");
   o.ort_target = choose("--target", r.target) == 0;
+  if (!r.to.empty()) precision_option(r.to, o);
   number("--unroll", r.unroll, o.unroll, int64_t{0}, int64_t{1} << 40);
   o.mode = static_cast<CaptureMode>(choose("--mode", r.mode));
   o.training = static_cast<Training>(choose("--training", r.training));

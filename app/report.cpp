@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 
 #include "app/json.h"
 #include "lib/support/text.h"
@@ -81,6 +82,43 @@ ordered_json opsets_json(const std::vector<AtOpset>& opsets) {
   return list;
 }
 
+ordered_json precision_json(const std::optional<precision::Summary>& s) {
+  if (!s) return nullptr;
+  ordered_json kept = ordered_json::array();
+  for (const precision::Kept& k : s->kept)
+    kept.push_back({{"operator", k.op}, {"nodes", k.nodes}, {"why", k.why}});
+  return {{"type", name(s->half)}, {"nodes", s->nodes}, {"of", s->of}, {"kept", kept}};
+}
+
+std::optional<precision::Summary> precision_from(const ordered_json& j) {
+  if (j.is_null()) return std::nullopt;
+  precision::Summary s{dtype_from_name(j.at("type").get<std::string>()), j.at("nodes"), j.at("of"),
+                       {}};
+  for (const ordered_json& k : j.at("kept"))
+    s.kept.push_back({k.at("operator"), k.at("why"), k.at("nodes")});
+  return s;
+}
+
+// "in float16: 53 of 60 nodes; kept in float32: 5 Softmax, 2 ReduceMean"
+std::string precision_text(const precision::Summary& s) {
+  std::string text = ", in " + std::string(name(s.half)) + ": " + std::to_string(s.nodes) + " of " +
+                     plural(s.of, "node");
+  std::map<std::string, size_t> count;
+  for (const precision::Kept& k : s.kept) count[k.op] += k.nodes;
+  std::vector<std::pair<std::string, size_t>> ops(count.begin(), count.end());
+  std::ranges::stable_sort(ops, std::ranges::greater{}, [](const auto& o) { return o.second; });
+  constexpr size_t shown = 8;
+  size_t rest = 0;
+  Strings kept;
+  for (const auto& [op, nodes] : ops)
+    if (kept.size() < shown)
+      kept.push_back(std::to_string(nodes) + " " + op);
+    else
+      rest += nodes;
+  if (rest > 0) kept.push_back(std::to_string(rest) + " others");
+  return text + (kept.empty() ? "" : "; kept in float32: " + join(kept, ", "));
+}
+
 ordered_json report_json(const Report& r) {
   const Outcome& o = r.outcome;
   ordered_json j = {{"exit_code", static_cast<int>(r.exit_code())},
@@ -89,6 +127,7 @@ ordered_json report_json(const Report& r) {
                     {"parameter_inputs", o.parameter_inputs},
                     {"nodes", o.nodes},
                     {"functions", o.functions ? ordered_json(*o.functions) : ordered_json()},
+                    {"precision", precision_json(o.precision)},
                     {"parameter_bytes", o.parameter_bytes},
                     {"model_bytes", o.written.model_bytes},
                     {"data_bytes", o.written.data_bytes},
@@ -189,6 +228,7 @@ std::optional<Report> from_json(const std::string& s) {
     o.parameter_inputs = j.at("parameter_inputs");
     o.nodes = j.at("nodes");
     if (!j.at("functions").is_null()) o.functions = j.at("functions").get<size_t>();
+    o.precision = precision_from(j.at("precision"));
     o.parameter_bytes = j.at("parameter_bytes");
     o.written = {j.at("external_data"), j.at("model_bytes"), j.at("data_bytes")};
     o.inputs = j.at("inputs").get<Strings>();
@@ -257,6 +297,7 @@ std::string summary(const Report& r, const Options& o) {
   text += ", " + human_bytes(out.written.model_bytes + out.written.data_bytes);
   if (weights_outside(out, o)) text += " (weights in " + o.write.external_file + ")";
   text += ports(out);
+  if (out.precision) text += precision_text(*out.precision);
   if (!out.state.empty()) text += ", saved state in " + o.state_file;
   if (!out.verification.empty()) text += ", " + out.verification;
   return text;

@@ -13,6 +13,7 @@
 #include "lib/onnx/onnx.h"
 #include "lib/onnx/schema.h"
 #include "lib/optimize/optimize.h"
+#include "lib/precision/precision.h"
 #include "lib/to_onnx.h"
 #include "lib/torch/convert.h"
 #include "lib/torch/reference.h"
@@ -94,7 +95,7 @@ void require_accepted(const ir::Model& m, const Options& o) {
 std::optional<OnnxModel> onnx_model(const LoadedModel& loaded, const capture::Captured& c,
                                     const Options& o, const lower::UserRules& rules, Stages& stages,
                                     Diagnostics& d) {
-  OnnxModel made{to_onnx(c.program, o, rules, stages.watch(), d), {}, {}};
+  OnnxModel made{to_onnx(c.program, o, rules, stages.watch(), d), {}, {}, {}};
   if (d.has_errors()) return std::nullopt;
   ir::Model& m = made.model;
   m.ir_version = o.ir_version.value_or(onnx::ir_version_for_opset(o.opset));
@@ -107,6 +108,11 @@ std::optional<OnnxModel> onnx_model(const LoadedModel& loaded, const capture::Ca
   // Else what comes behind the model's own inputs is state.
   const bool parameters = o.state == State::Discard;
   if (parameters) settle_parameters(m, loaded.inputs, loaded.own_inputs, o);
+  if (o.to) {
+    stages.begin("precision");
+    made.precision = precision::reduce(m, *o.to, o.ort_target, d);
+    optimize::cleanup(m);
+  }
   if (o.write.external == onnx::WriteOptions::External::InPlace)
     optimize::keep_stored(m, [&](const Tensor& t) {
       return loaded.module.file->place_of(t.data(), t.nbytes()).has_value();
@@ -132,6 +138,7 @@ std::optional<OnnxModel> onnx_model(const LoadedModel& loaded, const capture::Ca
 void describe(OnnxModel& made, size_t shown, Outcome& out) {
   ir::Model& m = made.file();
   if (made.with_functions) out.functions = m.functions.size();
+  out.precision = made.precision;
   out.opset = m.opset();
   out.ir_version = m.ir_version;
   out.nodes = node_count(m);

@@ -7,6 +7,7 @@
 #include "lib/captured_model.h"
 #include "lib/ir/ir.h"
 #include "lib/onnx/write_options.h"
+#include "lib/precision/request.h"
 
 namespace oe {
 
@@ -14,6 +15,7 @@ namespace oe {
 struct OnnxModel {
   ir::Model model;                          // without the functions of modules, for verification
   std::optional<ir::Model> with_functions;  // --modules-as-functions
+  std::optional<precision::Summary> precision;  // --to
   onnx::WriteOptions writing;
 
   ir::Model& file() { return with_functions ? *with_functions : model; }  // what is written

@@ -11,6 +11,7 @@
 
 #include "lib/lower/export_type.h"
 #include "lib/onnx/write_options.h"
+#include "lib/precision/request.h"
 #include "lib/support/dtype.h"
 
 namespace oe {
@@ -96,6 +97,7 @@ struct Options {
   bool constant_folding = true;
   int64_t fold_limit = 1 << 20;
   bool ort_target = true;  // --target ort
+  std::optional<precision::Request> to;  // --to
   bool strict = false;
 
   CaptureMode mode = CaptureMode::Auto;

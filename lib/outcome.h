@@ -8,6 +8,7 @@
 
 #include "lib/infer/found.h"
 #include "lib/onnx/write_options.h"
+#include "lib/precision/request.h"
 #include "lib/support/diagnostics.h"
 #include "lib/verify/covered.h"
 
@@ -38,6 +39,7 @@ struct Outcome {
   int64_t opset = 0, ir_version = 0;
   size_t nodes = 0;                 // of all graphs and functions
   std::optional<size_t> functions;  // of the file, with --modules-as-functions
+  std::optional<precision::Summary> precision;  // of --to
   uint64_t parameter_bytes = 0;
   onnx::WriteResult written;
   std::vector<std::string> inputs, outputs;  // "x float[batch,3,224,224]"

@@ -23,7 +23,10 @@ void write_state(const ir::Model& m, const torch_io::ExampleInputs& e, const cap
   std::vector<std::pair<std::string, TensorPtr>> arrays;
   for (const capture::CarriedState& s : c.state) {
     const c10::IValue& v = e.leaves[s.input].value;
-    const TensorPtr t = torch_io::to_host(v.isTensor() ? v.toTensor() : torch_io::number_tensor(v));
+    TensorPtr t = torch_io::to_host(v.isTensor() ? v.toTensor() : torch_io::number_tensor(v));
+    if (const DType stated = m.graph.inputs.at(s.input)->type.dtype;  // of --to io=half
+        t->dtype() == DType::Float && is_float(stated) && byte_size(stated) == 2)
+      t = Tensor::rounded(t, stated);
     arrays.emplace_back(m.graph.inputs.at(s.input)->name, t);
     out.state.push_back({s.attribute, arrays.back().first, m.graph.outputs.at(s.output)->name,
                          t->numel() <= shown ? json_text(*t) : ""});

@@ -13,8 +13,6 @@
 namespace oe::opsets {
 namespace {
 
-std::string type_text(DType t) { return "tensor(" + std::string(oe::name(t)) + ")"; }
-
 // Operators that only move or copy elements, or work on bits modulo 2^n: any type of the same size
 // does, and a wider one too.
 bool keeps_bits(std::string_view op) {
@@ -158,56 +156,13 @@ class TypePass {
   }
 
  private:
-  // One type variable of a node: where it occurs and what it is bound to.
-  struct Variable {
-    DType dtype = DType::Undefined;
-    std::vector<size_t> inputs, outputs;
-  };
-  using Variables = std::map<std::string_view, Variable>;
-
-  static bool is_tensor(const ir::Value* v) {
-    return v && v->type.kind == ir::Type::Kind::Tensor && v->type.dtype != DType::Undefined;
-  }
-
-  static Variables variables(const onnx::Schema& s, const ir::Node& n) {
-    Variables out;
-    const auto collect = [&](const std::vector<onnx::Formal>& formals,
-                             const std::vector<ir::Value*>& values, bool inputs) {
-      for (size_t i = 0; i < values.size() && !formals.empty(); ++i) {
-        const onnx::Formal& f = formals[std::min(i, formals.size() - 1)];
-        if (!is_tensor(values[i]) || (f.variadic && f.heterogeneous) ||
-            !s.constraints.contains(f.type))
-          continue;
-        Variable& v = out[f.type];
-        if (v.dtype == DType::Undefined) v.dtype = values[i]->type.dtype;
-        (inputs ? v.inputs : v.outputs).push_back(i);
-      }
-    };
-    collect(s.inputs, n.inputs, true);
-    collect(s.outputs, n.outputs, false);
-    return out;
-  }
-
-  bool listed(const onnx::Schema& s, std::string_view variable, DType t) const {
-    const auto it = s.constraints.find(std::string(variable));
-    return it == s.constraints.end() ||
-           std::find(it->second.begin(), it->second.end(), type_text(t)) != it->second.end();
-  }
   bool usable(const onnx::Schema& s, std::string_view variable, DType t) const {
-    return listed(s, variable, t) && !(ort_ && ort_lacks(s.name, variable, t, opset_));
+    return onnx::lists(s, variable, t) && !(ort_ && ort_lacks(s.name, variable, t, opset_));
   }
 
   bool castable(DType t) const {
     const onnx::Schema* cast = onnx::find_schema("", "Cast", opset_);
-    return cast && listed(*cast, "T1", t);
-  }
-  // The first opset above this one whose form of the operator lists the type; 0 when none does.
-  int64_t first_listing(std::string_view op, std::string_view variable, DType t) const {
-    for (int64_t v : onnx::versions("", op))
-      if (const onnx::Schema* newer = v > opset_ ? onnx::find_schema("", op, v) : nullptr;
-          newer && listed(*newer, variable, t))
-        return v;
-    return 0;
+    return cast && onnx::lists(*cast, "T1", t);
   }
 
   void fit(std::unique_ptr<ir::Node> n, Nodes& out) {
@@ -219,7 +174,7 @@ class TypePass {
       return;
     }
     if (ort_ && reword(ort_form(*n), n, out)) return;
-    for (const auto& [name, variable] : variables(*s, *n)) {
+    for (const auto& [name, variable] : onnx::bindings(*s, *n)) {
       if (usable(*s, name, variable.dtype)) continue;
       replace(*s, name, variable, std::move(n), out);
       return;
@@ -228,10 +183,10 @@ class TypePass {
   }
 
   // Writes the node so that `variable` gets another type; what comes of it is fitted again.
-  void replace(const onnx::Schema& s, std::string_view name, const Variable& variable,
+  void replace(const onnx::Schema& s, std::string_view name, const onnx::Binding& variable,
                std::unique_ptr<ir::Node> n, Nodes& out) {
     const DType t = variable.dtype;
-    const bool gap = listed(s, name, t);  // only ONNX Runtime lacks it
+    const bool gap = onnx::lists(s, name, t);  // only ONNX Runtime lacks it
     if (gap && reword(rewording(*n), n, out)) return;
     if (castable(t) && n->op != "Cast")
       for (DType c : stand_ins(n->op, t))
@@ -257,7 +212,8 @@ class TypePass {
     } else {
       // With a cast there is a stand-in.
       const int64_t needs =
-          castable(t) ? first_listing(n->op, name, t) : first_listing("Cast", "T1", t);
+          castable(t) ? onnx::first_listing(n->op, name, t, opset_)
+                      : onnx::first_listing("Cast", "T1", t, opset_);
       const std::string type = std::string(oe::name(t));
       report(Severity::Error, "OE5002", *n,
              needs ? "needs opset " + std::to_string(needs) + " or later for element type " + type
@@ -269,7 +225,7 @@ class TypePass {
 
   // Casts the inputs to `c` and the outputs back. False where an attribute fixes the type in a way
   // that is not known here.
-  bool cast_around(const Variable& variable, DType c, std::unique_ptr<ir::Node>& n, Nodes& out) {
+  bool cast_around(const onnx::Binding& variable, DType c, std::unique_ptr<ir::Node>& n, Nodes& out) {
     if (variable.inputs.empty() && !retype_attribute(*n, c)) return false;
     for (const auto& [name, a] : n->attributes)
       if (std::holds_alternative<std::shared_ptr<ir::Graph>>(a)) return false;

@@ -19,16 +19,18 @@ class InputBuilder {
   std::vector<Sym> build() {
     std::vector<Sym> args;
     for (size_t i = 0; i < e_.arguments.size(); ++i) {
-      const bool symbolic = next_ < e_.leaves.size() && e_.leaves[next_].argument == i;
-      args.push_back(symbolic ? build(e_.arguments[i])
-                              : ex_.values.constant(e_.arguments[i], "argument"));
+      args.push_back(order_.enter(i) ? build(e_.arguments[i])
+                                     : ex_.values.constant(e_.arguments[i], "argument"));
     }
     return args;
   }
 
  private:
   Sym build(const c10::IValue& v) {
-    if (v.isTensor() || v.isInt() || v.isDouble() || v.isBool()) return leaf(next_++);
+    if (v.isTensor() || v.isInt() || v.isDouble() || v.isBool()) {
+      const std::optional<size_t> at = order_.next();
+      return at ? leaf(*at) : ex_.values.constant(v, "argument");
+    }
     if (v.isTuple()) {
       std::vector<Sym> items;
       for (const c10::IValue& x : v.toTupleRef().elements()) items.push_back(build(x));
@@ -77,7 +79,7 @@ class InputBuilder {
   const torch_io::ExampleInputs& e_;
   const std::vector<std::vector<c10::IValue>>& leaves_;
   const std::map<std::string, int>& axis_ids_;
-  size_t next_ = 0;
+  torch_io::LeafOrder order_{e_};
 };
 
 // Flattens the result into ports; dict keys and field names become output names.

@@ -138,6 +138,41 @@ const SchemaAttribute* Schema::attribute(std::string_view wanted) const {
   return nullptr;
 }
 
+std::map<std::string_view, Binding> bindings(const Schema& s, const ir::Node& n) {
+  std::map<std::string_view, Binding> out;
+  const auto collect = [&](const std::vector<Formal>& formals,
+                           const std::vector<ir::Value*>& values, bool inputs) {
+    for (size_t i = 0; i < values.size() && !formals.empty(); ++i) {
+      const Formal& f = formals[std::min(i, formals.size() - 1)];
+      const ir::Value* v = values[i];
+      const bool tensor =
+          v && v->type.kind == ir::Type::Kind::Tensor && v->type.dtype != DType::Undefined;
+      if (!tensor || (f.variadic && f.heterogeneous) || !s.constraints.contains(f.type)) continue;
+      Binding& b = out[f.type];
+      if (b.dtype == DType::Undefined) b.dtype = v->type.dtype;
+      (inputs ? b.inputs : b.outputs).push_back(i);
+    }
+  };
+  collect(s.inputs, n.inputs, true);
+  collect(s.outputs, n.outputs, false);
+  return out;
+}
+
+bool lists(const Schema& s, std::string_view variable, DType t) {
+  const auto it = s.constraints.find(std::string(variable));
+  return it == s.constraints.end() ||
+         std::ranges::find(it->second, "tensor(" + std::string(oe::name(t)) + ")") !=
+             it->second.end();
+}
+
+int64_t first_listing(std::string_view op, std::string_view variable, DType t, int64_t opset) {
+  for (const int64_t v : versions("", op))
+    if (const Schema* newer = v > opset ? find_schema("", op, v) : nullptr;
+        newer && lists(*newer, variable, t))
+      return v;
+  return 0;
+}
+
 const Schema* find_schema(std::string_view domain, std::string_view op, int64_t opset) {
   return Cache::instance().find(domain, op, opset);
 }

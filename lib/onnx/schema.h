@@ -45,6 +45,18 @@ struct Schema {
   const SchemaAttribute* attribute(std::string_view name) const;
 };
 
+// One type variable of a node: what it is bound to, and the inputs and outputs that have it.
+struct Binding {
+  DType dtype = DType::Undefined;
+  std::vector<size_t> inputs, outputs;
+};
+// By variable; tensors of known type alone, and no inputs of which each may have another type.
+std::map<std::string_view, Binding> bindings(const Schema& s, const ir::Node& n);
+// Whether the variable may be bound to the type.
+bool lists(const Schema& s, std::string_view variable, DType t);
+// The first opset above `opset` whose form of the operator does so; 0 when none does.
+int64_t first_listing(std::string_view op, std::string_view variable, DType t, int64_t opset);
+
 // The schema in force at `opset`; null when the operator does not exist there. Cached; the pointer
 // stays valid.
 const Schema* find_schema(std::string_view domain, std::string_view op, int64_t opset);

@@ -19,8 +19,8 @@ constexpr uint64_t kProtobufLimit = (uint64_t{1} << 31) - 1;  // bytes of one me
 
 // Where the tensor stands in the file that is converted; nothing where it does not, as it is.
 std::optional<uint64_t> place_in(const MappedFile* source, const Tensor& t) {
-  const auto [bytes, deferred] = t.memory();
-  return source && !deferred ? source->place_of(bytes, t.nbytes()) : std::nullopt;
+  const Tensor::Memory m = t.memory();
+  return source && m.as_it_is() ? source->place_of(m.data, t.nbytes()) : std::nullopt;
 }
 
 // A file that is written once, front to back.
@@ -148,7 +148,7 @@ struct DataFile {
     layout.location = o.external_file;
     const uint64_t align = static_cast<uint64_t>(std::max<int64_t>(o.align, 1));
     const uint64_t threshold = threshold_of(o);
-    std::map<std::pair<std::pair<const void*, bool>, size_t>, uint64_t> known;
+    std::map<std::pair<Tensor::Memory, size_t>, uint64_t> known;
     for_each_tensor(m.graph, [&](const Tensor& t) {
       if (t.dtype() == DType::String || t.nbytes() < threshold) return;
       const uint64_t next = (size + align - 1) / align * align;

@@ -37,11 +37,12 @@ uint64_t sample_hash(const Tensor& t) {
     for (const auto& s : t.strings()) h = hash_bytes(h, s.c_str(), s.size() + 1);
     return h;
   }
-  const bool deferred = t.base() != nullptr;  // compared by what it is the transpose of
+  const bool deferred = t.base() != nullptr;  // compared by what it is made of
   h = hash_bytes(h, &deferred, sizeof deferred);
-  const Tensor& stored = deferred ? *t.base() : t;
-  const auto* bytes = static_cast<const unsigned char*>(stored.data());
-  const size_t size = t.nbytes();
+  const Tensor* stored = &t;
+  while (stored->base()) stored = stored->base().get();
+  const auto* bytes = static_cast<const unsigned char*>(stored->data());
+  const size_t size = stored->nbytes();
   if (size <= kSample * kPlaces) return hash_bytes(h, bytes, size);
   for (size_t i = 0; i < kPlaces; ++i)
     h = hash_bytes(h, bytes + (size - kSample) / (kPlaces - 1) * i, kSample);

@@ -18,7 +18,7 @@ void keep_stored(Model& m, const std::function<bool(const Tensor&)>& is_stored) 
   std::vector<std::unique_ptr<Node>> nodes;
   for (Value* v : std::exchange(m.graph.initializers, {})) {
     const TensorPtr base = v->data->base();
-    if (!base || inputs.contains(v) || !is_stored(*base)) {
+    if (!base || base->dtype() != v->data->dtype() || inputs.contains(v) || !is_stored(*base)) {
       m.graph.initializers.push_back(v);
       continue;
     }

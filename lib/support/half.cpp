@@ -7,19 +7,21 @@
 
 namespace oe {
 
+// Without branches on the number's digits: weights are rounded by the million.
 uint16_t half_bits(float v) {
-  const auto sign = static_cast<uint16_t>((std::bit_cast<uint32_t>(v) >> 16) & 0x8000);
-  const float a = std::fabs(v);
-  if (std::isnan(v)) return sign | 0x7e00;
-  if (a >= 65520.0f) return sign | 0x7c00;
-  if (a < std::ldexp(1.0f, -14))  // subnormal: a multiple of 2^-24
-    return sign | static_cast<uint16_t>(std::nearbyint(std::ldexp(a, 24)));
-  int exponent;
-  const float m = std::frexp(a, &exponent);  // a = m * 2^exponent, m in [0.5, 1)
-  const auto mantissa = static_cast<uint32_t>(std::nearbyint(std::ldexp(m, 11)));  // 1024..2048
-  return sign | static_cast<uint16_t>(((exponent + 14) << 10) + (mantissa - 1024));
+  const auto bits = std::bit_cast<uint32_t>(v);
+  const auto sign = static_cast<uint16_t>(bits >> 16 & 0x8000);
+  uint32_t a = bits & 0x7fffffff;
+  if (a > 0x7f800000) return sign | 0x7e00;   // NaN
+  if (a >= 0x47800000) return sign | 0x7c00;  // from 2^16 on
+  if (a < 0x38800000)  // below 2^-14 a multiple of 2^-24, which is the last digit of 0.5f
+    return sign |
+           static_cast<uint16_t>(std::bit_cast<uint32_t>(std::bit_cast<float>(a) + 0.5f) - 0x3f000000);
+  // The exponent's bias goes from 127 to 15; half of the last digit less one, and one where the
+  // digit is odd: ties go to the even one.
+  a = a - (112u << 23) + 0xfff + (a >> 13 & 1);
+  return sign | static_cast<uint16_t>(a >> 13);
 }
-
 uint16_t bfloat16_bits(float v) {
   const auto bits = std::bit_cast<uint32_t>(v);
   if (std::isnan(v)) return 0x7fc0;

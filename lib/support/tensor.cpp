@@ -75,6 +75,13 @@ void transpose_blocks(const T* in, T* out, int64_t rows, int64_t columns, int64_
           out[r * columns + c] = in[c * stride + r];
 }
 
+void round_to(DType to, const float* in, uint16_t* out, size_t n) {
+  if (to == DType::Float16)
+    for (size_t i = 0; i < n; ++i) out[i] = half_bits(in[i]);
+  else
+    for (size_t i = 0; i < n; ++i) out[i] = bfloat16_bits(in[i]);
+}
+
 }  // namespace
 
 void transpose_rows(const void* in, void* out, int64_t rows, int64_t columns, int64_t stride,
@@ -114,10 +121,18 @@ TensorPtr Tensor::from_bytes(DType dtype, std::vector<int64_t> dims, const void*
 }
 
 TensorPtr Tensor::transpose_of(TensorPtr base) {
-  if (base->base()) return base->base();
+  if (base->base() && base->base()->dtype() == base->dtype()) return base->base();
   const std::vector<int64_t>& dims = base->dims();
   auto t = std::make_shared<Tensor>(base->dtype(), std::vector<int64_t>{dims.at(1), dims.at(0)},
                                     nullptr, nullptr);
+  t->deferred_ = std::make_shared<Deferred>();
+  t->deferred_->base = std::move(base);
+  return t;
+}
+
+TensorPtr Tensor::rounded(TensorPtr base, DType to) {
+  if (base->dtype() != DType::Float) throw std::logic_error("only float32 is rounded");
+  auto t = std::make_shared<Tensor>(to, base->dims(), nullptr, nullptr);
   t->deferred_ = std::make_shared<Deferred>();
   t->deferred_->base = std::move(base);
   return t;
@@ -131,8 +146,11 @@ const TensorPtr& Tensor::base() const {
 const void* Tensor::deferred_data() const {
   std::call_once(deferred_->once, [&] {
     deferred_->bytes = std::make_unique_for_overwrite<std::byte[]>(nbytes());
-    transpose_rows(deferred_->base->data(), deferred_->bytes.get(), dims_[0], dims_[1], dims_[0],
-                   byte_size(dtype_));
+    std::byte* to = deferred_->bytes.get();
+    stream([&](const void* piece, size_t size) {
+      std::memcpy(to, piece, size);
+      to += size;
+    });
   });
   return deferred_->bytes.get();
 }
@@ -140,11 +158,26 @@ const void* Tensor::deferred_data() const {
 void Tensor::stream(const std::function<void(const void*, size_t)>& sink) const {
   if (!deferred_) return sink(data_, nbytes());
   constexpr size_t kPiece = 1 << 22;  // bytes
+  const Tensor& base = *deferred_->base;
+  if (base.dtype() != dtype_) {
+    const size_t most = std::min(kPiece / sizeof(uint16_t), static_cast<size_t>(numel_));
+    const auto piece = std::make_unique_for_overwrite<uint16_t[]>(most);
+    return base.stream([&](const void* data, size_t size) {
+      const auto* in = static_cast<const float*>(data);
+      for (size_t left = size / sizeof(float); left > 0;) {
+        const size_t n = std::min(left, most);
+        round_to(dtype_, in, piece.get(), n);
+        sink(piece.get(), n * sizeof(uint16_t));
+        in += n;
+        left -= n;
+      }
+    });
+  }
   const size_t element = byte_size(dtype_), row = static_cast<size_t>(dims_[1]) * element;
   if (row == 0) return;
   const int64_t rows = std::max<int64_t>(static_cast<int64_t>(kPiece / row), 1);
   const auto piece = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(rows) * row);
-  const auto* in = static_cast<const std::byte*>(deferred_->base->data());
+  const auto* in = static_cast<const std::byte*>(base.data());
   for (int64_t r = 0; r < dims_[0]; r += rows) {
     const int64_t n = std::min(rows, dims_[0] - r);
     transpose_rows(in + static_cast<size_t>(r) * element, piece.get(), n, dims_[1], dims_[0],
@@ -153,8 +186,14 @@ void Tensor::stream(const std::function<void(const void*, size_t)>& sink) const 
   }
 }
 
-std::pair<const void*, bool> Tensor::memory() const {
-  return deferred_ ? std::pair{deferred_->base->data(), true} : std::pair{data_, false};
+Tensor::Memory Tensor::memory() const {
+  if (!deferred_) return {data_, false, DType::Undefined};
+  Memory m = deferred_->base->memory();
+  if (deferred_->base->dtype() == dtype_)
+    m.transposed = !m.transposed;
+  else
+    m.rounded = dtype_;
+  return m;
 }
 
 std::vector<int64_t> Tensor::as_int64() const { return as<int64_t>(*this); }

@@ -2,12 +2,12 @@
 // alive.
 #pragma once
 
+#include <compare>
 #include <cstring>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "lib/support/dtype.h"
@@ -16,7 +16,7 @@ namespace oe {
 
 // Weights are never copied: `data` points into LibTorch's storage (or the archive), `owner` keeps
 // it alive. Bool is one byte an element, 0 or 1. String tensors use `strings` and have no bytes.
-// Not even transposed weights are: a deferred transpose has bytes of its own only once somebody
+// Not even transposed or rounded ones are: what is deferred has bytes of its own only once somebody
 // asks for data(), and a writer does not.
 class Tensor {
  public:
@@ -36,7 +36,9 @@ class Tensor {
 
   // The transpose of a 2-d tensor, deferred.
   static std::shared_ptr<const Tensor> transpose_of(std::shared_ptr<const Tensor> base);
-  // What this is the deferred transpose of, else null.
+  // A float32 tensor rounded to float16 or bfloat16, deferred.
+  static std::shared_ptr<const Tensor> rounded(std::shared_ptr<const Tensor> base, DType to);
+  // What this is the deferred transpose of (of the same type), or rounded from; else null.
   const std::shared_ptr<const Tensor>& base() const;
 
   DType dtype() const { return dtype_; }
@@ -46,8 +48,16 @@ class Tensor {
   const void* data() const { return deferred_ ? deferred_data() : data_; }
   // The bytes in order, in pieces that live as long as the call; no others are kept.
   void stream(const std::function<void(const void* data, size_t size)>& sink) const;
-  // Equal for tensors of one size that share memory, without asking for data().
-  std::pair<const void*, bool> memory() const;
+  // Equal for tensors of one size that share memory and make the same of it, without asking for
+  // data().
+  struct Memory {
+    const void* data = nullptr;
+    bool transposed = false;
+    DType rounded = DType::Undefined;
+    auto operator<=>(const Memory&) const = default;
+    bool as_it_is() const { return !transposed && rounded == DType::Undefined; }
+  };
+  Memory memory() const;
   const std::vector<std::string>& strings() const { return strings_; }
   template <class T>
   std::span<const T> values() const {

@@ -31,6 +31,16 @@ std::vector<InputSpec> named(std::vector<InputSpec> specs, const ExampleInputs& 
   std::vector<std::string> free;
   for (const InputLeaf& leaf : e.leaves)
     if (!taken(leaf)) free.push_back(leaf.path);
+  // A file for each leaf: those of leaves that a name takes do not count (--inputs-from).
+  const auto unnamed = static_cast<size_t>(
+      std::ranges::count_if(specs, [](const InputSpec& s) { return s.name.empty(); }));
+  if (unnamed == e.leaves.size() && free.size() < unnamed) {
+    std::vector<InputSpec> rest;
+    size_t leaf = 0;
+    for (const InputSpec& s : specs)
+      if (!s.name.empty() || !taken(e.leaves[leaf++])) rest.push_back(s);
+    specs = std::move(rest);
+  }
   size_t next = 0;
   for (InputSpec& s : specs) {
     if (!s.name.empty()) {

@@ -50,6 +50,7 @@ class Tree {
     e.seed = o_.seed;
     for (size_t i = 0; i < slots_.size(); ++i) {
       argument_ = i;
+      place_ = 0;
       e.arguments.push_back(value(slots_[i], e.leaves));
     }
     if (!missing_.empty())
@@ -264,7 +265,8 @@ class Tree {
     for (Slot& c : s.children) leaves_of(c, out);
   }
 
-  // Specs without a name go to the leaves in order, past those that are named.
+  // Specs without a name go to the leaves in order, past those that are named. A folder of
+  // --inputs-from with a file for each leaf has its file for those, too, and it does not count.
   void assign_positional() {
     std::vector<InputSpec*> positional;
     for (InputSpec& s : specs_)
@@ -273,6 +275,9 @@ class Tree {
     open_list(positional.size());
     std::vector<Slot*> leaves;
     for (Slot& s : slots_) leaves_of(s, leaves);
+    const bool all_filed = !o_.inputs_from.empty() && positional.size() == leaves.size();
+    for (size_t i = leaves.size(); all_filed && i-- > 0;)
+      if (leaves[i]->spec) positional.erase(positional.begin() + static_cast<std::ptrdiff_t>(i));
     std::erase_if(leaves, [](const Slot* s) { return s->spec != nullptr; });
     if (positional.size() > leaves.size())
       usage_error("OE0201", takes() + "; " + std::to_string(specs_.size()) + " were given");
@@ -306,17 +311,27 @@ class Tree {
     }
   }
 
-  bool is_constant(const std::string& argument) const {
-    return std::ranges::find(o_.constants, argument) != o_.constants.end();
+  // Named itself, or a part of what is.
+  bool is_constant(const std::string& path) const {
+    return std::ranges::any_of(o_.constants, [&](const std::string& c) {
+      return path == c || path.starts_with(c + ".");
+    });
+  }
+  static void paths_of(const Slot& s, std::vector<std::string>& out) {
+    out.push_back(s.path);
+    for (const Slot& c : s.children) paths_of(c, out);
   }
   void refuse_unknown_constants() const {
-    const std::vector<std::string> names = argument_names();
+    std::vector<std::string> paths;
+    for (const Slot& s : slots_) paths_of(s, paths);
     for (const std::string& c : o_.constants)
-      if (std::ranges::find(names, c) == names.end())
+      if (std::ranges::find(paths, c) == paths.end()) {
+        const std::string hint = did_you_mean(c, paths);
         usage_error("OE0202", "--constant: the model has no argument '" + c + "'",
-                    nearest_or_list(c));
+                    hint.empty() ? nearest_or_list(c) : hint);
+      }
     for (const InputSpec& s : specs_)
-      if (is_constant(s.name.substr(0, s.name.find('.'))) && s.shape &&
+      if (is_constant(s.name) && s.shape &&
           std::ranges::any_of(*s.shape, [](const DimSpec& d) { return d.dynamic; }))
         usage_error("OE0205", "input '" + s.name + "' is a constant: its axes have one size");
   }
@@ -358,10 +373,11 @@ class Tree {
       v = *s.known;
     else if (s.path.find('.') == std::string::npos || s.type->kind() != c10::TypeKind::OptionalType)
       return missing(s);
-    if (s.is_default || is_constant(s.path.substr(0, s.path.find('.'))) ||
-        !(v.isTensor() || v.isInt() || v.isDouble() || v.isBool()))
-      return v;
+    if (!(v.isTensor() || v.isInt() || v.isDouble() || v.isBool())) return v;
+    const size_t place = place_++;
+    if (s.is_default || is_constant(s.path)) return v;
     InputLeaf leaf;
+    leaf.place = place;
     leaf.name = leaf.path = s.path;
     leaf.value = v;
     leaf.argument = argument_;
@@ -387,7 +403,7 @@ class Tree {
   std::vector<InputSpec> leaf_specs_;
   std::vector<std::string> missing_;
   std::string first_missing_;
-  size_t argument_ = 0;
+  size_t argument_ = 0, place_ = 0;
 };
 
 }  // namespace
@@ -402,6 +418,7 @@ BuiltArguments build_arguments(const Options& o, const Loaded& m, ExampleFiles& 
   Tree tree(o, m, files, built.specs);
   built.inputs = tree.build();
   built.leaf_specs = tree.leaf_specs();
+  std::erase_if(built.specs, [](const InputSpec& s) { return s.name.empty(); });  // not used
   return built;
 }
 

@@ -108,16 +108,18 @@ std::vector<c10::IValue> resized_inputs(const ExampleInputs& e,
                                         const std::vector<std::vector<int64_t>>& sizes,
                                         uint64_t seed) {
   std::vector<c10::IValue> arguments;
-  size_t next = 0;
+  LeafOrder order(e);
   for (size_t i = 0; i < e.arguments.size(); ++i) {
-    if (next == e.leaves.size() || e.leaves[next].argument != i) {
+    if (!order.enter(i)) {
       arguments.push_back(e.arguments[i].deepcopy());
       continue;
     }
     arguments.push_back(map_leaves(e.arguments[i], [&](const c10::IValue& v) -> c10::IValue {
-      const InputLeaf& leaf = e.leaves.at(next);
-      const std::vector<int64_t>& size = sizes.at(next);
-      const uint64_t own_seed = leaf_seed(seed, next++);
+      const std::optional<size_t> at = order.next();
+      if (!at) return v.deepcopy();
+      const InputLeaf& leaf = e.leaves[*at];
+      const std::vector<int64_t>& size = sizes.at(*at);
+      const uint64_t own_seed = leaf_seed(seed, *at);
       if (!v.isTensor()) return seed == e.seed || leaf.fixed ? v : other_number(v, own_seed);
       const at::Tensor t = v.toTensor();
       if (leaf.fixed || (seed == e.seed && t.sizes().vec() == size)) return t.clone();
@@ -130,12 +132,12 @@ std::vector<c10::IValue> resized_inputs(const ExampleInputs& e,
 std::vector<c10::IValue> drawn_arguments(const ExampleInputs& e, const Draw& draw) {
   std::vector<c10::IValue> arguments = resized_inputs(e, draw.sizes, draw.seed);
   if (draw.variations.empty()) return arguments;
-  size_t next = 0;
+  LeafOrder order(e);
   for (size_t i = 0; i < arguments.size(); ++i) {
-    if (next == e.leaves.size() || e.leaves[next].argument != i) continue;
+    if (!order.enter(i)) continue;
     arguments[i] = map_leaves(arguments[i], [&](const c10::IValue& v) -> c10::IValue {
-      const size_t leaf = next++;
-      return e.leaves.at(leaf).fixed ? v : varied(v, draw.variations.at(leaf));
+      const std::optional<size_t> leaf = order.next();
+      return !leaf || e.leaves[*leaf].fixed ? v : varied(v, draw.variations.at(*leaf));
     });
   }
   return arguments;
@@ -144,10 +146,11 @@ std::vector<c10::IValue> drawn_arguments(const ExampleInputs& e, const Draw& dra
 std::vector<c10::IValue> leaf_values(const ExampleInputs& e,
                                      const std::vector<c10::IValue>& arguments) {
   std::vector<c10::IValue> values;
+  LeafOrder order(e);
   for (size_t i = 0; i < arguments.size(); ++i) {
-    if (values.size() == e.leaves.size() || e.leaves[values.size()].argument != i) continue;
+    if (!order.enter(i)) continue;
     map_leaves(arguments[i], [&](const c10::IValue& v) {
-      values.push_back(v);
+      if (order.next()) values.push_back(v);
       return v;
     });
   }

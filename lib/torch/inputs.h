@@ -3,6 +3,7 @@
 
 #include <ATen/core/ivalue.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,7 @@ struct InputLeaf {
   std::vector<std::string> axis_names;  // per axis: "" static, else the dynamic axis's name
   std::vector<std::pair<int64_t, int64_t>> bounds;  // per axis: inclusive; {0, -1}: none given
   size_t argument = 0;                              // index into ExampleInputs::arguments
+  size_t place = 0;   // among its tensors and numbers, of which some may be constants
   bool normal = false;                              // the value was drawn from N(0, 1)
   std::vector<bool> differs;  // per axis: an alternative has another size there
   bool fixed = false;         // resized_inputs() keeps the value (a number that the export froze)
@@ -59,6 +61,30 @@ std::vector<c10::IValue> resized_inputs(const ExampleInputs& e,
 
 // The same with the draw's variations. What is fixed stays.
 std::vector<c10::IValue> drawn_arguments(const ExampleInputs& e, const Draw& draw);
+
+// Which of the leaves the tensors and numbers of the arguments are, one after the other.
+class LeafOrder {
+ public:
+  explicit LeafOrder(const ExampleInputs& e) : e_(e) {}
+  // Goes on to argument `i`; whether a leaf is in it.
+  bool enter(size_t i) {
+    argument_ = i;
+    place_ = 0;
+    return next_ < e_.leaves.size() && e_.leaves[next_].argument == i;
+  }
+  // Of the argument's next tensor or number; nothing: it is a constant.
+  std::optional<size_t> next() {
+    const size_t place = place_++;
+    if (next_ == e_.leaves.size() || e_.leaves[next_].argument != argument_ ||
+        e_.leaves[next_].place != place)
+      return std::nullopt;
+    return next_++;
+  }
+
+ private:
+  const ExampleInputs& e_;
+  size_t next_ = 0, argument_ = 0, place_ = 0;
+};
 
 // The tensors and numbers inside `arguments`, in the order of `e.leaves`.
 std::vector<c10::IValue> leaf_values(const ExampleInputs& e,

@@ -132,11 +132,13 @@ std::string method_of(const torch::jit::Module& m, const Options& o,
 Loaded load(const Options& o, const rules::Rules& rules) {
   for (const std::string& library : o.custom_op_libs) open_operator_library(library);
   register_stub_operators();
+  const std::vector<std::string> misspelt_rules = misspelt(rules);
   register_user_operators(rules);
   register_extensions();
   check_kernels();
 
   Loaded m;
+  for (const std::string& line : misspelt_rules) m.notes.push_back({"OE0234", line});
   const archive::Archive archive(o.model);
   const std::vector<std::string> missing = register_stand_ins(archive);
   ScriptArchive script(archive);

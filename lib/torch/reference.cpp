@@ -304,25 +304,25 @@ HostRun Reference::step(const ExampleInputs& e, const Draw& draw, const Form& fo
 
 namespace {
 
-c10::IValue in_double(const c10::IValue& v) {
+c10::IValue in_type(const c10::IValue& v, at::ScalarType type) {
   if (v.isTensor())
-    return v.toTensor().is_floating_point() ? v.toTensor().to(at::kDouble) : v.toTensor();
+    return v.toTensor().is_floating_point() ? v.toTensor().to(type) : v.toTensor();
   if (v.isTuple()) {
     std::vector<c10::IValue> items;
-    for (const c10::IValue& e : v.toTupleRef().elements()) items.push_back(in_double(e));
-    const auto type = v.type()->expect<c10::TupleType>();
-    return type->schema() ? c10::ivalue::Tuple::createNamed(std::move(items), type)
-                          : c10::ivalue::Tuple::create(std::move(items));
+    for (const c10::IValue& e : v.toTupleRef().elements()) items.push_back(in_type(e, type));
+    const auto tuple = v.type()->expect<c10::TupleType>();
+    return tuple->schema() ? c10::ivalue::Tuple::createNamed(std::move(items), tuple)
+                           : c10::ivalue::Tuple::create(std::move(items));
   }
   if (v.isList()) {
     c10::impl::GenericList list(v.toList().elementType());
-    for (const c10::IValue& e : v.toListRef()) list.push_back(in_double(e));
+    for (const c10::IValue& e : v.toListRef()) list.push_back(in_type(e, type));
     return list;
   }
   if (v.isGenericDict()) {
     const auto dict = v.toGenericDict();
     c10::impl::GenericDict out(dict.keyType(), dict.valueType());
-    for (const auto& e : dict) out.insert(e.key(), in_double(e.value()));
+    for (const auto& e : dict) out.insert(e.key(), in_type(e.value(), type));
     return out;
   }
   return v;
@@ -330,12 +330,12 @@ c10::IValue in_double(const c10::IValue& v) {
 
 }  // namespace
 
-std::vector<HostValue> Reference::last_in_double(const Form& form) {
+std::vector<HostValue> Reference::last_in(DType type, const Form& form) {
   try {
     torch::jit::Module copy = module_.module.deepcopy();
-    copy.to(at::kDouble);
+    copy.to(to_scalar_type(type));
     std::vector<c10::IValue> arguments;
-    for (const c10::IValue& v : last_arguments_) arguments.push_back(in_double(v));
+    for (const c10::IValue& v : last_arguments_) arguments.push_back(in_type(v, to_scalar_type(type)));
     set_state(copy, last_inputs_, arguments);
     const c10::IValue result =
         copy.get_method(module_.method)(own_arguments(last_inputs_, arguments));

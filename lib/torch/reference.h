@@ -51,10 +51,10 @@ class Reference {
   // The same, but the module goes on from where the last step left it; where `begin`, from the
   // saved state, or from the draw's where that is another one.
   HostRun step(const ExampleInputs& e, const Draw& draw, const Form& form, bool begin);
-  // The outputs of the last run, computed in float64 by a copy of the module: what rounding in the
-  // element types of the model is measured by. Throws std::runtime_error where the model itself
-  // asks for other types.
-  std::vector<HostValue> last_in_double(const Form& form);
+  // The outputs of the last run, computed in another type of float by a copy of the module; in
+  // float64: what rounding in the element types of the model is measured by. Throws
+  // std::runtime_error where the model itself asks for other types.
+  std::vector<HostValue> last_in(DType type, const Form& form);
 
  private:
   struct Snapshot;

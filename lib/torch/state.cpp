@@ -124,9 +124,11 @@ void add_state(const Options& o, const torch::jit::Module& m, const std::vector<
   const size_t before = e.leaves.size();
   for (const std::string& path : paths) {
     const c10::IValue value = attribute_value(m, path);
+    size_t place = 0;
     each_leaf(value, path, [&](const c10::IValue& v, const std::string& name) {
       e.leaves.push_back(state_leaf(v, name));
       e.leaves.back().argument = e.arguments.size();
+      e.leaves.back().place = place++;
     });
     e.arguments.push_back(value);
     e.state.push_back(path);

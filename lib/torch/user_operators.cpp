@@ -6,6 +6,7 @@
 #include <torch/csrc/jit/frontend/resolver.h>
 #include <torch/csrc/jit/runtime/operator.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -131,6 +132,33 @@ void register_user_operators(const rules::Rules& rules) {
   all = {};
   for (const rules::ScriptRule& r : rules.scripts) add_script(r);
   for (const rules::Schema& s : rules.schemas) add_schema(s);
+}
+
+std::vector<std::string> misspelt(const rules::Rules& rules) {
+  std::unordered_set<std::string> described;
+  for (const rules::Schema& s : rules.schemas) described.insert(s.op.substr(0, s.op.find('.')));
+  std::unordered_set<std::string> known;
+  std::vector<std::string> lines;
+  const auto look = [&](const std::string& rule, const rules::Place& at) {
+    const std::string op = rule.substr(0, rule.find('.'));
+    if (described.contains(op) || anybody_registered(op)) return;
+    if (known.empty())
+      for (const auto& o : torch::jit::getAllOperators()) known.insert(o->schema().name());
+    // A library's operators are like others by accident: the namespace or the name has to be right.
+    const size_t colons = op.find("::");
+    std::vector<std::string> names;
+    for (const std::string& name : known)
+      if (name.starts_with(op.substr(0, colons + 2)) || name.ends_with(op.substr(colons)))
+        names.push_back(name);
+    std::ranges::sort(names);
+    const std::string near = nearest(op, names);
+    if (!near.empty())
+      lines.push_back(at.file + ":" + std::to_string(at.line) + ": LibTorch has no operator " + op +
+                      ", which this rule is for; did you mean '" + near + "'?");
+  };
+  for (const rules::NodesRule& r : rules.nodes) look(r.op, r.place);
+  for (const rules::ScriptRule& r : rules.scripts) look(r.op, r.place);
+  return lines;
 }
 
 Function* user_function(const std::string& op) {

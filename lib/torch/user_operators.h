@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "lib/rules/rules.h"
 
@@ -15,6 +16,10 @@ namespace oe::torch_io {
 // earlier call are forgotten. Throws Failure(Usage) with the rule's place for TorchScript that does
 // not compile, a schema that cannot be read, or one that differs from what a library registered.
 void register_user_operators(const rules::Rules& rules);
+
+// Rules whose operator nobody has registered while one of nearly that name is: what to say of them,
+// one line each. Call it before the above, when all libraries are loaded.
+std::vector<std::string> misspelt(const rules::Rules& rules);
 
 // The user's function for "lib::twice" or "aten::add.Tensor"; null when there is none. Its
 // parameters are the operator's, in order.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 
 #include "lib/support/half.h"
 
@@ -129,7 +130,7 @@ Tolerance default_tolerance(DType t) {
 
 bool as_exact_as(const Tensor& actual, const Tensor& expected, const Tensor& exact,
                  DType coarsest) {
-  if (!is_float(actual.dtype()) || actual.dtype() != expected.dtype() ||
+  if (!is_float(actual.dtype()) || !is_float(expected.dtype()) ||
       exact.dtype() != DType::Double || actual.dims() != expected.dims() ||
       actual.dims() != exact.dims())
     return false;
@@ -155,6 +156,39 @@ bool as_exact_as(const Tensor& actual, const Tensor& expected, const Tensor& exa
     }
   }
   return true;
+}
+
+double rounding_epsilon(DType half) { return std::ldexp(1.0, half == DType::Float16 ? -11 : -8); }
+
+Comparison compare_rounded(const Tensor& actual, const Tensor& exact, DType half,
+                           Tolerance given) {
+  Tally tally;
+  if (actual.dims() != exact.dims()) {
+    tally.result.message = "shape is " + shape_text(actual) + ", expected " + shape_text(exact);
+    return tally.result;
+  }
+  const std::vector<double> a = actual.as_double();
+  std::vector<double> e = exact.as_double();
+  double scale = 0;
+  for (double& v : e) {
+    if (actual.dtype() == DType::Float16 && std::isfinite(v) && std::abs(v) >= 65520)
+      v = std::copysign(std::numeric_limits<double>::infinity(), v);
+    if (std::isfinite(v)) scale = std::max(scale, std::abs(v));
+  }
+  Tolerance t{kRoundingSteps * rounding_epsilon(half) * scale, 0};
+  if (given.atol >= 0 || given.rtol >= 0) t = {std::max(given.atol, 0.0), std::max(given.rtol, 0.0)};
+  compare_floats(tally, actual.numel(), t, [&](int64_t i) {
+    return std::pair(a[static_cast<size_t>(i)], e[static_cast<size_t>(i)]);
+  });
+  tally.result.ok = tally.wrong == 0;
+  tally.result.max_rel = scale > 0 ? tally.result.max_abs / scale : 0;
+  if (tally.wrong > 0) {
+    const auto i = static_cast<size_t>(tally.first);
+    tally.result.message = "at " + position(actual, tally.first) + ": " + number(a[i]) +
+                           ", expected " + number(e[i]) + " give or take " +
+                           number(t.atol + t.rtol * std::abs(e[i]));
+  }
+  return tally.result;
 }
 
 Comparison compare(const Tensor& actual, const Tensor& expected, Tolerance t) {

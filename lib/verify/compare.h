@@ -18,7 +18,7 @@ Tolerance default_tolerance(DType t);
 struct Comparison {
   bool ok = false;
   double max_abs = 0;   // largest |actual - expected| over finite elements
-  double max_rel = 0;   // largest |actual - expected| / |expected|
+  double max_rel = 0;   // largest |actual - expected| / |expected|; rounded: max_abs / the scale
   std::string message;  // what differs: dtype, shape, first wrong index with both values
 };
 // Whether `actual` is as near to the result in float64 as LibTorch's own `expected` is, give or
@@ -27,6 +27,15 @@ struct Comparison {
 // exact type of float that the model computes in, whose tolerance counts where it is wider.
 bool as_exact_as(const Tensor& actual, const Tensor& expected, const Tensor& exact,
                  DType coarsest = DType::Undefined);
+
+// For a model whose arithmetic was rounded to `half` (float16 or bfloat16): an element is right
+// where |actual - exact| <= kRoundingSteps * epsilon * the largest finite |exact|. Both are types of
+// float; what `actual`'s own type does not reach is infinite. A tolerance that is given counts
+// instead.
+constexpr double kRoundingSteps = 32;
+Comparison compare_rounded(const Tensor& actual, const Tensor& exact, DType half,
+                           Tolerance given = {});
+double rounding_epsilon(DType half);  // 2^-11 of float16, 2^-8 of bfloat16
 
 // Integers, bools and strings exactly; NaN and infinities by position. Complex numbers by part.
 Comparison compare(const Tensor& actual, const Tensor& expected, Tolerance t = {});

@@ -18,7 +18,12 @@ DType coarser(DType a, DType b) {
 }
 
 Lineage both(const Lineage& a, const Lineage& b) {
-  return {a.drawn || b.drawn, coarser(a.coarsest, b.coarsest)};
+  return {a.drawn || b.drawn, coarser(a.coarsest, b.coarsest), a.decided || b.decided};
+}
+
+// Whether the operator rounds to whole numbers, in floats too.
+bool rounds(const ir::Node& n) {
+  return n.is("Floor") || n.is("Ceil") || n.is("Round") || n.is("Sign") || n.is("Mod");
 }
 
 bool draws(const ir::Node& n) {
@@ -44,7 +49,7 @@ class Follow {
   void add(const ir::Value* v, Lineage l) {
     if (!v) return;
     Lineage& now = of_[v];
-    const Lineage joined = both(now, both(l, {false, coarser(v->type.dtype, DType::Undefined)}));
+    const Lineage joined = both(now, both(l, {false, coarser(v->type.dtype, DType::Undefined), false}));
     changed_ = changed_ || joined != now;
     now = joined;
   }
@@ -56,12 +61,18 @@ class Follow {
   void node(const ir::Node& n) {
     if (n.is("If")) return branches(n);
     if (n.is("Loop")) return loop(n);
-    Lineage in{draws(n), DType::Undefined};
+    Lineage in{draws(n), DType::Undefined, false};
     for (const ir::Value* v : n.inputs) in = both(in, of(v));
     for (const auto& [name, a] : n.attributes)
       if (const auto* g = std::get_if<std::shared_ptr<ir::Graph>>(&a))
         in = both(in, other(**g, in));
-    for (const ir::Value* v : n.outputs) add(v, in);
+    const bool half = in.coarsest == DType::Float16 || in.coarsest == DType::BFloat16;
+    for (const ir::Value* v : n.outputs) {
+      if (!v) continue;
+      const bool discrete = is_integer(v->type.dtype) || v->type.dtype == DType::Bool;
+      const bool decides = half && !n.is("Shape") && !n.is("Size") && (rounds(n) || discrete);
+      add(v, both(in, {false, DType::Undefined, decides}));
+    }
   }
   // The body of an operator that is none of the two: everything depends on everything.
   Lineage other(const ir::Graph& g, Lineage in) {

@@ -13,76 +13,19 @@
 #include "lib/support/trial.h"
 #include "lib/verify/explore.h"
 #include "lib/verify/moments.h"
+#include "lib/verify/size_picker.h"
 
 namespace oe::verify {
 namespace {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// Chooses sizes the export has not seen.
-class SizePicker {
- public:
-  explicit SizePicker(const Request& r) : r_(r) {
-    for (const Axis& a : r.axes) {
-      axes_[a.name].push_back(&a);
-      for (const Sizes& w : r.worlds) seen_[a.name].insert(w[a.leaf][a.axis]);
-    }
-  }
-
-  std::vector<std::string> names() const {
-    std::vector<std::string> names;
-    for (const auto& [name, axes] : axes_) names.push_back(name);
-    return names;
-  }
-  // Sizes to try on one axis, the likeliest first: near the example, its multiples, one.
-  std::vector<int64_t> candidates(const std::string& name) const {
-    const Axis& a = *axes_.at(name).front();
-    const int64_t n = r_.worlds[0][a.leaf][a.axis];
-    std::vector<int64_t> out;
-    for (const int64_t c : {n + 1, n + 3, 2 * n, n - 1, int64_t{1}, n + 2, 3 * n, n + 8, n + 16,
-                            n + 32, n / 2, 4 * n}) {
-      const bool within = std::all_of(
-          axes_.at(name).begin(), axes_.at(name).end(),
-          [&](const Axis* x) { return x->low > x->high || (c >= x->low && c <= x->high); });
-      if (c > 0 && within && !seen_.at(name).contains(c) &&
-          std::find(out.begin(), out.end(), c) == out.end())
-        out.push_back(c);
-    }
-    return out;
-  }
-  // 1 where the example is longer, 2 and 3 where it is 1; not what the worlds ran with this axis
-  // alone.
-  std::vector<int64_t> around_one(const std::string& name, bool only_axis) const {
-    const Axis& a = *axes_.at(name).front();
-    const int64_t example = r_.worlds[0][a.leaf][a.axis];
-    std::vector<int64_t> out;
-    for (const int64_t n : {int64_t{1}, int64_t{2}, int64_t{3}}) {
-      const bool within = std::ranges::all_of(axes_.at(name), [&](const Axis* x) {
-        return x->low > x->high || (n >= x->low && n <= x->high);
-      });
-      const bool other = example == 1 ? n != 1 : n == 1 && example != 1;
-      if (within && other && !(only_axis && seen_.at(name).contains(n))) out.push_back(n);
-    }
-    return out;
-  }
-  Sizes with(Sizes sizes, const std::string& name, int64_t n) const {
-    for (const Axis* a : axes_.at(name)) sizes[a->leaf][a->axis] = n;
-    return sizes;
-  }
-  bool varied_by_worlds(const std::string& name) const { return seen_.at(name).size() > 1; }
-
- private:
-  const Request& r_;
-  std::map<std::string, std::vector<const Axis*>> axes_;
-  std::map<std::string, std::set<int64_t>> seen_;
-};
-
 class Driver {
  public:
   Driver(Ort& ort, const Request& r)
       : ort_(ort),
         r_(r),
-        session_(ort.open_file(r.model, r.threads)),
+        session_(open(ort, r)),
         names_(session_->input_names()) {
     const std::vector<std::string> outputs = session_->output_names();
     for (const std::string& name : r.output_names) {
@@ -106,6 +49,7 @@ class Driver {
       if (v_.mismatch.empty() && v_.runs > 0 && !meter_->complete()) explore();
       v_.coverage = meter_->covered();
     }
+    v_.half = r_.half;
     return std::move(v_);
   }
 
@@ -345,9 +289,71 @@ class Driver {
     return inputs;
   }
 
+  // An output of a model whose arithmetic was rounded, beside the same in float64 (in LibTorch's own
+  // types where the model asks for these, which are exact enough). What is too far off may still be
+  // no further than LibTorch in the same 16 bits.
+  bool rounded_right(size_t output, const std::string& where, const OrtValue& actual,
+                     const OrtValue& expected) {
+    const std::vector<TensorPtr> a = tensors_of(actual), own = tensors_of(expected);
+    const std::vector<TensorPtr> exact = again_in(DType::Double, output, own);
+    const Tolerance given = tolerance_of(r_, r_.output_names[output]);
+    const bool decided = output < r_.lineage.size() && r_.lineage[output].decided;
+    std::string what = actual.kind != expected.kind ? "a sequence and a tensor"
+                       : a.size() != own.size()     ? "it has another length"
+                                                    : "";
+    double scaled = 0;
+    for (size_t i = 0; what.empty() && i < own.size(); ++i) {
+      if (a[i]->dtype() != own[i]->dtype() || !is_float(a[i]->dtype())) {
+        what = difference(output, *a[i], *own[i]);
+        continue;
+      }
+      const bool same = exact[i]->dims() == own[i]->dims() && is_float(exact[i]->dtype());
+      const Comparison c = compare_rounded(*a[i], same ? *exact[i] : *own[i], r_.half, given);
+      v_.max_abs = std::max(v_.max_abs, c.max_abs);
+      scaled = std::max(scaled, c.max_rel);
+      if (!c.ok) what = c.message;
+    }
+    if (what.empty()) {
+      v_.max_scaled = std::max(v_.max_scaled, scaled);
+      return true;
+    }
+    if (given.atol < 0 && given.rtol < 0 && exact.size() == own.size() && a.size() == own.size()) {
+      const std::vector<TensorPtr> half = again_in(r_.half, output, {});
+      bool near = half.size() == own.size();
+      for (size_t i = 0; near && i < own.size(); ++i)
+        near = as_exact_as(*a[i], *half[i], *exact[i], r_.half);
+      v_.judged += near;
+      if (near) return true;
+    }
+    what = "output '" + r_.output_names[output] + "' differs from LibTorch's" + where + ": " + what;
+    if (!decided) {
+      v_.mismatch = what;
+      return false;
+    }
+    if (tied_.insert(output).second)
+      v_.gaps.push_back(what + " (a comparison or an index decides it, in numbers rounded to " +
+                        std::string(name(r_.half)) + ")");
+    return true;
+  }
+
+  // The output of the last run in another type of float; where it cannot be had, `otherwise`.
+  std::vector<TensorPtr> again_in(DType type, size_t output, std::vector<TensorPtr> otherwise) {
+    try {
+      const auto [at, fresh] = again_.try_emplace(type);
+      if (fresh) at->second = r_.in_type(type);
+      const std::vector<OrtValue>& all = at->second;
+      if (output >= all.size()) return otherwise;
+      std::vector<TensorPtr> again = tensors_of(all[output]);
+      return otherwise.empty() || again.size() == otherwise.size() ? again : otherwise;
+    } catch (const std::runtime_error&) {
+      return otherwise;
+    }
+  }
+
   bool compared(const std::string& where, const ReferenceRun& expected) {
     const std::vector<OrtValue> inputs = session_inputs(expected);
     const std::vector<OrtValue>& actual = actual_;
+    again_.clear();
     try {
       actual_ = session_->run(inputs);
     } catch (const std::runtime_error& e) {
@@ -361,6 +367,10 @@ class Driver {
       return false;
     }
     for (size_t i = 0; i < expected.outputs.size(); ++i) {
+      if (r_.half != DType::Undefined && !is_drawn(i)) {
+        if (rounded_right(i, where, actual[outputs_[i]], expected.outputs[i])) continue;
+        return false;
+      }
       const std::string what = is_drawn(i)
                                    ? form_difference(i, actual[outputs_[i]], expected.outputs[i])
                                    : difference(i, actual[outputs_[i]], expected.outputs[i]);
@@ -404,7 +414,7 @@ class Driver {
   // who gave a tolerance has that one.
   bool is_rounding(size_t output, const OrtValue& actual, const OrtValue& expected) {
     const Tolerance given = tolerance_of(r_, r_.output_names[output]);
-    if (!r_.exact || given.atol >= 0 || given.rtol >= 0) return false;
+    if (!r_.in_type || given.atol >= 0 || given.rtol >= 0) return false;
     const DType coarsest =
         output < r_.lineage.size() ? r_.lineage[output].coarsest : DType::Undefined;
     const std::vector<TensorPtr> a = tensors_of(actual), e = tensors_of(expected);
@@ -415,7 +425,7 @@ class Driver {
     std::vector<TensorPtr> exact = e;
     try {
       if (!same) {
-        const std::vector<OrtValue> all = r_.exact();
+        const std::vector<OrtValue> all = r_.in_type(DType::Double);
         if (output >= all.size() || all[output].kind != expected.kind) return false;
         exact = tensors_of(all[output]);
       }
@@ -446,6 +456,8 @@ class Driver {
   std::vector<std::string> names_;
   std::vector<size_t> outputs_;   // position in the session's outputs
   std::vector<OrtValue> actual_;  // of the last run
+  std::set<size_t> tied_;         // outputs that rounding decided once
+  std::map<DType, std::vector<OrtValue>> again_;  // the outputs of the last run in other types
   bool accepted_ = false;         // whether LibTorch ran the last sizes
   std::string refusal_;
   Verification v_;
@@ -456,15 +468,24 @@ class Driver {
 std::string Verification::line() const {
   char error[32];
   std::snprintf(error, sizeof error, "%.2g", max_abs);
+  char scaled[96] = "";
+  if (half != DType::Undefined)
+    std::snprintf(scaled, sizeof scaled, " from float64, %.2g %% of the largest element (%.2g %% allowed)",
+                  100 * max_scaled, 100 * kRoundingSteps * rounding_epsilon(half));
   return "verified: " + plural(runs, "run") + ", " + plural(sizes, "size") + ", max abs error " +
-         error + (steps ? ", " + plural(steps, "call") + " in a row" : std::string()) +
+         error + scaled + (steps ? ", " + plural(steps, "call") + " in a row" : std::string()) +
          (drifted ? " (" + plural(drifted, "call") + " from LibTorch's state: rounding adds up)"
                   : std::string()) +
-         (judged ? " (" + plural(judged, "output") + " judged by a run in float64)"
+         (judged ? " (" + plural(judged, "output") + " judged by a run in " +
+                       (half == DType::Undefined ? "float64" : std::string(name(half))) + ")"
                  : std::string()) +
          (drawn.empty() ? std::string()
                         : " (" + plural(drawn.size(), "output") + " by shape, type" +
                               (draws ? " and moments)" : ")"));
+}
+
+std::unique_ptr<Ort::Session> open(Ort& ort, const Request& r) {
+  return r.bytes.empty() ? ort.open_file(r.model, r.threads) : ort.open_bytes(r.bytes, r.threads);
 }
 
 Tolerance tolerance_of(const Request& r, const std::string& output) {

@@ -36,6 +36,10 @@ struct Carried {  // state: an output of one call is an input of the next
 
 struct Request {
   std::filesystem::path model;
+  std::string bytes;  // of a model that runs in its place; empty: the file itself
+  // What its arithmetic was rounded to (--to); Undefined: to nothing. Outputs are compared with the
+  // exact ones then, and what rounding decides is a gap where it differs.
+  DType half = DType::Undefined;
   std::vector<Sizes> worlds;  // that the original is known to run at; [0] is the example
   std::vector<Axis> axes;
   std::vector<std::string> leaf_names;                     // as the model calls them
@@ -56,13 +60,17 @@ struct Request {
   // draw's state. Throws like `reference`.
   std::vector<Carried> state;
   std::function<ReferenceRun(const Draw&, bool begin)> step;
-  // The outputs of its last run, in float64. Throws std::runtime_error when it cannot be so run.
-  std::function<std::vector<OrtValue>()> exact;
+  // The outputs of its last run, in another type of float. Throws std::runtime_error when it cannot
+  // be so run.
+  std::function<std::vector<OrtValue>(DType)> in_type;
   // The inputs alone, one a leaf, without running anything.
   std::function<std::vector<TensorPtr>(const Draw&)> inputs;
   // The model that says which branches and trips its inputs drive; null where it has none.
   const Probe* probe = nullptr;
 };
+
+// The model that runs.
+std::unique_ptr<Ort::Session> open(Ort& ort, const Request& r);
 
 // What the request says of an output.
 Tolerance tolerance_of(const Request& r, const std::string& output);
@@ -73,6 +81,8 @@ struct Verification {
   size_t drifted = 0;  // calls in a row whose state was not the same any more by rounding
   size_t judged = 0;   // outputs beyond the tolerance, but as near to float64 as LibTorch's own
   double max_abs = 0;
+  double max_scaled = 0;       // --to: the largest error as a part of its output's largest element
+  DType half = DType::Undefined;
   std::string mismatch;            // the first one: output, size, seed, what differs; empty: none
   std::vector<TensorPtr> inputs;   // of the mismatch, one a leaf
   std::vector<std::string> gaps;   // what could not be tried, one line each

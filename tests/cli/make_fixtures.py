@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 import broken_archives
+import half_models
 import input_files
 import module_functions
 import onnx_models
@@ -569,6 +570,7 @@ def main() -> None:
     save(torch.jit.script(Holds().eval()), "holds.pt")
     unknown_inputs.make(folder / "unknown")
     input_files.make(folder / "files")
+    half_models.make(folder / "half")
     module_functions.make(folder / "functions")
     onnx_models.make(folder)
     rule_models.make(folder / "rules")

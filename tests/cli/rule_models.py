@@ -138,7 +138,7 @@ def make(folder: pathlib.Path) -> None:
                         "named": Named()}.items():
         torch.jit.script(model.eval()).save(str(folder / f"{name}.pt"))
     texts = {"selu": SELU, "foo": FOO + "schema " + SCHEMA + "\n", "foo_only": FOO, "halves": HALVES,
-             "per_opset": PER_OPSET, **{"wrong_" + name: text for name, text in WRONG.items()}}
+             "per_opset": PER_OPSET, "misspelt": PER_OPSET.replace("aten::selu", "aten::sleu").replace("Elu", "Relu"), **{"wrong_" + name: text for name, text in WRONG.items()}}
     for name, text in texts.items():
         (folder / f"{name}.rules").write_text(text)
     (folder / "foo.schema").write_text(SCHEMA + "\n")

@@ -54,6 +54,7 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
         Group("tool", [python, str(tests / "support/tool_tests.py"), "--build", str(build)]),
         Group("examples", [python, str(tests / "support/run_examples.py"), "--tool", tool]),
         Group("files", files),
+        Group("precision", [python, str(tests / "files/precision.py"), "--build", str(build)]),
         Group("kept", [python, str(tests / "files/kept.py"), "--build", str(build)]),
         Group("mutations", [python, str(tests / "files/mutations.py"), "--tool", tool, "--jobs", str(jobs)]),
         Group("wild", wild),

@@ -193,6 +193,20 @@ def test_pass_list_is_fresh(build: pathlib.Path) -> None:
     fresh("lib/optimize/PASSES.md", build / "document", "passes")
 
 
+def test_what_stays_float32_is_documented(build: pathlib.Path) -> None:
+    """The table of lib/precision/rules.cpp in docs/precision.md: each operator in the row of its reason."""
+    code = (ROOT / "lib/precision/rules.cpp").read_text()
+    reasons = dict(re.findall(r'(k\w+) = "([^"]+)"', code))
+    rows = dict(re.findall(r"^\| ([a-z ]+) \| (.*) \|$", (ROOT / "docs/precision.md").read_text(), re.M))
+    listed = re.findall(r'\{"(\w+)", Part::\w+, (k\w+)\}', code)
+    assert len(listed) > 50, "the table was not found"
+    missing = [op for op, why in listed if f"`{op}`" not in rows[reasons[why]]]
+    assert not missing, f"docs/precision.md does not say {missing}"
+    stated = {op for why in reasons.values() for op in re.findall(r"`(\w+)`", rows[why])}
+    surplus = stated - {op for op, _ in listed} - {"BatchNormalization", "Mul", "GridSample", "Resize"}
+    assert not surplus, f"docs/precision.md says {sorted(surplus)}, and nothing keeps them"
+
+
 def test_error_list_is_fresh(build: pathlib.Path) -> None:
     fresh("docs/errors.md", build / "document", "errors")
 

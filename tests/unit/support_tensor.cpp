@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "lib/optimize/tensors.h"
+#include "lib/support/half.h"
 #include "lib/support/tensor.h"
 
 using namespace oe;
@@ -52,4 +53,43 @@ TEST_CASE("deferred transposes are compared without being computed") {
   CHECK(ta->memory() != a->memory());
   CHECK(optimize::same_content(*ta, *tb));
   CHECK_FALSE(optimize::same_content(*ta, *a));
+}
+
+TEST_CASE("rounded tensors are written piece by piece, and to the nearest number") {
+  const int64_t count = (int64_t{1} << 21) + 5;
+  std::vector<float> values(static_cast<size_t>(count));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i) * 0.0371f - 3e4f;
+  const TensorPtr w = Tensor::of<float>(DType::Float, {1, count}, values);
+  for (const DType to : {DType::Float16, DType::BFloat16}) {
+    const TensorPtr r = Tensor::rounded(w, to);
+    CHECK(r->dtype() == to);
+    CHECK(r->nbytes() * 2 == w->nbytes());
+    CHECK(r->memory() != w->memory());
+    CHECK(r->memory() == Tensor::rounded(w, to)->memory());
+    std::vector<uint16_t> bits;
+    size_t pieces = 0;
+    r->stream([&](const void* data, size_t size) {
+      const auto* p = static_cast<const uint16_t*>(data);
+      bits.insert(bits.end(), p, p + size / sizeof(uint16_t));
+      ++pieces;
+    });
+    CHECK(pieces > 1);
+    REQUIRE(bits.size() == values.size());
+    for (size_t i = 0; i < bits.size(); i += 1013)
+      REQUIRE(bits[i] == (to == DType::Float16 ? half_bits(values[i]) : bfloat16_bits(values[i])));
+    CHECK(!std::memcmp(bits.data(), r->data(), r->nbytes()));
+    // A transposed weight too.
+    const TensorPtr both = Tensor::rounded(Tensor::transpose_of(w), to);
+    CHECK(both->dims() == std::vector<int64_t>{count, 1});
+    CHECK(!std::memcmp(bits.data(), both->data(), both->nbytes()));
+    CHECK(optimize::same_content(*r, *Tensor::rounded(w, to)));
+    CHECK_FALSE(optimize::same_content(*r, *both));
+  }
+  // Ties go to the even digit; beyond the range lies infinity.
+  CHECK(half_bits(1 + 0x1p-11f) == 0x3c00);
+  CHECK(half_bits(1 + 0x3p-11f) == 0x3c02);
+  CHECK(half_bits(65519.996f) == 0x7bff);
+  CHECK(half_bits(-65520) == 0xfc00);
+  CHECK(half_bits(0x1p-25f) == 0);
+  CHECK(half_bits(0x1.8p-24f) == 2);
 }

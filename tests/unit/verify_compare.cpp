@@ -110,3 +110,22 @@ TEST_CASE("the element type counts at every rank", "[verify]") {
   CHECK_FALSE(r.ok);
   CHECK_THAT(r.message, Contains("element type is double, expected float"));
 }
+
+TEST_CASE("rounded arithmetic is measured at the scale of its output", "[verify]") {
+  const auto exact = Tensor::of<double>(DType::Double, {3}, {100, 0.001, -7e4});
+  const auto right = Tensor::of<float>(DType::Float, {3}, {101, 0.5f, -7e4f});
+  CHECK(verify::compare_rounded(*right, *exact, DType::Float16).ok);
+  CHECK(verify::compare_rounded(*right, *exact, DType::Float16).max_rel == Approx(1 / 7e4));
+  const auto off = Tensor::of<float>(DType::Float, {3}, {1500, 0.5f, -7e4f});
+  CHECK_FALSE(verify::compare_rounded(*off, *exact, DType::Float16).ok);
+  CHECK(verify::compare_rounded(*off, *exact, DType::BFloat16).ok);
+  CHECK_FALSE(verify::compare_rounded(*right, *exact, DType::Float16, {0.1, -1}).ok);
+  CHECK_FALSE(verify::compare_rounded(*right, *Tensor::of<double>(DType::Double, {1}, {1}),
+                                      DType::Float16)
+                  .ok);
+  // What float16 does not reach is infinite in it, and in no wider type.
+  const auto half = Tensor::of<uint16_t>(DType::Float16, {3}, {0x5640, 0, 0xfc00});
+  CHECK(verify::compare_rounded(*half, *exact, DType::Float16).ok);
+  const auto infinite = Tensor::of<float>(DType::Float, {3}, {100, 0, -INFINITY});
+  CHECK_FALSE(verify::compare_rounded(*infinite, *exact, DType::Float16).ok);
+}

@@ -101,6 +101,22 @@ TEST_CASE("the least exact type on the way to an output", "[verify]") {
   CHECK(l[1].coarsest == DType::Double);
 }
 
+TEST_CASE("what rounded numbers decide", "[verify]") {
+  ir::Model m = onnx::parse_text(R"(<ir_version: 8, opset_import: ["": 18]>
+      g (float16[n] h, float[n] x, int64[k] i) => (bool[n] a, float16[n] b, bool[n] c, int64[1] d,
+                                                   float16[n] e, float[k] f) {
+        a = Greater(h, h)
+        b = Where(a, h, h)
+        c = Greater(x, x)
+        d = Shape(h)
+        e = Relu(h)
+        f = Gather(x, i)
+      })");
+  std::vector<bool> decided;
+  for (const verify::Lineage& l : verify::lineage(m)) decided.push_back(l.decided);
+  CHECK(decided == std::vector<bool>{true, true, false, false, false, false});
+}
+
 TEST_CASE("moments of random results", "[verify]") {
   CHECK(difference(1, 1, 1, 1000).empty());
   CHECK(difference(1, 1, 1, 1).empty());
