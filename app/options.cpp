@@ -177,14 +177,16 @@ void precision_option(const std::string& text, Options& o) {
     const size_t equals = parts[i].find('=');
     const std::string key = parts[i].substr(0, equals);
     const std::string value = equals == std::string::npos ? "" : parts[i].substr(equals + 1);
-    if (value.empty()) usage("--to: '" + parts[i] + "' is neither keep=A,B nor io=float32 or io=half");
+    if (value.empty())
+      usage("--to: '" + parts[i] + "' is neither keep=A,B nor io=float32 or io=half");
     if (choose("--to", key, {"keep", "io"}) == 0)
       std::ranges::copy(names("--to", {value}), std::back_inserter(to.keep));
     else
       to.half_io = choose("--to", value, {"float32", "half"}) == 1;
   }
   if (bf16 && o.opset < 13)
-    usage("--to bf16: ONNX has arithmetic in bfloat16 from opset 13 on", "ask for --opset 13 or newer");
+    usage("--to bf16: ONNX has arithmetic in bfloat16 from opset 13 on",
+          "ask for --opset 13 or newer");
   if (o.write.external == onnx::WriteOptions::External::InPlace)
     usage("--to rounds the weights: they cannot stay in MODEL (--external-data=in-place)");
 }

@@ -92,8 +92,8 @@ ordered_json precision_json(const std::optional<precision::Summary>& s) {
 
 std::optional<precision::Summary> precision_from(const ordered_json& j) {
   if (j.is_null()) return std::nullopt;
-  precision::Summary s{dtype_from_name(j.at("type").get<std::string>()), j.at("nodes"), j.at("of"),
-                       {}};
+  precision::Summary s{
+      dtype_from_name(j.at("type").get<std::string>()), j.at("nodes"), j.at("of"), {}};
   for (const ordered_json& k : j.at("kept"))
     s.kept.push_back({k.at("operator"), k.at("why"), k.at("nodes")});
   return s;
@@ -115,7 +115,7 @@ std::string precision_text(const precision::Summary& s) {
       kept.push_back(std::to_string(nodes) + " " + op);
     else
       rest += nodes;
-  if (rest > 0) kept.push_back(std::to_string(rest) + " others");
+  if (rest > 0) kept.push_back(std::to_string(rest) + (rest == 1 ? " other" : " others"));
   return text + (kept.empty() ? "" : "; kept in float32: " + join(kept, ", "));
 }
 

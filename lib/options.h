@@ -96,7 +96,7 @@ struct Options {
   std::vector<std::string> function_classes;  // of the modules; empty: all
   bool constant_folding = true;
   int64_t fold_limit = 1 << 20;
-  bool ort_target = true;  // --target ort
+  bool ort_target = true;                // --target ort
   std::optional<precision::Request> to;  // --to
   bool strict = false;
 

@@ -37,8 +37,8 @@ struct AtOpset {
 struct Outcome {
   ExitCode exit_code = ExitCode::Ok;
   int64_t opset = 0, ir_version = 0;
-  size_t nodes = 0;                 // of all graphs and functions
-  std::optional<size_t> functions;  // of the file, with --modules-as-functions
+  size_t nodes = 0;                             // of all graphs and functions
+  std::optional<size_t> functions;              // of the file, with --modules-as-functions
   std::optional<precision::Summary> precision;  // of --to
   uint64_t parameter_bytes = 0;
   onnx::WriteResult written;

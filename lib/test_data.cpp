@@ -135,8 +135,10 @@ void read_test_sets(Options& o) {
 size_t compare_expected(const Options& o, verify::Ort& ort, const verify::Request& r,
                         const torch_io::ExampleInputs& e, const torch_io::Reference::Form& form) {
   // The results in the folder are those of its own inputs.
-  const auto files = std::ranges::count_if(o.inputs, [](const InputSpec& s) { return s.name.empty(); });
-  const bool replaced = std::ranges::any_of(o.inputs, [](const InputSpec& s) { return !s.name.empty(); });
+  const auto files =
+      std::ranges::count_if(o.inputs, [](const InputSpec& s) { return s.name.empty(); });
+  const bool replaced =
+      std::ranges::any_of(o.inputs, [](const InputSpec& s) { return !s.name.empty(); });
   if (replaced && static_cast<size_t>(files) == e.leaves.size()) return 0;
   const std::vector<std::vector<TensorPtr>> sets = all_examples(e, form);
   const auto session = verify::open(ort, r);

@@ -211,9 +211,8 @@ class TypePass {
       report(Severity::Warning, "OE5003", node, lacks, 0);
     } else {
       // With a cast there is a stand-in.
-      const int64_t needs =
-          castable(t) ? onnx::first_listing(n->op, name, t, opset_)
-                      : onnx::first_listing("Cast", "T1", t, opset_);
+      const int64_t needs = castable(t) ? onnx::first_listing(n->op, name, t, opset_)
+                                        : onnx::first_listing("Cast", "T1", t, opset_);
       const std::string type = std::string(oe::name(t));
       report(Severity::Error, "OE5002", *n,
              needs ? "needs opset " + std::to_string(needs) + " or later for element type " + type
@@ -225,7 +224,8 @@ class TypePass {
 
   // Casts the inputs to `c` and the outputs back. False where an attribute fixes the type in a way
   // that is not known here.
-  bool cast_around(const onnx::Binding& variable, DType c, std::unique_ptr<ir::Node>& n, Nodes& out) {
+  bool cast_around(const onnx::Binding& variable, DType c, std::unique_ptr<ir::Node>& n,
+                   Nodes& out) {
     if (variable.inputs.empty() && !retype_attribute(*n, c)) return false;
     for (const auto& [name, a] : n->attributes)
       if (std::holds_alternative<std::shared_ptr<ir::Graph>>(a)) return false;

@@ -1,4 +1,4 @@
-// Decides node by node, in the order they run; loops until what they carry is settled.
+// Decides node by node, in the order they run.
 #include "lib/precision/plan.h"
 
 #include <algorithm>
@@ -88,7 +88,8 @@ class Decider {
   bool asked(const ir::Node& n) const {
     return std::ranges::any_of(request_.keep, [&](const std::string& k) {
       const auto within = [&](const std::string& path, char separator) {
-        return path == k || (path.size() > k.size() && path.starts_with(k) && path[k.size()] == separator);
+        return path == k ||
+               (path.size() > k.size() && path.starts_with(k) && path[k.size()] == separator);
       };
       return n.is(k) || within(n.name, '/') || (n.origin && within(n.origin->module_path, '.'));
     });
@@ -152,7 +153,8 @@ class Decider {
   }
 
   void computes(const ir::Node& n) {
-    const onnx::Schema* s = n.domain.empty() ? onnx::find_schema("", n.op, model_.opset()) : nullptr;
+    const onnx::Schema* s =
+        n.domain.empty() ? onnx::find_schema("", n.op, model_.opset()) : nullptr;
     if (!s) return single(n, "another domain", Kind::Settled);
     const Rule& rule = rule_of(n);
     std::string_view variable;
@@ -188,7 +190,11 @@ class Decider {
     if (rule.part == Part::Product) return {};
     if (in == Kind::Wide) return "reads a large range";
     if (in == Kind::Position) return "reads positions";
-    if (rule.part == Part::Mover) return in == Kind::Settled ? "moves float32" : std::string();
+    // One cast of a model's own input is enough, however many parts of it are read.
+    const bool computed = std::ranges::any_of(
+        n.inputs, [](const ir::Value* v) { return is_single(v) && v->producer; });
+    if (rule.part == Part::Mover)
+      return in == Kind::Settled && computed ? "moves float32" : std::string();
     return in == Kind::Constant ? "reads constants alone" : std::string();
   }
 
@@ -206,40 +212,35 @@ class Decider {
     }
   }
 
+  // What comes out of a graph of the node: of 16 bits only where the node has them at this opset.
+  Kind passed(const ir::Node& n, Kind k) const {
+    const onnx::Schema* s = onnx::find_schema("", n.op, model_.opset());
+    const bool can = !closed_ && s && onnx::lists(*s, "V", request_.half);
+    return k == Kind::Half && !can ? Kind::Settled : k;
+  }
+
   void branches(const ir::Node& n) {
     const ir::Graph *yes = body_of(n, "then_branch"), *no = body_of(n, "else_branch");
     graph(*yes);
     graph(*no);
     for (size_t k = 0; k < n.outputs.size(); ++k)
       if (is_single(n.outputs[k]))
-        set(n.outputs[k], closed_ ? Kind::Settled
-                                  : both(plan_.kind(*yes->outputs[k]), plan_.kind(*no->outputs[k])));
+        set(n.outputs[k],
+            passed(n, both(plan_.kind(*yes->outputs[k]), plan_.kind(*no->outputs[k]))));
   }
 
   // Inputs: trip count, condition, state; of the body: iteration, condition, state. Outputs of the
-  // body: condition, state, what is collected.
+  // body: condition, state, what is collected. State is added to again and again, like a sum.
   void loop(const ir::Node& n) {
     const ir::Graph& g = *body_of(n, "body");
-    for (size_t k = 2; k < g.inputs.size(); ++k) {
-      if (!is_single(g.inputs[k])) continue;
-      const ir::Value* first = n.inputs[k];
-      const Kind in = closed_ ? Kind::Settled : plan_.kind(*first);
-      set(g.inputs[k], in != Kind::Constant ? in : holds(first) ? Kind::Settled : Kind::Wide);
-    }
-    for (bool changed = true; changed;) {
-      changed = false;
-      graph(g);
-      for (size_t k = 2; k < g.inputs.size(); ++k) {
-        if (!is_single(g.inputs[k]) || closed_) continue;
-        const Kind before = plan_.kind(*g.inputs[k]);
-        const Kind after = both(before, plan_.kind(*g.outputs[k - 1]));
-        changed = changed || after != before;
-        set(g.inputs[k], after);
-      }
-    }
-    for (size_t k = 0; k < n.outputs.size(); ++k)
+    for (size_t k = 2; k < g.inputs.size(); ++k)
+      if (is_single(g.inputs[k])) set(g.inputs[k], Kind::Wide);
+    graph(g);
+    for (size_t k = 0; k < n.outputs.size(); ++k) {
+      const bool state = k + 2 < g.inputs.size();
       if (is_single(n.outputs[k]))
-        set(n.outputs[k], plan_.kind(k + 2 < g.inputs.size() ? *g.inputs[k + 2] : *g.outputs[k + 1]));
+        set(n.outputs[k], state ? Kind::Wide : passed(n, plan_.kind(*g.outputs[k + 1])));
+    }
   }
 
   const ir::Model& model_;

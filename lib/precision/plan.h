@@ -1,5 +1,5 @@
-// Which nodes compute in 16 bits and which values are stored so: decided on the float32 graph, which
-// stays as it is.
+// Which nodes compute in 16 bits and which values are stored so: decided on the float32 graph,
+// which stays as it is.
 #pragma once
 
 #include <functional>
@@ -28,8 +28,8 @@ struct Decision {
 };
 
 struct Plan {
-  std::unordered_map<const ir::Value*, Kind> kinds;       // of all values that are float32
-  std::unordered_map<const ir::Node*, Decision> nodes;    // that compute in float32
+  std::unordered_map<const ir::Value*, Kind> kinds;          // of all values that are float32
+  std::unordered_map<const ir::Node*, Decision> nodes;       // that compute in float32
   std::unordered_map<const ir::Value*, bool> representable;  // constants that were asked about
 
   Kind kind(const ir::Value& v) const;

@@ -43,7 +43,9 @@ class Writer {
  private:
   // --- one value in the type that is asked for
 
-  bool was_single(const ir::Value* v) const { return v && (plan_.kinds.contains(v) || (v->data && is_single(v))); }
+  bool was_single(const ir::Value* v) const {
+    return v && (plan_.kinds.contains(v) || (v->data && is_single(v)));
+  }
 
   ir::Value* as(ir::Value* v, bool half) {
     if (!was_single(v)) return v;
@@ -69,8 +71,9 @@ class Writer {
     ir::Value* from = maker && maker->is("Cast") ? maker->inputs[0] : v;
     ir::Value* made = model_.new_value(v->name + "_" + std::string(name(to)),
                                        ir::Type::tensor(to, v->type.shape));
-    auto n = ir::make_node(model_, (maker ? folder_of(maker->name) : "") + "Cast", "Cast", {from},
-                           {made}, {{"to", static_cast<int64_t>(to)}}, maker ? maker->origin : nullptr);
+    auto n =
+        ir::make_node(model_, (maker ? folder_of(maker->name) : "") + "Cast", "Cast", {from},
+                      {made}, {{"to", static_cast<int64_t>(to)}}, maker ? maker->origin : nullptr);
     (maker ? behind_[maker] : before_[home_.at(v)]).push_back(std::move(n));
     return made;
   }
@@ -81,7 +84,8 @@ class Writer {
     if (o == v) return v;
     const bool half = plan_.kind(*v) == Kind::Half;
     std::swap(o->name, v->name);
-    v->name = model_.names.unique(o->name + "_" + std::string(name(half ? request_.half : DType::Float)));
+    v->name =
+        model_.names.unique(o->name + "_" + std::string(name(half ? request_.half : DType::Float)));
     return o;
   }
 
@@ -105,8 +109,9 @@ class Writer {
     if (n.is("Cast")) n.attributes.set("to", static_cast<int64_t>(request_.half));
     if (n.is("ConstantOfShape")) {
       const auto* value = n.attributes.get<TensorPtr>("value");
-      n.attributes.set("value", Tensor::rounded(value ? *value : Tensor::of<float>(DType::Float, {1}, {0}),
-                                                request_.half));
+      n.attributes.set("value",
+                       Tensor::rounded(value ? *value : Tensor::of<float>(DType::Float, {1}, {0}),
+                                       request_.half));
     }
     if (const onnx::Schema* s = onnx::find_schema("", n.op, model_.opset());
         s->attribute("softmax_precision"))
@@ -119,7 +124,7 @@ class Writer {
     for (auto& [name, a] : n.attributes)
       if (auto* g = std::get_if<std::shared_ptr<ir::Graph>>(&a))
         for (size_t k = 0; k < n.outputs.size(); ++k)
-          (*g)->outputs[k] = as((*g)->outputs[k], is_half(n.outputs[k]));
+          if (n.outputs[k]) (*g)->outputs[k] = as((*g)->outputs[k], is_half(n.outputs[k]));
   }
 
   void loop(ir::Node& n) {
@@ -128,6 +133,8 @@ class Writer {
       n.inputs[k] = as(n.inputs[k], is_half(g.inputs[k]));
       g.outputs[k - 1] = as(g.outputs[k - 1], is_half(g.inputs[k]));
     }
+    for (size_t k = g.inputs.size() - 2; k < n.outputs.size(); ++k)  // collected
+      if (n.outputs[k]) g.outputs[k + 1] = as(g.outputs[k + 1], is_half(n.outputs[k]));
   }
 
   // --- afterwards
@@ -159,7 +166,8 @@ class Writer {
       model_.graph.initializers.push_back(it->second);
       if (is_read) continue;
       // The name of an output it has already.
-      if (!std::ranges::count(model_.graph.outputs, it->second)) std::swap(it->second->name, v->name);
+      if (!std::ranges::count(model_.graph.outputs, it->second))
+        std::swap(it->second->name, v->name);
       v->data = nullptr;
     }
   }
@@ -167,8 +175,8 @@ class Writer {
   ir::Model& model_;
   const Request& request_;
   Plan plan_;
-  std::vector<ir::Value*> first_;  // the initializers before
-  std::map<const ir::Value*, ir::Graph*> home_;  // of the graphs' inputs
+  std::vector<ir::Value*> first_;                 // the initializers before
+  std::map<const ir::Value*, ir::Graph*> home_;   // of the graphs' inputs
   std::map<const ir::Value*, ir::Value*> other_;  // the same value in the other type
   std::map<const ir::Node*, Nodes> behind_;
   std::map<const ir::Graph*, Nodes> before_;
@@ -182,7 +190,8 @@ void require_known(ir::Model& m, const Request& r) {
   ir::for_each_graph(m.graph, [&](ir::Graph& g) {
     for (const auto& n : g.nodes) {
       known.insert(n->op);
-      for (size_t end = n->name.find('/', 1); end != std::string::npos; end = n->name.find('/', end + 1))
+      for (size_t end = n->name.find('/', 1); end != std::string::npos;
+           end = n->name.find('/', end + 1))
         known.insert(n->name.substr(0, end));
       if (!n->origin) continue;
       const std::string& path = n->origin->module_path;
@@ -233,8 +242,8 @@ void tell(ir::Model& m, const Summary& s, const Plan& plan, Diagnostics& d) {
     d.report({"OE0311", Severity::Note, "",
               plural(beyond.size(), "constant") + " beyond the range of " + type +
                   (beyond.size() == 1 ? " stays" : " stay") +
-                  " float32, and so do the nodes that read " + (beyond.size() == 1 ? "it: " : "them: ") +
-                  join(beyond, ", "),
+                  " float32, and so do the nodes that read " +
+                  (beyond.size() == 1 ? "it: " : "them: ") + join(beyond, ", "),
               "", nullptr, 0});
   std::vector<std::string> lacking;
   for (const Kept& k : s.kept)

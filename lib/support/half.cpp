@@ -15,8 +15,8 @@ uint16_t half_bits(float v) {
   if (a > 0x7f800000) return sign | 0x7e00;   // NaN
   if (a >= 0x47800000) return sign | 0x7c00;  // from 2^16 on
   if (a < 0x38800000)  // below 2^-14 a multiple of 2^-24, which is the last digit of 0.5f
-    return sign |
-           static_cast<uint16_t>(std::bit_cast<uint32_t>(std::bit_cast<float>(a) + 0.5f) - 0x3f000000);
+    return sign | static_cast<uint16_t>(std::bit_cast<uint32_t>(std::bit_cast<float>(a) + 0.5f) -
+                                        0x3f000000);
   // The exponent's bias goes from 127 to 15; half of the last digit less one, and one where the
   // digit is odd: ties go to the even one.
   a = a - (112u << 23) + 0xfff + (a >> 13 & 1);

@@ -313,9 +313,8 @@ class Tree {
 
   // Named itself, or a part of what is.
   bool is_constant(const std::string& path) const {
-    return std::ranges::any_of(o_.constants, [&](const std::string& c) {
-      return path == c || path.starts_with(c + ".");
-    });
+    return std::ranges::any_of(
+        o_.constants, [&](const std::string& c) { return path == c || path.starts_with(c + "."); });
   }
   static void paths_of(const Slot& s, std::vector<std::string>& out) {
     out.push_back(s.path);

@@ -305,8 +305,7 @@ HostRun Reference::step(const ExampleInputs& e, const Draw& draw, const Form& fo
 namespace {
 
 c10::IValue in_type(const c10::IValue& v, at::ScalarType type) {
-  if (v.isTensor())
-    return v.toTensor().is_floating_point() ? v.toTensor().to(type) : v.toTensor();
+  if (v.isTensor()) return v.toTensor().is_floating_point() ? v.toTensor().to(type) : v.toTensor();
   if (v.isTuple()) {
     std::vector<c10::IValue> items;
     for (const c10::IValue& e : v.toTupleRef().elements()) items.push_back(in_type(e, type));
@@ -335,7 +334,8 @@ std::vector<HostValue> Reference::last_in(DType type, const Form& form) {
     torch::jit::Module copy = module_.module.deepcopy();
     copy.to(to_scalar_type(type));
     std::vector<c10::IValue> arguments;
-    for (const c10::IValue& v : last_arguments_) arguments.push_back(in_type(v, to_scalar_type(type)));
+    for (const c10::IValue& v : last_arguments_)
+      arguments.push_back(in_type(v, to_scalar_type(type)));
     set_state(copy, last_inputs_, arguments);
     const c10::IValue result =
         copy.get_method(module_.method)(own_arguments(last_inputs_, arguments));

@@ -130,9 +130,8 @@ Tolerance default_tolerance(DType t) {
 
 bool as_exact_as(const Tensor& actual, const Tensor& expected, const Tensor& exact,
                  DType coarsest) {
-  if (!is_float(actual.dtype()) || !is_float(expected.dtype()) ||
-      exact.dtype() != DType::Double || actual.dims() != expected.dims() ||
-      actual.dims() != exact.dims())
+  if (!is_float(actual.dtype()) || !is_float(expected.dtype()) || exact.dtype() != DType::Double ||
+      actual.dims() != expected.dims() || actual.dims() != exact.dims())
     return false;
   Tolerance t = default_tolerance(actual.dtype());
   if (is_float(coarsest)) {
@@ -160,8 +159,7 @@ bool as_exact_as(const Tensor& actual, const Tensor& expected, const Tensor& exa
 
 double rounding_epsilon(DType half) { return std::ldexp(1.0, half == DType::Float16 ? -11 : -8); }
 
-Comparison compare_rounded(const Tensor& actual, const Tensor& exact, DType half,
-                           Tolerance given) {
+Comparison compare_rounded(const Tensor& actual, const Tensor& exact, DType half, Tolerance given) {
   Tally tally;
   if (actual.dims() != exact.dims()) {
     tally.result.message = "shape is " + shape_text(actual) + ", expected " + shape_text(exact);
@@ -176,7 +174,8 @@ Comparison compare_rounded(const Tensor& actual, const Tensor& exact, DType half
     if (std::isfinite(v)) scale = std::max(scale, std::abs(v));
   }
   Tolerance t{kRoundingSteps * rounding_epsilon(half) * scale, 0};
-  if (given.atol >= 0 || given.rtol >= 0) t = {std::max(given.atol, 0.0), std::max(given.rtol, 0.0)};
+  if (given.atol >= 0 || given.rtol >= 0)
+    t = {std::max(given.atol, 0.0), std::max(given.rtol, 0.0)};
   compare_floats(tally, actual.numel(), t, [&](int64_t i) {
     return std::pair(a[static_cast<size_t>(i)], e[static_cast<size_t>(i)]);
   });
@@ -184,9 +183,10 @@ Comparison compare_rounded(const Tensor& actual, const Tensor& exact, DType half
   tally.result.max_rel = scale > 0 ? tally.result.max_abs / scale : 0;
   if (tally.wrong > 0) {
     const auto i = static_cast<size_t>(tally.first);
-    tally.result.message = "at " + position(actual, tally.first) + ": " + number(a[i]) +
-                           ", expected " + number(e[i]) + " give or take " +
-                           number(t.atol + t.rtol * std::abs(e[i]));
+    tally.result.message =
+        "at " + position(actual, tally.first) + ": " + number(a[i]) + ", expected " + number(e[i]) +
+        (std::isfinite(e[i]) ? " give or take " + number(t.atol + t.rtol * std::abs(e[i]))
+                             : std::string());
   }
   return tally.result;
 }

@@ -49,7 +49,8 @@ class Follow {
   void add(const ir::Value* v, Lineage l) {
     if (!v) return;
     Lineage& now = of_[v];
-    const Lineage joined = both(now, both(l, {false, coarser(v->type.dtype, DType::Undefined), false}));
+    const Lineage joined =
+        both(now, both(l, {false, coarser(v->type.dtype, DType::Undefined), false}));
     changed_ = changed_ || joined != now;
     now = joined;
   }
@@ -66,7 +67,11 @@ class Follow {
     for (const auto& [name, a] : n.attributes)
       if (const auto* g = std::get_if<std::shared_ptr<ir::Graph>>(&a))
         in = both(in, other(**g, in));
-    const bool half = in.coarsest == DType::Float16 || in.coarsest == DType::BFloat16;
+    const auto of_16_bits = [](DType t) { return t == DType::Float16 || t == DType::BFloat16; };
+    const bool half =
+        of_16_bits(in.coarsest) || std::ranges::any_of(n.inputs, [&](const ir::Value* v) {
+          return v && of_16_bits(v->type.dtype);
+        });
     for (const ir::Value* v : n.outputs) {
       if (!v) continue;
       const bool discrete = is_integer(v->type.dtype) || v->type.dtype == DType::Bool;

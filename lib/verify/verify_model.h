@@ -81,7 +81,7 @@ struct Verification {
   size_t drifted = 0;  // calls in a row whose state was not the same any more by rounding
   size_t judged = 0;   // outputs beyond the tolerance, but as near to float64 as LibTorch's own
   double max_abs = 0;
-  double max_scaled = 0;       // --to: the largest error as a part of its output's largest element
+  double max_scaled = 0;  // --to: the largest error as a part of its output's largest element
   DType half = DType::Undefined;
   std::string mismatch;            // the first one: output, size, seed, what differs; empty: none
   std::vector<TensorPtr> inputs;   // of the mismatch, one a leaf

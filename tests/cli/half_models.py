@@ -93,6 +93,7 @@ class Beyond(nn.Module):
         with torch.no_grad():
             self.large.weight.mul_(3e5)
             self.small.weight.fill_(1e-9)
+            self.small.bias.zero_()
 
     def forward(self, x: Tensor):
         return torch.sigmoid(self.large(x) * 1e-5), self.small(x) * 1e9, self.plain(x)
@@ -112,6 +113,13 @@ class Shared(nn.Module):
         return x @ self.table.weight.t(), x.argmax(-1)
 
 
+class Ties(nn.Module):
+    """Whole numbers that float16 does not count to."""
+
+    def forward(self, x: Tensor):
+        return (x * 3 + 4096).long(), x + 1
+
+
 MODELS = {"images": (Images, ["x:batch=2x3x16x16"]), "words": (Words, ["ids:length=5xbatch=2@i64=randint(0,40)"]),
           "attention": (Attention, ["x:batch=2xlength=6x32", "mask:batch=2xlength=6@bool=ones"]),
           "flow": (Flow, ["x:n=3x8", "n=4"]), "beyond": (Beyond, ["x:n=3x4"]),
@@ -120,7 +128,7 @@ MODELS = {"images": (Images, ["x:batch=2x3x16x16"]), "words": (Words, ["ids:leng
 
 def make(folder: pathlib.Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    for name, (model, _) in MODELS.items():
+    for name, model in [*((name, model) for name, (model, _) in MODELS.items()), ("ties", Ties)]:
         torch.manual_seed(0)
         torch.jit.script(model().eval()).save(str(folder / f"{name}.pt"))
 

@@ -104,7 +104,7 @@ def check_no_cast_of_weights(tool: pathlib.Path, folder: pathlib.Path, name: str
                            *[w for s in half_models.MODELS[name][1] for w in ("--input", s)]],
                           capture_output=True, text=True, check=True).stdout
     state = torch.jit.load(str(folder / f"{name}.pt")).state_dict()
-    casts = re.findall(r"= Cast <[^>]*> \(\"?([\w.]+)", text)
+    casts = re.findall(r"= Cast <[^>]*> \(\"?([^\")]+)", text)
     assert casts and not set(casts) & set(state), casts
     # A value has one cast to a type, and none of a cast.
     pairs = re.findall(r"= Cast <to = (\d+)> \(\"?([^\")]+)", text)

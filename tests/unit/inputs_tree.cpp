@@ -240,7 +240,15 @@ TEST_CASE("constants are arguments and no inputs", "[inputs]") {
   CHECK(names(e) == Names{"x"});
   CHECK(e.arguments[1].toInt() == 4);
   CHECK(resized_inputs(e, {{7}}, e.seed + 1)[1].toInt() == 4);
+  // A part alone: the other goes on being drawn and resized.
   o.constants = {"p.0"};
+  const auto part = make_inputs(o, m);
+  CHECK(names(part) == Names{"x", "n", "p.1"});
+  const auto drawn = resized_inputs(part, {{7}, {}, {}}, part.seed + 1);
+  const auto& pair = drawn[2].toTupleRef().elements();
+  CHECK(pair[0].toTensor().equal(part.arguments[2].toTupleRef().elements()[0].toTensor()));
+  CHECK(leaf_values(part, drawn)[2].toInt() == pair[1].toInt());
+  o.constants = {"p.2"};
   CHECK_THROWS_AS(make_inputs(o, m), Failure);
 }
 

@@ -120,9 +120,9 @@ TEST_CASE("rounded arithmetic is measured at the scale of its output", "[verify]
   CHECK_FALSE(verify::compare_rounded(*off, *exact, DType::Float16).ok);
   CHECK(verify::compare_rounded(*off, *exact, DType::BFloat16).ok);
   CHECK_FALSE(verify::compare_rounded(*right, *exact, DType::Float16, {0.1, -1}).ok);
-  CHECK_FALSE(verify::compare_rounded(*right, *Tensor::of<double>(DType::Double, {1}, {1}),
-                                      DType::Float16)
-                  .ok);
+  CHECK_FALSE(
+      verify::compare_rounded(*right, *Tensor::of<double>(DType::Double, {1}, {1}), DType::Float16)
+          .ok);
   // What float16 does not reach is infinite in it, and in no wider type.
   const auto half = Tensor::of<uint16_t>(DType::Float16, {3}, {0x5640, 0, 0xfc00});
   CHECK(verify::compare_rounded(*half, *exact, DType::Float16).ok);
