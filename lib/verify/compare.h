@@ -32,7 +32,7 @@ bool as_exact_as(const Tensor& actual, const Tensor& expected, const Tensor& exa
 // where |actual - exact| <= kRoundingSteps * epsilon * the largest finite |exact|. Both are types
 // of float; what `actual`'s own type does not reach is infinite. A tolerance that is given counts
 // instead.
-constexpr double kRoundingSteps = 16;
+constexpr double kRoundingSteps = 32;
 Comparison compare_rounded(const Tensor& actual, const Tensor& exact, DType half,
                            Tolerance given = {});
 double rounding_epsilon(DType half);  // 2^-11 of float16, 2^-8 of bfloat16
