@@ -1,0 +1,29 @@
+// What a verification comes to, in one line.
+#include <cstdio>
+
+#include "lib/support/text.h"
+#include "lib/verify/verify_model.h"
+
+namespace oe::verify {
+
+std::string Verification::line() const {
+  char error[32];
+  std::snprintf(error, sizeof error, "%.2g", max_abs);
+  char scaled[96] = "";
+  if (half != DType::Undefined)
+    std::snprintf(scaled, sizeof scaled,
+                  " from float64, %.2g %% of the largest element (%.2g %% allowed)",
+                  100 * max_scaled, 100 * kRoundingSteps * rounding_epsilon(half));
+  return "verified: " + plural(runs, "run") + ", " + plural(sizes, "size") + ", max abs error " +
+         error + scaled + (steps ? ", " + plural(steps, "call") + " in a row" : std::string()) +
+         (drifted ? " (" + plural(drifted, "call") + " from LibTorch's state: rounding adds up)"
+                  : std::string()) +
+         (judged ? " (" + plural(judged, "output") + " judged by a run in " +
+                       (half == DType::Undefined ? "float64" : std::string(name(half))) + ")"
+                 : std::string()) +
+         (drawn.empty() ? std::string()
+                        : " (" + plural(drawn.size(), "output") + " by shape, type" +
+                              (draws ? " and moments)" : ")"));
+}
+
+}  // namespace oe::verify
