@@ -1,4 +1,5 @@
-// The verbs `convert` and `check`: let the worker work, commit its files and print the result.
+// The verbs `convert`, `check` and `verify`: let the worker work, commit its files and print the
+// result.
 #include "app/convert.h"
 
 #include <signal.h>
@@ -10,6 +11,7 @@
 #include <optional>
 #include <tuple>
 
+#include "app/bundle_output.h"
 #include "app/options.h"
 #include "app/output.h"
 #include "app/problems.h"
@@ -18,6 +20,7 @@
 #include "app/run_log.h"
 #include "app/spawn.h"
 #include "app/verbs/verb.h"
+#include "app/verify_text.h"
 #include "app/version.h"
 #include "lib/archive/recognise.h"
 #include "lib/support/diagnostics.h"
@@ -58,8 +61,10 @@ struct Run {
   CommandLine line;
   Report report;
   RunLog log;
-  std::optional<Output> output;  // of a conversion
-  int our_signal = 0;            // that ends us
+  std::optional<Output> output;             // of a conversion
+  std::optional<TestDataOutput> test_data;  // of verify
+  std::optional<BundleOutput> bundle;
+  int our_signal = 0;  // that ends us
 };
 
 Report in_worker(const Strings& arguments, Run& run, const Unchanged& model) {
@@ -73,6 +78,7 @@ Report in_worker(const Strings& arguments, Run& run, const Unchanged& model) {
   Strings files(4), left_out;
   if (const auto& out = run.output)
     files = {out->model_tmp(), out->data_tmp(), out->state_tmp(), out->test_tmp()};
+  if (run.bundle) files = {run.bundle->tmp(), "", "", run.test_data->tmp()};
   for (int tries = 0;; ++tries) {
     Strings forwarded = {"convert"};
     forwarded.insert(forwarded.end(), files.begin(), files.end());
@@ -106,7 +112,8 @@ bool usable(const Report& r) {
 std::string result_line(const Run& run) {
   const Report& r = run.report;
   const Options& o = run.line.options;
-  if (o.check) {
+  if (o.task == Task::Verify) return verify_text(r, o);
+  if (o.task == Task::Check) {
     const bool judged = !r.stop || r.stop->exit_code == ExitCode::Unsupported;
     return judged ? verdict(r, o) + "\n" + (o.all_opsets && !r.stop ? opset_table(r.outcome) : "")
                   : "";
@@ -118,8 +125,9 @@ std::string result_line(const Run& run) {
 std::string problem_text(const Report& r, const Options& o) {
   // -q keeps errors: a report without one has nothing to say.
   if (o.verbosity < 0 && !r.diagnostics.has_errors()) return {};
-  return o.check ? render_text(r.diagnostics, static_cast<int>(r.outcome.opset), SIZE_MAX)
-                 : render_text(r.diagnostics, static_cast<int>(r.outcome.opset));
+  const int opset = static_cast<int>(r.outcome.opset);
+  return o.task == Task::Check ? render_text(r.diagnostics, opset, SIZE_MAX)
+                               : render_text(r.diagnostics, opset);
 }
 
 void print(const Run& run) {
@@ -127,7 +135,8 @@ void print(const Run& run) {
   const Options& o = run.line.options;
   const Color color = run.line.color;
   const std::string result = result_line(run);
-  const bool data = o.check && !o.json && o.diagnostic_format != DiagnosticFormat::Sarif;
+  const bool data =
+      o.task != Task::Convert && !o.json && o.diagnostic_format != DiagnosticFormat::Sarif;
   if (o.diagnostic_format == DiagnosticFormat::Json) {
     std::cerr << problem_lines(r);
   } else {
@@ -169,12 +178,22 @@ void perform(const Strings& arguments, Run& run) {
   const Unchanged model(o.model);
   archive::require_torchscript(o.model);
   hold_ending_signals();
-  if (!o.check) run.output.emplace(o);
+  if (o.task == Task::Convert) run.output.emplace(o);
+  if (o.task == Task::Verify) {
+    run.test_data.emplace(o);
+    run.bundle.emplace(o);
+  }
   run.report = in_worker(arguments, run, model);
   if (run.our_signal) {
     log_end(run);
     run.output.reset();
+    run.test_data.reset();
+    run.bundle.reset();
     end_by(run.our_signal);
+  }
+  if (run.bundle) {
+    run.bundle->commit(o, json_document(run.report, o));
+    if (usable(run.report)) run.test_data->commit();
   }
   if (run.output && usable(run.report) && !o.dry_run)
     run.output->commit(run.report.outcome.written.external, !run.report.outcome.state.empty());

@@ -1,5 +1,5 @@
-// Every option of `convert` and `check` as CLI11 sees it: name, group, help text, where its text
-// goes.
+// Every option of `convert`, `check` and `verify` as CLI11 sees it: name, group, help text, where
+// its text goes.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -24,10 +24,11 @@ struct Raw {
   bool help = false, help_all = false, version = false;
 };
 
-// Where `check`: those of the verb, which takes all that convert does.
-void add_options(CLI::App& app, Raw& r, bool check = false);
+// Of the verb that does `task`: check takes all that convert does, verify what does not say how a
+// model is converted.
+void add_options(CLI::App& app, Raw& r, Task task = Task::Convert);
 
-// The help text: the most used options, or all of them; `check`: of that verb.
-std::string help(CLI::App& app, bool all, bool check);
+// The help text: the most used options, or all of them.
+std::string help(CLI::App& app, bool all, Task task);
 
 }  // namespace oe::app

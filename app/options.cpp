@@ -1,4 +1,5 @@
-// The command lines of `onnx-export convert` and `check`, shared by the supervisor and the worker.
+// The command lines of `onnx-export convert`, `check` and `verify`, shared by the supervisor and
+// the worker.
 #include "app/options.h"
 
 #include <CLI/CLI.hpp>
@@ -146,6 +147,14 @@ void refuse_results(const Options& o) {
   if (o.output == "-") usage("check: -o - is for the model, and check writes none");
 }
 
+void verify_options(Options& o) {
+  if (o.onnx_file.empty())
+    usage("verify: no FILE given: the ONNX file that is compared with " + o.model,
+          "onnx-export verify --help shows how to call it");
+  o.verify = true;
+  o.output = o.onnx_file;
+}
+
 void report_options(const Raw& r, Options& o) {
   if (r.verbose && r.quiet) usage("-v and -q contradict each other");
   o.verbosity = r.verbose ? 1 : r.quiet ? -1 : 0;
@@ -235,33 +244,55 @@ Options interpret(Raw& r) {
   o.ort_lib = r.ort_lib;
   o.test_data = r.test_data;
   report_options(r, o);
-  if (o.check) refuse_results(o);
+  if (o.task == Task::Verify) verify_options(o);
+  if (o.task == Task::Check) refuse_results(o);
   return o;
+}
+
+// What the first word makes of the command line.
+struct VerbOfTask {
+  std::string_view word;
+  Task task;
+  const char* what;
+};
+constexpr VerbOfTask kVerbs[] = {
+    {"check", Task::Check,
+     "Tells all that keeps a TorchScript file from being converted. Nothing is written."},
+    {"verify", Task::Verify,
+     "Compares an ONNX file, whoever made it, with the TorchScript file: ONNX Runtime beside "
+     "LibTorch, on several inputs and sizes."},
+    {"", Task::Convert,
+     "Converts a TorchScript file (.pt) into an ONNX file that computes the same numbers."}};
+
+const VerbOfTask& verb_of(const Strings& arguments) {
+  const std::string_view first = arguments.empty() ? std::string_view() : arguments[0];
+  return *std::ranges::find_if(
+      kVerbs, [&](const VerbOfTask& v) { return v.word.empty() || v.word == first; });
 }
 
 }  // namespace
 
 CommandLine parse_command_line(const Strings& arguments) {
-  const bool check = !arguments.empty() && arguments[0] == "check";
-  CLI::App app(
-      check ? "Tells all that keeps a TorchScript file from being converted. Nothing is written."
-            : "Converts a TorchScript file (.pt) into an ONNX file that computes the same numbers.",
-      check ? "onnx-export check" : "onnx-export");
+  const VerbOfTask& verb = verb_of(arguments);
+  CLI::App app(verb.what,
+               verb.word.empty() ? "onnx-export" : "onnx-export " + std::string(verb.word));
   Raw r;
-  r.o.check = r.o.dry_run = check;
+  r.o.task = verb.task;
+  r.o.dry_run = verb.task != Task::Convert;
   set_up(app);
-  add_options(app, r, check);
+  add_options(app, r, verb.task);
   for (const char* repeated :
        {"--input", "--alt-input", "--constant", "--dynamic-axes", "--input-names", "--output-names",
         "--rename", "--custom-op-lib", "--custom-opset", "--custom-schema", "--symbolics", "--atol",
         "--rtol", "--print-ir"})
-    app.get_option(repeated)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    if (CLI::Option* option = app.get_option_no_throw(repeated))
+      option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   Strings rest = prepared(arguments);
-  if (check || (!rest.empty() && rest[0] == "convert")) rest.erase(rest.begin());
+  if (!verb.word.empty() || (!rest.empty() && rest[0] == "convert")) rest.erase(rest.begin());
   parse_strictly(app, rest, "one MODEL is converted at a time; a value with blanks needs quotes");
   CommandLine c;
   if (r.version) c.text = std::string("onnx-export ") + kVersion + "\n";
-  if (r.help || r.help_all) c.text = help(app, r.help_all, check);
+  if (r.help || r.help_all) c.text = help(app, r.help_all, verb.task);
   if (!c.text.empty()) return c;
   c.color = static_cast<Color>(choose("--color", r.color));
   c.options = interpret(r);

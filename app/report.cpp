@@ -51,6 +51,25 @@ ordered_json coverage_json(const std::vector<verify::Covered>& coverage) {
   return list;
 }
 
+ordered_json errors_json(const std::vector<verify::OutputErrors>& errors) {
+  ordered_json list = ordered_json::array();
+  for (const verify::OutputErrors& e : errors)
+    list.push_back({{"output", e.name},
+                    {"type", e.type},
+                    {"largest", e.largest},
+                    {"between", e.between},
+                    {"of_libtorch", e.of_libtorch},
+                    {"of_onnx_runtime", e.of_onnx_runtime}});
+  return list;
+}
+
+ordered_json special_json(const std::vector<verify::SpecialRun>& special) {
+  ordered_json list = ordered_json::array();
+  for (const verify::SpecialRun& s : special)
+    list.push_back({{"values", s.values}, {"ran", s.ran}, {"difference", s.difference}});
+  return list;
+}
+
 std::vector<infer::FoundInput> found_from(const ordered_json& list) {
   std::vector<infer::FoundInput> found;
   for (const ordered_json& j : list) {
@@ -99,6 +118,8 @@ ordered_json report_json(const Report& r) {
                     {"inputs_found", found_json(o.found)},
                     {"assumptions", o.assumptions},
                     {"verification", o.verification},
+                    {"errors", errors_json(o.errors)},
+                    {"special_values", special_json(o.special)},
                     {"coverage", coverage_json(o.coverage)},
                     {"opsets", opsets_json(o.opsets)},
                     {"lowest_opset", o.lowest_opset ? ordered_json(o.lowest_opset) : nullptr},
@@ -199,6 +220,11 @@ std::optional<Report> from_json(const std::string& s) {
     o.found = found_from(j.at("inputs_found"));
     o.assumptions = j.at("assumptions").get<Strings>();
     o.verification = j.at("verification");
+    for (const ordered_json& e : j.at("errors"))
+      o.errors.push_back({e.at("output"), e.at("type"), e.at("largest"), e.at("between"),
+                          e.at("of_libtorch"), e.at("of_onnx_runtime"), 0});
+    for (const ordered_json& s : j.at("special_values"))
+      o.special.push_back({s.at("values"), s.at("ran"), s.at("difference")});
     for (const ordered_json& c : j.at("coverage"))
       o.coverage.push_back({c.at("construct"), c.at("file"), c.at("line"),
                             c.at("reached").get<Strings>(), c.at("unreached").get<Strings>(),

@@ -1,5 +1,5 @@
-// Everything `onnx-export convert` and `check` can be told, parsed. Standard library only: the
-// supervisor and the worker both fill it from the same arguments (app/options.cpp).
+// Everything `onnx-export convert`, `check` and `verify` can be told, parsed. Standard library
+// only: the supervisor and the worker both fill it from the same arguments (app/options.cpp).
 #pragma once
 
 #include <cstdint>
@@ -49,6 +49,10 @@ enum class Checker { Full, Basic, Off };
 // --keep-initializers-as-inputs: Auto below IR version 4, where they have to be.
 enum class KeepInitializers { Auto, Yes, No };
 
+// What is done with the model: converted; everything but that, and nothing written; compared with
+// an ONNX file.
+enum class Task { Convert, Check, Verify };
+
 enum class DiagnosticFormat { Text, Json, Sarif };
 enum class Progress { Auto, Always, Never };
 
@@ -59,9 +63,11 @@ struct LeftOut {
 };
 
 struct Options {
-  bool check = false;       // the verb: everything up to the checked model, and nothing written
+  Task task = Task::Convert;
   bool all_opsets = false;  // of check: at every opset
   std::string model;        // path of the .pt
+  std::string onnx_file;    // of verify: what is compared with it
+  std::string bundle;       // of verify: the folder that gets what replays a difference
   std::vector<std::string> custom_op_libs;  // shared libraries that register operators
   std::string output;                       // final path; "-" is standard output
   bool force = false;

@@ -10,6 +10,7 @@
 #include "lib/onnx/write_options.h"
 #include "lib/support/diagnostics.h"
 #include "lib/verify/covered.h"
+#include "lib/verify/findings.h"
 
 namespace oe {
 
@@ -46,6 +47,8 @@ struct Outcome {
   std::vector<infer::FoundInput> found;  // where not everything was said of the inputs
   std::vector<std::string> assumptions;  // what could not be proven
   std::string verification;  // one line: runs, sizes, largest error; empty when not asked for
+  std::vector<verify::OutputErrors> errors;  // of verify
+  std::vector<verify::SpecialRun> special;
   std::vector<verify::Covered> coverage;  // which branches and trips the verification drove
   std::vector<AtOpset> opsets;            // of check --all-opsets, ascending
   int64_t lowest_opset = 0;  // of check: it works there and not below; 0: not known, or none

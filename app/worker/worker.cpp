@@ -26,6 +26,7 @@
 #include "lib/test_data.h"
 #include "lib/torch/about.h"
 #include "lib/torch/runtime.h"
+#include "lib/verify_file.h"
 
 namespace oe::app {
 namespace {
@@ -67,7 +68,8 @@ Report reported(const F& work) {
   return r;
 }
 
-// `files`: the temporary ones of the model, its data and its state, and the folder of test data.
+// `files`: the temporary ones of the model, its data and its state, and the folder of test data;
+// of verify the first is the folder of the bundle.
 void convert(const std::vector<std::string>& arguments, std::vector<LeftOut> left_out,
              const char* const* files, Report& r) {
   Options o = parse_command_line(arguments).options;
@@ -79,7 +81,9 @@ void convert(const std::vector<std::string>& arguments, std::vector<LeftOut> lef
   std::ostream& out = o.output == "-" || o.json || sarif ? std::cerr : std::cout;
   send("versions LibTorch " + torch_io::libtorch_version() + ", ONNX " + onnx::onnx_version());
   const auto on_stage = [](std::string_view stage) { send("stage " + std::string(stage)); };
-  if (o.check) return check_model(o, r.outcome, r.diagnostics, out, on_stage);
+  if (o.task == Task::Verify)
+    return verify_file(o, files[3], files[0], r.outcome, r.diagnostics, out, on_stage);
+  if (o.task == Task::Check) return check_model(o, r.outcome, r.diagnostics, out, on_stage);
   oe::convert(o, files[0], files[1], files[2], files[3], r.outcome, r.diagnostics, out, on_stage);
 }
 

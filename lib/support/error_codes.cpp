@@ -130,6 +130,9 @@ constexpr ErrorCode kCodes[] = {
     {"OE0232", Usage,
      "LibTorch refuses the TorchScript of a rule, or a schema; or a library says another schema.",
      "Correct the line named."},
+    {"OE0240", Usage,
+     "`verify`: which input of the ONNX file is which argument of the method is not known.",
+     "`--input-names` gives what the file calls them, in the method's order."},
     {"OE0301", Ok,
      "The file takes something for granted that no example showed, such as a branch that never ran.",
      "Give an example or sizes that reach the source line named."},
@@ -154,6 +157,11 @@ constexpr ErrorCode kCodes[] = {
      "Where `--verify` finds no other difference, the files are of another model or another version."},
     {"OE0608", Unsupported, "No test data can be saved: LibTorch's results are no tensors.",
      "Leave `--save-test-data` out."},
+    {"OE0620", Ok,
+     "`verify`: within the tolerance, but far less exact than LibTorch, measured by a run in "
+     "float64.",
+     "The file may have an approximation where the model has none; compare with `--rtol 0 --atol` "
+     "of your own."},
     {"OE0701", Unwritable, "The output folder does not exist.", "Make it."},
     {"OE0702", Unwritable, "The output's path is no regular file, or is the model itself.",
      "Choose another path with `-o`."},

@@ -66,6 +66,8 @@ double varied(double v, const Variation& how) {
       return -std::abs(v);
     case Variation::Kind::Scale:
       return v * how.value;
+    case Variation::Kind::Place:
+      return how.value;
   }
   return v;
 }
@@ -83,6 +85,12 @@ at::Tensor varied(const at::Tensor& t, const Variation& how) {
       return at::neg(at::abs(t));
     case Variation::Kind::Scale:
       return at::mul(t, how.value).to(t.scalar_type());
+    case Variation::Kind::Place: {
+      if (t.numel() == 0) return t;
+      const at::Tensor changed = t.clone(at::MemoryFormat::Contiguous);
+      changed.view(-1).select(0, t.numel() / 2).fill_(how.value);
+      return changed;
+    }
   }
   return t;
 }

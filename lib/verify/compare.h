@@ -28,6 +28,12 @@ struct Comparison {
 bool as_exact_as(const Tensor& actual, const Tensor& expected, const Tensor& exact,
                  DType coarsest = DType::Undefined);
 
+// The largest |a - b| over elements that are finite in both; null: of |a|. Of one shape, types may
+// differ.
+double largest_difference(const Tensor& a, const Tensor* b);
+// "float[2,10]".
+std::string type_text(const Tensor& t);
+
 // Integers, bools and strings exactly; NaN and infinities by position. Complex numbers by part.
 Comparison compare(const Tensor& actual, const Tensor& expected, Tolerance t = {});
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
-#include <map>
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <set>
 #include <stdexcept>
@@ -13,68 +13,25 @@
 #include "lib/support/trial.h"
 #include "lib/verify/explore.h"
 #include "lib/verify/moments.h"
+#include "lib/verify/size_picker.h"
 
 namespace oe::verify {
 namespace {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// Chooses sizes the export has not seen.
-class SizePicker {
- public:
-  explicit SizePicker(const Request& r) : r_(r) {
-    for (const Axis& a : r.axes) {
-      axes_[a.name].push_back(&a);
-      for (const Sizes& w : r.worlds) seen_[a.name].insert(w[a.leaf][a.axis]);
-    }
-  }
+// The distance from 1 to the next number.
+double unit_of(DType t) {
+  return t == DType::Double    ? 0x1p-52
+         : t == DType::Float   ? 0x1p-23
+         : t == DType::Float16 ? 0x1p-10
+                               : 0x1p-7;
+}
 
-  std::vector<std::string> names() const {
-    std::vector<std::string> names;
-    for (const auto& [name, axes] : axes_) names.push_back(name);
-    return names;
-  }
-  // Sizes to try on one axis, the likeliest first: near the example, its multiples, one.
-  std::vector<int64_t> candidates(const std::string& name) const {
-    const Axis& a = *axes_.at(name).front();
-    const int64_t n = r_.worlds[0][a.leaf][a.axis];
-    std::vector<int64_t> out;
-    for (const int64_t c : {n + 1, n + 3, 2 * n, n - 1, int64_t{1}, n + 2, 3 * n, n + 8, n + 16,
-                            n + 32, n / 2, 4 * n}) {
-      const bool within = std::all_of(
-          axes_.at(name).begin(), axes_.at(name).end(),
-          [&](const Axis* x) { return x->low > x->high || (c >= x->low && c <= x->high); });
-      if (c > 0 && within && !seen_.at(name).contains(c) &&
-          std::find(out.begin(), out.end(), c) == out.end())
-        out.push_back(c);
-    }
-    return out;
-  }
-  // 1 where the example is longer, 2 and 3 where it is 1; not what the worlds ran with this axis
-  // alone.
-  std::vector<int64_t> around_one(const std::string& name, bool only_axis) const {
-    const Axis& a = *axes_.at(name).front();
-    const int64_t example = r_.worlds[0][a.leaf][a.axis];
-    std::vector<int64_t> out;
-    for (const int64_t n : {int64_t{1}, int64_t{2}, int64_t{3}}) {
-      const bool within = std::ranges::all_of(axes_.at(name), [&](const Axis* x) {
-        return x->low > x->high || (n >= x->low && n <= x->high);
-      });
-      const bool other = example == 1 ? n != 1 : n == 1 && example != 1;
-      if (within && other && !(only_axis && seen_.at(name).contains(n))) out.push_back(n);
-    }
-    return out;
-  }
-  Sizes with(Sizes sizes, const std::string& name, int64_t n) const {
-    for (const Axis* a : axes_.at(name)) sizes[a->leaf][a->axis] = n;
-    return sizes;
-  }
-  bool varied_by_worlds(const std::string& name) const { return seen_.at(name).size() > 1; }
-
- private:
-  const Request& r_;
-  std::map<std::string, std::vector<const Axis*>> axes_;
-  std::map<std::string, std::set<int64_t>> seen_;
+// What becomes of inputs of floats, and of integers.
+struct SpecialValues {
+  const char* name;
+  Variation floats, integers = {};
 };
 
 class Driver {
@@ -129,6 +86,7 @@ class Driver {
     for (const std::string& name : std::set<std::string>(missing))
       if (!one_axis(pick, name, missing)) return;
     if (!one_alone(pick)) return;
+    if (r_.thorough && v_.runs > 0 && !special_values()) return;
     if (!rows_of_calls()) return;
     for (const std::string& name : missing)
       if (!pick.varied_by_worlds(name))
@@ -154,7 +112,9 @@ class Driver {
       counted = true;
       const std::string where =
           " at " + sizes_text(r_.leaf_names, sizes) + ", seed " + std::to_string(seed);
-      if (!one_run(where, *expected)) return false;
+      const bool same = one_run(where, {sizes, seed, {}}, *expected);
+      if (r_.thorough && (i == 0 || !same)) measure_errors(*expected);
+      if (!same) return false;
     }
     accepted_ = counted;
     if (counted) ++v_.sizes;
@@ -226,12 +186,13 @@ class Driver {
       ReferenceRun own = expected;
       for (size_t i = 0; i < left.size(); ++i) own.inputs[r_.state[i].leaf] = left[i];
       const double error = v_.max_abs;
-      if (!one_run(where, own)) {
+      const Draw draw{sizes, seed + 1000 * step, {}};
+      if (!one_run(where, draw, own)) {
         if (step == 0) return false;
         // Rounding that many calls add up, or a mistake: one call from LibTorch's own state tells.
         v_.mismatch.clear();
         v_.max_abs = error;
-        if (!one_run(where, expected)) return false;
+        if (!one_run(where, draw, expected)) return false;
         ++v_.drifted;
       }
       left.clear();
@@ -270,7 +231,7 @@ class Driver {
       const std::string varied = candidates.text(draw);
       const std::string where = " at " + sizes_text(r_.leaf_names, draw.sizes) + ", seed " +
                                 std::to_string(draw.seed) + (varied.empty() ? "" : ", " + varied);
-      if (!one_run(where, *expected)) {
+      if (!one_run(where, draw, *expected)) {
         if (!r_.assumes) return;
         v_.gaps.push_back(std::exchange(v_.mismatch, {}) + " (where an assumption may not hold)");
         return;
@@ -326,10 +287,82 @@ class Driver {
     return same ? std::string() : "it has another shape";
   }
 
-  bool one_run(const std::string& where, const ReferenceRun& expected) {
+  bool one_run(const std::string& where, const Draw& draw, const ReferenceRun& expected) {
     if (compared(where, expected)) return true;
     v_.inputs = expected.inputs;
+    v_.draw = draw;
     return false;
+  }
+
+  // Each kind of value in all inputs of floats at once; zeros in those of integers too, where
+  // LibTorch takes them. False: a difference that counts.
+  bool special_values() {
+    using Kind = Variation::Kind;
+    const SpecialValues kinds[] = {
+        {"zeros", {Kind::Fill, 0}, {Kind::Fill, 0}},
+        {"negatives", {Kind::Negative}},
+        {"large", {Kind::Scale, 1e3}},
+        {"NaN", {Kind::Place, std::numeric_limits<double>::quiet_NaN()}},
+        {"infinity", {Kind::Place, std::numeric_limits<double>::infinity()}}};
+    for (SpecialValues kind : kinds) {
+      std::optional<SpecialRun> run = special_run(kind);
+      if (!run || (!run->ran && kind.integers.kind != Kind::None)) {
+        kind.integers = {};
+        run = special_run(kind);
+      }
+      if (!v_.mismatch.empty()) return false;
+      if (run) v_.special.push_back(std::move(*run));
+    }
+    return true;
+  }
+  // Nothing where the model has no such inputs, or where a difference that counts was found.
+  std::optional<SpecialRun> special_run(const SpecialValues& kind) {
+    Draw draw{r_.worlds[0], r_.seed, {}};
+    bool any = false;
+    for (const TensorPtr& t : r_.inputs(draw)) {
+      draw.variations.push_back(is_float(t->dtype()) ? kind.floats : kind.integers);
+      any = any || draw.variations.back().kind != Variation::Kind::None;
+    }
+    if (!any) return std::nullopt;
+    SpecialRun run{kind.name, false, {}};
+    std::optional<ReferenceRun> expected;
+    try {
+      expected = r_.reference(draw);
+    } catch (const std::runtime_error&) {
+      return run;  // LibTorch does not take these values
+    }
+    run.ran = true;
+    const double error = v_.max_abs;
+    if (one_run(" at " + run.values, draw, *expected)) return run;
+    if (std::isfinite(kind.floats.value) || r_.asks_for_nan) return std::nullopt;
+    v_.max_abs = error;
+    run.difference = std::exchange(v_.mismatch, {});
+    return run;
+  }
+
+  // Beside a run of LibTorch in float64.
+  void measure_errors(const ReferenceRun& expected) {
+    std::vector<OrtValue> exact;
+    try {
+      exact = r_.exact();
+    } catch (const std::runtime_error&) {
+      return;  // the model itself asks for other types
+    }
+    const size_t count = actual_.empty() ? 0 : r_.output_names.size();  // ONNX Runtime may refuse
+    for (size_t i = 0; i < std::min({count, expected.outputs.size(), exact.size()}); ++i) {
+      const Tensor *e = expected.outputs[i].tensor.get(), *z = exact[i].tensor.get(),
+                   *a = actual_[outputs_[i]].tensor.get();
+      if (!e || !z || !a || is_drawn(i) || !is_float(e->dtype()) || e->dims() != z->dims())
+        continue;
+      auto at = std::ranges::find(v_.errors, r_.output_names[i], &OutputErrors::name);
+      if (at == v_.errors.end())
+        at = v_.errors.insert(at,
+                              {r_.output_names[i], type_text(*e), 0, 0, 0, 0, unit_of(e->dtype())});
+      at->largest = std::max(at->largest, largest_difference(*e, nullptr));
+      at->between = std::max(at->between, largest_difference(*a, e));
+      at->of_libtorch = std::max(at->of_libtorch, largest_difference(*e, z));
+      at->of_onnx_runtime = std::max(at->of_onnx_runtime, largest_difference(*a, z));
+    }
   }
 
   std::vector<OrtValue> session_inputs(const ReferenceRun& expected) const {
@@ -348,6 +381,7 @@ class Driver {
   bool compared(const std::string& where, const ReferenceRun& expected) {
     const std::vector<OrtValue> inputs = session_inputs(expected);
     const std::vector<OrtValue>& actual = actual_;
+    actual_.clear();
     try {
       actual_ = session_->run(inputs);
     } catch (const std::runtime_error& e) {
@@ -452,31 +486,6 @@ class Driver {
 };
 
 }  // namespace
-
-std::string Verification::line() const {
-  char error[32];
-  std::snprintf(error, sizeof error, "%.2g", max_abs);
-  return "verified: " + plural(runs, "run") + ", " + plural(sizes, "size") + ", max abs error " +
-         error + (steps ? ", " + plural(steps, "call") + " in a row" : std::string()) +
-         (drifted ? " (" + plural(drifted, "call") + " from LibTorch's state: rounding adds up)"
-                  : std::string()) +
-         (judged ? " (" + plural(judged, "output") + " judged by a run in float64)"
-                 : std::string()) +
-         (drawn.empty() ? std::string()
-                        : " (" + plural(drawn.size(), "output") + " by shape, type" +
-                              (draws ? " and moments)" : ")"));
-}
-
-Tolerance tolerance_of(const Request& r, const std::string& output) {
-  Tolerance t;
-  for (const bool general : {true, false}) {  // what is said for one output outweighs the rest
-    for (const auto& [name, v] : r.atol)
-      if (general ? name.empty() : name == output) t.atol = v;
-    for (const auto& [name, v] : r.rtol)
-      if (general ? name.empty() : name == output) t.rtol = v;
-  }
-  return t;
-}
 
 Verification verify_model(Ort& ort, const Request& r) { return Driver(ort, r).run(); }
 

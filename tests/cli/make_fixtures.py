@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 import broken_archives
+import foreign_onnx
 import input_files
 import module_functions
 import onnx_models
@@ -571,6 +572,7 @@ def main() -> None:
     input_files.make(folder / "files")
     module_functions.make(folder / "functions")
     onnx_models.make(folder)
+    foreign_onnx.make(folder)
     rule_models.make(folder / "rules")
     with torch.no_grad():
         net.fc.weight[1, 2] += 0.5

@@ -1,0 +1,34 @@
+// What a verification found in one line, and what its request says of an output.
+#include <cstdio>
+
+#include "lib/support/text.h"
+#include "lib/verify/verify_model.h"
+
+namespace oe::verify {
+
+std::string Verification::line() const {
+  char error[32];
+  std::snprintf(error, sizeof error, "%.2g", max_abs);
+  return "verified: " + plural(runs, "run") + ", " + plural(sizes, "size") + ", max abs error " +
+         error + (steps ? ", " + plural(steps, "call") + " in a row" : std::string()) +
+         (drifted ? " (" + plural(drifted, "call") + " from LibTorch's state: rounding adds up)"
+                  : std::string()) +
+         (judged ? " (" + plural(judged, "output") + " judged by a run in float64)"
+                 : std::string()) +
+         (drawn.empty() ? std::string()
+                        : " (" + plural(drawn.size(), "output") + " by shape, type" +
+                              (draws ? " and moments)" : ")"));
+}
+
+Tolerance tolerance_of(const Request& r, const std::string& output) {
+  Tolerance t;
+  for (const bool general : {true, false}) {  // what is said for one output outweighs the rest
+    for (const auto& [name, v] : r.atol)
+      if (general ? name.empty() : name == output) t.atol = v;
+    for (const auto& [name, v] : r.rtol)
+      if (general ? name.empty() : name == output) t.rtol = v;
+  }
+  return t;
+}
+
+}  // namespace oe::verify
