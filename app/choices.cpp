@@ -9,7 +9,7 @@ const Strings& choices_of(std::string_view option) {
   static const std::map<std::string_view, Strings> all = {
       {"--checker", {"full", "basic", "off"}},
       {"--color", {"auto", "always", "never"}},
-      {"--device", {"cpu"}},
+      {"--device", {"cpu", "cuda"}},
       {"--diag-format", {"text", "json", "sarif"}},
       {"--external-data", {"auto", "always", "never", "in-place"}},
       {"--format", {"text", "md", "json"}},
@@ -21,6 +21,7 @@ const Strings& choices_of(std::string_view option) {
         "before:optimize", "before:legalize"}},
       {"--keep-initializers-as-inputs", {"auto", "yes", "no"}},
       {"--mode", {"auto", "script", "trace"}},
+      {"--provider", {"cpu", "cuda"}},
       {"--progress", {"auto", "always", "never"}},
       {"--state", {"discard", "outputs", "io"}},
       {"--target", {"ort", "onnx"}},

@@ -90,7 +90,10 @@ void add_options(CLI::App& app, Raw& r, bool check) {
   list(kNames, "--output-names", r.output_names, "new names of the outputs, in order", "Y,Z");
   list(kNames, "--rename", r.renames, "rename one value; repeatable", "OLD=NEW");
 
-  text(kModel, "--method", r.method, "the method to convert (default forward)", "NAME");
+  list(kModel, "--method", r.methods,
+       "the method to convert (default forward); of several each has a file of its own, OUTPUT's name "
+       "with the method before .onnx, and what is said of one begins with it: --input encode.x:1x16",
+       "A,B");
   text(kModel, "--mode", r.mode,
        "control flow on data or dynamic sizes: auto and script keep it, "
        "trace takes the example's branch (default auto)",
@@ -112,7 +115,8 @@ void add_options(CLI::App& app, Raw& r, bool check) {
   list(kModel, "--custom-op-lib", r.op_libs, "shared library that registers operators; repeatable",
        "LIB");
   text(kModel, "--seed", r.seed, "seed of random example inputs (default 0)", "N");
-  text(kModel, "--device", r.device, "where the example runs: cpu (default cpu)", "DEVICE");
+  text(kModel, "--device", r.device, "where the example runs: cpu, cuda or cuda:N (default cpu)",
+       "DEVICE");
   text(kModel, "--threads", r.threads, "threads of LibTorch and ONNX Runtime (default: theirs)",
        "N");
 
@@ -175,6 +179,8 @@ void add_options(CLI::App& app, Raw& r, bool check) {
       "write the inputs and LibTorch's results as DIR/test_data_set_0/input_0.pb, output_0.pb, ..., "
       "further sets for other sizes",
       "DIR");
+  text(kVerify, "--provider", r.provider,
+       "where ONNX Runtime runs what is verified: cpu or cuda (default cpu)", "WHERE");
   text(kVerify, "--ort-lib", r.ort_lib, "ONNX Runtime's library (default: searched for)", "PATH");
 
   app.add_flag("--print-ir", r.print_ir,

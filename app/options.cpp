@@ -12,6 +12,7 @@
 #include "app/choices.h"
 #include "app/option_table.h"
 #include "app/version.h"
+#include "lib/methods.h"
 #include "lib/option_text.h"
 #include "lib/support/diagnostics.h"
 #include "lib/support/text.h"
@@ -167,6 +168,14 @@ void module_functions(const Raw& r, Options& o) {
     o.function_classes = names("--modules-as-functions", {r.functions});
 }
 
+// cpu, cuda or cuda:N.
+std::string device(const std::string& text) {
+  const std::string_view digits = text.starts_with("cuda:") ? std::string_view(text).substr(5) : "";
+  if (digits.empty() || digits.size() > 3 || !std::ranges::all_of(digits, ::isdigit))
+    return choices_of("--device")[choose("--device", text)];
+  return "cuda:" + std::to_string(std::atoi(digits.data()));
+}
+
 // Gives the texts their meaning.
 Options interpret(Raw& r) {
   Options o = r.o;
@@ -223,9 +232,12 @@ Options interpret(Raw& r) {
   o.mode = static_cast<CaptureMode>(choose("--mode", r.mode));
   o.training = static_cast<Training>(choose("--training", r.training));
   o.state = static_cast<State>(choose("--state", r.state));
-  if (!r.method.empty()) o.method = r.method;
+  if (const Strings methods = names("--method", r.methods); methods.size() > 1)
+    o.methods = methods;
+  else if (!methods.empty())
+    o.method = methods[0];
   o.custom_op_libs = r.op_libs;
-  choose("--device", r.device);
+  o.device = device(r.device);
   number("--threads", r.threads, o.threads, 1, 4096);
   o.checker = static_cast<Checker>(choose("--checker", r.checker));
   o.verify = !r.verify.empty() && choose("--verify", r.verify) == 0;
@@ -233,6 +245,8 @@ Options interpret(Raw& r) {
   tolerances("--atol", r.atol, o.atol);
   tolerances("--rtol", r.rtol, o.rtol);
   o.ort_lib = r.ort_lib;
+  o.provider = static_cast<Provider>(choose("--provider", r.provider));
+  if (!r.provider.empty() && !o.verify) usage("--provider says where --verify runs the file");
   o.test_data = r.test_data;
   report_options(r, o);
   if (o.check) refuse_results(o);
@@ -253,7 +267,7 @@ CommandLine parse_command_line(const Strings& arguments) {
   add_options(app, r, check);
   for (const char* repeated :
        {"--input", "--alt-input", "--constant", "--dynamic-axes", "--input-names", "--output-names",
-        "--rename", "--custom-op-lib", "--custom-opset", "--custom-schema", "--symbolics", "--atol",
+        "--rename", "--method", "--custom-op-lib", "--custom-opset", "--custom-schema", "--symbolics", "--atol",
         "--rtol", "--print-ir"})
     app.get_option(repeated)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   Strings rest = prepared(arguments);
@@ -265,6 +279,7 @@ CommandLine parse_command_line(const Strings& arguments) {
   if (!c.text.empty()) return c;
   c.color = static_cast<Color>(choose("--color", r.color));
   c.options = interpret(r);
+  c.methods = options_of_methods(c.options);
   return c;
 }
 

@@ -46,6 +46,8 @@ enum class Training { Eval, Preserve, Train };
 // What becomes of attributes that the method writes: --state=discard, outputs, io.
 enum class State { Discard, Outputs, InputsAndOutputs };
 enum class Checker { Full, Basic, Off };
+// Where ONNX Runtime runs what is verified (--provider).
+enum class Provider { Cpu, Cuda };
 // --keep-initializers-as-inputs: Auto below IR version 4, where they have to be.
 enum class KeepInitializers { Auto, Yes, No };
 
@@ -104,14 +106,17 @@ struct Options {
   State state = State::Discard;
   std::string state_file;  // of --state=io, in the output's folder: "policy.state.npz"
   std::string method = "forward";
-  int threads = 0;  // 0: LibTorch's choice
-  std::string device = "cpu";
+  // All that are converted, where they are several: lib/methods.h has what each is told.
+  std::vector<std::string> methods;
+  int threads = 0;             // 0: LibTorch's choice
+  std::string device = "cpu";  // "cpu", "cuda", "cuda:1"
 
   Checker checker = Checker::Full;
   bool verify = false;
   int verify_runs = 3;
   std::vector<std::pair<std::string, double>> atol, rtol;  // output name ("": all), value
   std::string ort_lib;
+  Provider provider = Provider::Cpu;
   std::string test_data;  // --save-test-data DIR
   // Files output_N.pb of --inputs-from, for the example and for each alternative: N, path.
   std::vector<std::vector<std::pair<size_t, std::string>>> expected;

@@ -98,7 +98,8 @@ bool takes_tensors(const torch::jit::Method& m) {
   });
 }
 
-// The method that is wanted. Without a forward: the only one that takes tensors.
+// The method that is wanted. Without a forward: the only one that takes tensors, where nobody named
+// several.
 std::string method_of(const torch::jit::Module& m, const Options& o,
                       std::vector<Loaded::Note>& notes) {
   if (m.find_method(o.method)) return o.method;
@@ -115,7 +116,7 @@ std::string method_of(const torch::jit::Module& m, const Options& o,
                       (tensors == 1 ? " tensor" : " tensors") + " and no program",
                   "weights alone do not say what to compute; save a module that has a forward");
   }
-  if (o.method == "forward" && useful.size() == 1) {
+  if (o.method == "forward" && o.methods.empty() && useful.size() == 1) {
     notes.push_back({"OE0126", "the file has no forward: '" + useful[0] +
                                    "' is converted, the only method that takes tensors"});
     return useful[0];
