@@ -171,8 +171,8 @@ void module_functions(const Raw& r, Options& o) {
 // cpu, cuda or cuda:N.
 std::string device(const std::string& text) {
   const std::string_view digits = text.starts_with("cuda:") ? std::string_view(text).substr(5) : "";
-  if (digits.empty() || digits.size() > 3 || !std::ranges::all_of(digits, ::isdigit))
-    return choices_of("--device")[choose("--device", text)];
+  if (digits.empty() || digits.size() > 2 || !std::ranges::all_of(digits, ::isdigit))
+    return choose("--device", text) == 0 ? "cpu" : "cuda:0";
   return "cuda:" + std::to_string(std::atoi(digits.data()));
 }
 

@@ -48,9 +48,9 @@ class Share {
     if (std::ranges::find(all_.methods, first) == all_.methods.end()) {
       const std::string hint = did_you_mean(first, all_.methods);
       usage_error("OE0236",
-                  option + (path.empty() ? ": a value without a name says"
-                                         : ": '" + path + "' begins with no method, and so says") +
-                      " nothing about one of several",
+                  option + (path.empty() ? ": a value without a name does not say of which method it is"
+                                         : ": '" + path + "' begins with none of the methods " +
+                                               join(all_.methods, ", ")),
                   hint.empty() ? "write it as " + all_.methods[0] + "." +
                                      (path.empty() ? "NAME" : path)
                                : hint);

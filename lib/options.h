@@ -109,7 +109,7 @@ struct Options {
   // All that are converted, where they are several: lib/methods.h has what each is told.
   std::vector<std::string> methods;
   int threads = 0;             // 0: LibTorch's choice
-  std::string device = "cpu";  // "cpu", "cuda", "cuda:1"
+  std::string device = "cpu";  // "cpu", "cuda:0", "cuda:1", ...
 
   Checker checker = Checker::Full;
   bool verify = false;

@@ -95,12 +95,22 @@ c10::IValue varied(const c10::IValue& v, const Variation& how) {
   return varied(v.toDouble(), how);
 }
 
+void move_to(c10::Device device, ExampleInputs& e) {
+  if (device.is_cpu()) return;
+  const auto move = [&](c10::IValue& v) { v = v.deepcopy(device); };
+  std::ranges::for_each(e.arguments, move);
+  for (std::vector<c10::IValue>& further : e.alternatives) std::ranges::for_each(further, move);
+  const std::vector<c10::IValue> values = leaf_values(e, e.arguments);
+  for (size_t i = 0; i < e.leaves.size(); ++i) e.leaves[i].value = values.at(i);
+}
+
 }  // namespace
 
 ExampleInputs make_inputs(const Options& o, const Loaded& m, ExampleFiles& files) {
   BuiltArguments built = build_arguments(o, m, files);
   name_axes(o, built.leaf_specs, built.inputs);
   add_alternatives(o, m, files, built.specs, built.inputs);
+  move_to(m.device, built.inputs);
   return std::move(built.inputs);
 }
 
@@ -121,7 +131,7 @@ std::vector<c10::IValue> resized_inputs(const ExampleInputs& e,
       if (!v.isTensor()) return seed == e.seed || leaf.fixed ? v : other_number(v, own_seed);
       const at::Tensor t = v.toTensor();
       if (leaf.fixed || (seed == e.seed && t.sizes().vec() == size)) return t.clone();
-      return random_like(t, size, leaf.normal, own_seed);
+      return random_like(t, size, leaf.normal, own_seed).to(t.device());
     }));
   }
   return arguments;

@@ -149,7 +149,9 @@ Loaded load(const Options& o, const rules::Rules& rules) {
   } catch (const std::exception& e) {
     explain_load_error(o.model, e, missing);
   }
-  allocate_here(m.module);
+  m.device = c10::Device(o.device);
+  allocate_on(m.device, m.module);
+  if (!m.device.is_cpu()) m.module = m.module.deepcopy(m.device);
   m.method = method_of(m.module, o, m.notes);
   m.traced_inputs = read_traced_inputs(script, m.method);
   set_training(m, o.training);

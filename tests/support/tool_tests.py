@@ -20,6 +20,7 @@ sys.path.insert(0, str(ROOT / "tests/cli"))
 sys.path.append(str(ROOT / ".deps/bench"))
 import catalogue  # noqa: E402
 import make_models  # noqa: E402
+import method_models  # noqa: E402
 import module_functions  # noqa: E402
 import onnx_values  # noqa: E402
 import readme  # noqa: E402
@@ -107,6 +108,30 @@ def test_saved_test_data_runs(build: pathlib.Path) -> None:
                 assert name == session.get_outputs()[i].name, folder
                 assert actual.dtype == expected.dtype and actual.shape == expected.shape, folder
                 numpy.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_methods_share_their_weights(build: pathlib.Path) -> None:
+    """decode(encode(x)) in ONNX Runtime is LibTorch's; the data file has each tensor once, and no more."""
+    import numpy
+    import onnxruntime
+    import torch
+    with tempfile.TemporaryDirectory() as top:
+        work = pathlib.Path(top)
+        method_models.make(work)
+        model = torch.jit.load(str(work / "codec.pt"))
+        output_of(build / "onnx-export", "codec.pt", "--method", "encode,decode", "--external-data=always",
+                  "--external-data-align", 1, "--external-data-threshold", 1,
+                  "--input", "encode.x:batch=2x64", "--input", "decode.z:batch=2x16", cwd=work)
+        used = [p for p in (model.book.weight, model.book.bias, model.gain)]
+        data = (work / "codec.onnx.data").read_bytes()
+        assert len(data) == sum(p.numel() * p.element_size() for p in used)
+        for p in used:
+            assert data.count(p.detach().numpy().tobytes()) == 1
+        x = torch.randn(5, 64)
+        codes, = onnxruntime.InferenceSession(work / "codec.encode.onnx").run(None, {"x": x.numpy()})
+        actual = onnxruntime.InferenceSession(work / "codec.decode.onnx").run(None, {"z": codes})
+        for a, e in zip(actual, model.decode(model.encode(x)), strict=True):
+            numpy.testing.assert_allclose(a, e.detach().numpy(), rtol=1e-5, atol=1e-5)
 
 
 def test_other_weights_than_the_files(build: pathlib.Path) -> None:
