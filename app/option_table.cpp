@@ -90,10 +90,11 @@ void add_options(CLI::App& app, Raw& r, bool check) {
   list(kNames, "--output-names", r.output_names, "new names of the outputs, in order", "Y,Z");
   list(kNames, "--rename", r.renames, "rename one value; repeatable", "OLD=NEW");
 
-  list(kModel, "--method", r.methods,
-       "the method to convert (default forward); of several each has a file of its own, OUTPUT's name "
-       "with the method before .onnx, and what is said of one begins with it: --input encode.x:1x16",
-       "A,B");
+  list(
+      kModel, "--method", r.methods,
+      "the method to convert (default forward); of several each has a file of its own, OUTPUT's name "
+      "with the method before .onnx, and what is said of one begins with it: --input encode.x:1x16",
+      "A,B");
   text(kModel, "--mode", r.mode,
        "control flow on data or dynamic sizes: auto and script keep it, "
        "trace takes the example's branch (default auto)",

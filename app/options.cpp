@@ -267,8 +267,8 @@ CommandLine parse_command_line(const Strings& arguments) {
   add_options(app, r, check);
   for (const char* repeated :
        {"--input", "--alt-input", "--constant", "--dynamic-axes", "--input-names", "--output-names",
-        "--rename", "--method", "--custom-op-lib", "--custom-opset", "--custom-schema", "--symbolics", "--atol",
-        "--rtol", "--print-ir"})
+        "--rename", "--method", "--custom-op-lib", "--custom-opset", "--custom-schema",
+        "--symbolics", "--atol", "--rtol", "--print-ir"})
     app.get_option(repeated)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   Strings rest = prepared(arguments);
   if (check || (!rest.empty() && rest[0] == "convert")) rest.erase(rest.begin());

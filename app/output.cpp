@@ -197,8 +197,8 @@ void Output::commit(const std::vector<Report>& reports) {
     copy_to_stdout();
     return discard();
   }
-  const bool external = std::ranges::any_of(
-      reports, [](const Report& r) { return r.outcome.written.external; });
+  const bool external =
+      std::ranges::any_of(reports, [](const Report& r) { return r.outcome.written.external; });
   std::vector<Made> beside;
   if (external) beside.push_back(made(o_.write.external_file, "external data"));
   for (size_t i = 0; i < reports.size(); ++i)

@@ -11,14 +11,14 @@
 
 namespace oe::app {
 
-// The files of one method, or of several: all of them appear, or none. Temporary ones lie in a private
-// folder inside the output's own, under their final names, because a model names its data. Whatever
-// happens, they are gone when this is.
+// The files of one method, or of several: all of them appear, or none. Temporary ones lie in a
+// private folder inside the output's own, under their final names, because a model names its data.
+// Whatever happens, they are gone when this is.
 class Output {
  public:
   // `methods`: the options of each, which has to outlast this. Throws Failure(Unwritable) when an
-  // output cannot become the result: its folder is missing or read-only, it is a directory, a symbolic
-  // link, the input itself, or exists without --force.
+  // output cannot become the result: its folder is missing or read-only, it is a directory, a
+  // symbolic link, the input itself, or exists without --force.
   explicit Output(const std::vector<Options>& methods);
   ~Output();
   Output(const Output&) = delete;

@@ -141,11 +141,9 @@ Report report_from(const ordered_json& j) {
     o.times.push_back({stage, seconds.get<double>(), j.at("peak_bytes").at(stage)});
   for (const ordered_json& at : j.at("opsets"))
     o.opsets.push_back({at.at("opset"), at.at("converts"), at.at("obstacles"), at.at("nodes")});
-  if (const ordered_json& lowest = j.at("lowest_opset"); !lowest.is_null())
-    o.lowest_opset = lowest;
+  if (const ordered_json& lowest = j.at("lowest_opset"); !lowest.is_null()) o.lowest_opset = lowest;
   if (const ordered_json& f = j.at("failure"); f.is_object())
-    r.stop = {o.exit_code, f.at("code"), f.at("message"), f.at("hint"),
-              origin_from(f.at("place"))};
+    r.stop = {o.exit_code, f.at("code"), f.at("message"), f.at("hint"), origin_from(f.at("place"))};
   return r;
 }
 
@@ -207,9 +205,7 @@ std::string dump(const ordered_json& j, int indent) {
   return j.dump(indent, ' ', false, ordered_json::error_handler_t::replace);
 }
 
-bool usable(ExitCode code) {
-  return code == ExitCode::Ok || code == ExitCode::NotFullyVerified;
-}
+bool usable(ExitCode code) { return code == ExitCode::Ok || code == ExitCode::NotFullyVerified; }
 
 std::string to_json(const std::vector<Report>& all) {
   ordered_json list = ordered_json::array();

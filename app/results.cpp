@@ -56,10 +56,9 @@ ExitCode Results::exit_code() const {
 }
 
 std::string problem_text(const Results& r, const std::vector<Options>& methods, bool all) {
-  return each(r, methods,
-              [&](const Report& one, const Options& o) {
-                return problems_of_method(one, o, all);
-              }) +
+  return each(
+             r, methods,
+             [&](const Report& one, const Options& o) { return problems_of_method(one, o, all); }) +
          (r.stop ? stop_text(*r.stop) : "");
 }
 
@@ -80,7 +79,8 @@ std::string time_tables(const Results& r, const std::vector<Options>& methods) {
 
 std::string json_document(const Results& r, const std::vector<Options>& methods) {
   const bool written = r.usable();
-  if (methods.size() == 1) return dump(report_document(r.reports.at(0), methods[0], written), 2) + "\n";
+  if (methods.size() == 1)
+    return dump(report_document(r.reports.at(0), methods[0], written), 2) + "\n";
   ordered_json j = {{"model", methods.at(0).model},
                     {"exit_code", static_cast<int>(r.exit_code())},
                     {"failure", r.stop ? stop_json(*r.stop) : ordered_json()},

@@ -23,8 +23,8 @@ struct Results {
 
 // `methods`: the options of each (CommandLine::methods); there may be fewer reports.
 
-// The problems of each method, the inputs that were found and what ended it, as text; of several with
-// a heading. `all`: every place of a problem, and whatever -q says.
+// The problems of each method, the inputs that were found and what ended it, as text; of several
+// with a heading. `all`: every place of a problem, and whatever -q says.
 std::string problem_text(const Results& r, const std::vector<Options>& methods, bool all = false);
 // The summaries, or the verdicts of `check`; empty where errors say all.
 std::string result_lines(const Results& r, const std::vector<Options>& methods);

@@ -10,11 +10,12 @@
 namespace oe::app {
 
 // Folders test_data_set_N are made in a private folder beside the one that is named, and renamed
-// into that; of several methods each has a folder in both. Whatever happens, the private one is gone
-// when this is. Without the option it does nothing.
+// into that; of several methods each has a folder in both. Whatever happens, the private one is
+// gone when this is. Without the option it does nothing.
 class TestDataOutput {
  public:
-  // `methods`: the options of each. Throws Failure(Unwritable) when the folder cannot be made, or has sets already and there is no
+  // `methods`: the options of each. Throws Failure(Unwritable) when the folder cannot be made, or
+  // has sets already and there is no
   // --force; with it, where these hold other files than ONNX's.
   explicit TestDataOutput(const std::vector<Options>& methods);
   ~TestDataOutput();

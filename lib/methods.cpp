@@ -47,13 +47,13 @@ class Share {
     const std::string first = path.substr(0, path.find('.'));
     if (std::ranges::find(all_.methods, first) == all_.methods.end()) {
       const std::string hint = did_you_mean(first, all_.methods);
-      usage_error("OE0236",
-                  option + (path.empty() ? ": a value without a name does not say of which method it is"
-                                         : ": '" + path + "' begins with none of the methods " +
-                                               join(all_.methods, ", ")),
-                  hint.empty() ? "write it as " + all_.methods[0] + "." +
-                                     (path.empty() ? "NAME" : path)
-                               : hint);
+      usage_error(
+          "OE0236",
+          option + (path.empty() ? ": a value without a name does not say of which method it is"
+                                 : ": '" + path + "' begins with none of the methods " +
+                                       join(all_.methods, ", ")),
+          hint.empty() ? "write it as " + all_.methods[0] + "." + (path.empty() ? "NAME" : path)
+                       : hint);
     }
     if (first != method_) return std::nullopt;
     return path.size() == first.size() ? "" : path.substr(first.size() + 1);
@@ -118,8 +118,9 @@ void require_meaning(const Options& o) {
                                                   {"-o -", o.output == "-"}};
   for (const auto& [option, given] : refused)
     if (given)
-      usage_error("OE0237", std::string(option) + " has one method in mind, and --method names " +
-                                std::to_string(o.methods.size()),
+      usage_error("OE0237",
+                  std::string(option) + " has one method in mind, and --method names " +
+                      std::to_string(o.methods.size()),
                   "convert the methods one at a time");
 }
 

@@ -16,15 +16,15 @@ namespace oe {
 // The caller's private temporary files, which it renames.
 struct TemporaryFiles {
   std::filesystem::path model;
-  std::filesystem::path data;       // external data
-  std::filesystem::path state;      // where the outcome has state
-  std::filesystem::path test;       // of --save-test-data: a folder that exists
+  std::filesystem::path data;          // external data
+  std::filesystem::path state;         // where the outcome has state
+  std::filesystem::path test;          // of --save-test-data: a folder that exists
   onnx::SharedData* shared = nullptr;  // what other models have put into `data`
 };
 
 // Converts `o.model`, writing `files`. --print-ir and -v text goes to `out`. Problems are reported
-// in `d`; Failure is thrown for those that stop the run at once; `outcome` then holds what was known
-// until there. `on_stage` hears of each stage as it begins.
+// in `d`; Failure is thrown for those that stop the run at once; `outcome` then holds what was
+// known until there. `on_stage` hears of each stage as it begins.
 void convert(const Options& o, const TemporaryFiles& files, Outcome& outcome, Diagnostics& d,
              std::ostream& out, const Stages::OnStage& on_stage = {});
 

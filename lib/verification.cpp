@@ -143,8 +143,7 @@ void use_cuda(const Options& o, verify::Ort& ort) {
   try {
     ort.use_cuda(colon == std::string::npos ? 0 : std::stoi(o.device.substr(colon + 1)));
   } catch (const std::runtime_error& e) {
-    throw Failure(ExitCode::MissingPart, "OE0614",
-                  "--provider cuda: " + about + ": " + e.what(),
+    throw Failure(ExitCode::MissingPart, "OE0614", "--provider cuda: " + about + ": " + e.what(),
                   "leave --provider out, and it runs on the CPU");
   }
 }

@@ -91,9 +91,9 @@ void doctor(const Doctor& verb, std::ostream& out, Report& r) {
       << labelled("LibTorch", {torch_io::libtorch_version() +
                                    (torch_io::has_cuda() ? ", with CUDA" : ", without CUDA"),
                                torch})
-      << labelled("CUDA", {cuda.missing.empty()
-                               ? plural(static_cast<size_t>(cuda.devices), "device")
-                               : cuda.missing})
+      << labelled("CUDA",
+                  {cuda.missing.empty() ? plural(static_cast<size_t>(cuda.devices), "device")
+                                        : cuda.missing})
       << labelled("ONNX", {onnx::onnx_version() + ", opsets " + std::to_string(kOldestOpset) +
                            " to " + std::to_string(kNewestOpset)})
       << labelled("protobuf", {onnx::protobuf_version()}) << labelled("ORT", runtime_lines)

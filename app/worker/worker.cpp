@@ -103,8 +103,8 @@ std::vector<Report> convert_each(std::vector<Options>& methods, const Place& pla
   onnx::SharedData shared;
   std::vector<Report> reports;
   for (const Options& o : methods) {
-    reports.push_back(reported(
-        [&](Report& r) { convert(o, place, methods.size() > 1 ? &shared : nullptr, r); }));
+    reports.push_back(
+        reported([&](Report& r) { convert(o, place, methods.size() > 1 ? &shared : nullptr, r); }));
     if (!goes_on(reports.back())) break;
   }
   return reports;

@@ -41,7 +41,9 @@ class ByteHash {
 
 uint64_t hash_of(const Tensor& t) {
   ByteHash hash;
-  t.stream([&](const void* data, size_t size) { hash.add({static_cast<const char*>(data), size}); });
+  t.stream([&](const void* data, size_t size) {
+    hash.add({static_cast<const char*>(data), size});
+  });
   return hash.value();
 }
 

@@ -131,9 +131,9 @@ struct DataFile {
     uint64_t offset;
   };
   ExternalLayout layout;
-  std::vector<Place> places;      // of what is to be written, by ascending offset
-  uint64_t begin = 0, size = 0;   // of the file: before and after
-  uint64_t bytes = 0;             // of this model's tensors
+  std::vector<Place> places;     // of what is to be written, by ascending offset
+  uint64_t begin = 0, size = 0;  // of the file: before and after
+  uint64_t bytes = 0;            // of this model's tensors
 
   // The tensors that stay where they are, and no file.
   static DataFile in_place(const ir::Model& m, const WriteOptions& o, const MappedFile* source) {
@@ -210,7 +210,8 @@ WriteResult write(const ir::Model& m, const WriteOptions& o, const MappedFile* s
   if (!always) model = encode_inline(m, o);
   if (always || model.size() > kProtobufLimit) {
     if (o.external == WriteOptions::External::Never) too_large("");
-    const DataFile data = in_place ? DataFile::in_place(m, o, source) : DataFile(m, o, shared, data_path);
+    const DataFile data =
+        in_place ? DataFile::in_place(m, o, source) : DataFile(m, o, shared, data_path);
     EncodeOptions e = encode_options(o);
     e.external = &data.layout;
     model = encode(m, e);

@@ -33,8 +33,8 @@ Cuda find_cuda() {
   const fs::path library = (library_folder() / "libtorch_cuda.so").lexically_normal();
   if (!fs::exists(library)) {
     cuda.code = "OE0611";
-    cuda.missing = "LibTorch " + libtorch_version() + " is a build for CPUs here: " +
-                   library.string() + " is missing";
+    cuda.missing = "LibTorch " + libtorch_version() +
+                   " is a build for CPUs here: " + library.string() + " is missing";
     cuda.hint =
         "build onnx-export with a LibTorch for CUDA: scripts/setup takes its folder in "
         "LIBTORCH_ROOT";
@@ -63,9 +63,10 @@ void use_device(const std::string& device) {
   if (wanted.is_cpu()) return;
   Cuda cuda = find_cuda();
   if (cuda.missing.empty() && wanted.index() >= cuda.devices)
-    cuda = {cuda.devices, "OE0612", plural(static_cast<size_t>(cuda.devices), "CUDA device") +
-                                        " can be seen, counted from 0",
-            "name another one"};
+    cuda = {
+        cuda.devices, "OE0612",
+        plural(static_cast<size_t>(cuda.devices), "CUDA device") + " can be seen, counted from 0",
+        "name another one"};
   if (!cuda.missing.empty())
     throw Failure(ExitCode::MissingPart, cuda.code, "--device " + device + ": " + cuda.missing,
                   cuda.hint);

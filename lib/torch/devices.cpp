@@ -20,8 +20,8 @@ using torch::jit::Node;
 using torch::jit::Stack;
 using torch::jit::Value;
 
-// Where `given` (a Device or None) stands, tensors lie on `target`. None is the CPU, or an argument's
-// own device.
+// Where `given` (a Device or None) stands, tensors lie on `target`. None is the CPU, or an
+// argument's own device.
 c10::IValue here(const c10::IValue& given, c10::Device target) {
   if (given.isNone()) return target.is_cpu() ? given : c10::IValue(target);
   return given.isDevice() && !given.toDevice().is_meta() ? c10::IValue(target) : given;
@@ -111,8 +111,8 @@ void visit(Block& b, c10::Device target) {
     torch::jit::WithInsertPoint before(n);
     Node* replacement = nullptr;
     if (n->kind() == c10::Symbol::aten(target.is_cpu() ? "cuda" : "cpu")) {
-      replacement =
-          b.owningGraph()->create(c10::Symbol::aten(target.is_cpu() ? "cpu" : "cuda"), {n->input(0)});
+      replacement = b.owningGraph()->create(c10::Symbol::aten(target.is_cpu() ? "cpu" : "cuda"),
+                                            {n->input(0)});
       replacement->insertBefore(n);
     } else if (const auto device = constant_device(n)) {
       replacement = b.owningGraph()->insertConstant(*device)->node();
