@@ -27,7 +27,7 @@ import readme  # noqa: E402
 import rule_models  # noqa: E402
 
 # What LibTorch exports too: a second copy visible from the executable would be mixed up with its own.
-FOREIGN = re.compile(r"google::protobuf|\bonnx|fmt::v|\bmz_|nlohmann|CLI::")
+FOREIGN = re.compile(r"google::protobuf|\bonnx|fmt::v|spdlog|\bmz_|nlohmann|CLI::")
 HELP_MS = 50
 
 
@@ -108,6 +108,32 @@ def test_saved_test_data_runs(build: pathlib.Path) -> None:
                 assert name == session.get_outputs()[i].name, folder
                 assert actual.dtype == expected.dtype and actual.shape == expected.shape, folder
                 numpy.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_cuda_library_that_is_none(build: pathlib.Path) -> None:
+    """LibTorch's folder with a file that is no library, and with one that registers nothing."""
+    import torch
+    with tempfile.TemporaryDirectory() as top:
+        work = pathlib.Path(top)
+        for library in (pathlib.Path(torch.__file__).parent / "lib").glob("*.so*"):
+            (work / library.name).symlink_to(library)
+        cuda = work / "libtorch_cuda.so"
+        if cuda.exists():
+            return  # LibTorch's own
+        method_models.make(work / "models")
+        environment = os.environ | {"LD_LIBRARY_PATH": top}
+        for code, source in (("OE0611", None), ("OE0612", "")):
+            if source is None:
+                cuda.write_text("no library")
+            else:
+                cuda.unlink()
+                subprocess.run(["g++", "-shared", "-x", "c++", "-", "-o", cuda], input="", text=True, check=True)
+            done = subprocess.run([build / "onnx-export", "models/codec.pt", "--method", "encode", "--device", "cuda"],
+                                  cwd=work, env=environment, capture_output=True, text=True)
+            assert done.returncode == 10 and f"[{code}]" in done.stderr, done.stderr
+            assert "CUDA" in done.stderr, done.stderr
+            doctor = output_of(build / "onnx-export", "doctor", env=environment)
+            assert re.search(r"^CUDA +.*(invalid ELF|file too short|CUDA)", doctor, re.MULTILINE), doctor
 
 
 def test_methods_share_their_weights(build: pathlib.Path) -> None:
