@@ -12,6 +12,9 @@
 #include <torch/csrc/jit/ir/ir.h>
 #include <torch/csrc/jit/runtime/custom_operator.h>
 
+#include <algorithm>
+#include <optional>
+
 namespace oe::torch_io {
 namespace {
 
@@ -91,15 +94,16 @@ std::optional<c10::Device> constant_device(const Node* n) {
   return c10::Device(type->toStringRef() + ":" + std::to_string(index->toInt()));
 }
 
-// What holds tensors, on another device; nothing where it holds none or they are there.
+bool holds_tensors(const c10::IValue& v) {
+  return v.isTensor() || v.isTensorList() ||
+         (v.isTuple() && std::ranges::any_of(v.toTupleRef().elements(), holds_tensors));
+}
+
+// What a constant is on another device; nothing where it holds no tensors, or they are there.
 std::optional<c10::IValue> moved(const Node* n, c10::Device target) {
   if (target.is_cpu() || n->kind() != c10::prim::Constant) return std::nullopt;
   const auto value = torch::jit::toIValue(n->output());
-  c10::IValue::HashAliasedIValues parts;
-  if (value) value->getSubValues(parts);
-  for (const c10::IValue& part : parts)
-    if (part.isTensor()) return value->deepcopy(target);
-  return std::nullopt;
+  return value && holds_tensors(*value) ? std::optional(value->deepcopy(target)) : std::nullopt;
 }
 
 void visit(Block& b, c10::Device target) {
@@ -108,11 +112,17 @@ void visit(Block& b, c10::Device target) {
     for (Block* inner : n->blocks()) visit(*inner, target);
     if (n->hasAttribute(c10::attr::Subgraph))  // fork
       visit(*n->g(c10::attr::Subgraph)->block(), target);
+    const bool to_cpu = n->kind() == c10::Symbol::aten("cpu");
+    const bool to_cuda = n->kind() == c10::Symbol::aten("cuda");
+    if (!target.is_cpu() && (to_cpu || to_cuda)) {  // it is there
+      n->output()->replaceAllUsesWith(n->input(0));
+      n->destroy();
+      continue;
+    }
     torch::jit::WithInsertPoint before(n);
     Node* replacement = nullptr;
-    if (n->kind() == c10::Symbol::aten(target.is_cpu() ? "cuda" : "cpu")) {
-      replacement = b.owningGraph()->create(c10::Symbol::aten(target.is_cpu() ? "cpu" : "cuda"),
-                                            {n->input(0)});
+    if (to_cuda) {
+      replacement = b.owningGraph()->create(c10::Symbol::aten("cpu"), {n->input(0)});
       replacement->insertBefore(n);
     } else if (const auto device = constant_device(n)) {
       replacement = b.owningGraph()->insertConstant(*device)->node();

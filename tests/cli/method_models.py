@@ -33,6 +33,20 @@ class Codec(nn.Module):
         return self.steps.sum()
 
 
+class Devices(nn.Module):
+    """Tensors made without a device, on one by name, on an argument's, and constants."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.rand(4))
+        self.parts = [torch.rand(4), torch.rand(1)]
+
+    def forward(self, x: Tensor):
+        a = torch.ones(x.size(0), 1) + torch.arange(4, device=x.device) + torch.zeros(4, device="cpu")
+        b = x.cpu() * self.scale + self.parts[0] + self.parts[1]
+        return a * b, torch.full([2], 3.0).to(x.device, torch.float64), b.to("cpu") + torch.tensor([1.0, 2.0, 3.0, 4.0])
+
+
 def saved_on_gpu(source: pathlib.Path, target: pathlib.Path) -> None:
     """The same file as if it was saved on the first GPU: that is said where its pickles name storages."""
     writer = torch._C.PyTorchFileWriter(str(target))
@@ -51,4 +65,5 @@ def make(folder: pathlib.Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(0)
     torch.jit.script(Codec().eval()).save(folder / "codec.pt")
+    torch.jit.script(Devices().eval()).save(folder / "devices.pt")
     saved_on_gpu(folder / "codec.pt", folder / "on_gpu.pt")

@@ -110,30 +110,66 @@ def test_saved_test_data_runs(build: pathlib.Path) -> None:
                 numpy.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)
 
 
+class CudaFolder:
+    """LibTorch's libraries with another libtorch_cuda.so beside them; None where they have one of their own."""
+
+    def __init__(self, top: pathlib.Path):
+        import torch
+        for library in (pathlib.Path(torch.__file__).parent / "lib").glob("*.so*"):
+            (top / library.name).symlink_to(library)
+        self.library = top / "libtorch_cuda.so"
+        self.taken = self.library.exists()
+        self.environment = os.environ | {"LD_LIBRARY_PATH": str(top)}
+
+
 def test_cuda_library_that_is_none(build: pathlib.Path) -> None:
-    """LibTorch's folder with a file that is no library, and with one that registers nothing."""
-    import torch
+    """A file that is no library, and one that registers nothing."""
     with tempfile.TemporaryDirectory() as top:
         work = pathlib.Path(top)
-        for library in (pathlib.Path(torch.__file__).parent / "lib").glob("*.so*"):
-            (work / library.name).symlink_to(library)
-        cuda = work / "libtorch_cuda.so"
-        if cuda.exists():
-            return  # LibTorch's own
+        cuda = CudaFolder(work)
+        if cuda.taken:
+            return
         method_models.make(work / "models")
-        environment = os.environ | {"LD_LIBRARY_PATH": top}
-        for code, source in (("OE0611", None), ("OE0612", "")):
-            if source is None:
-                cuda.write_text("no library")
+        for code in ("OE0611", "OE0612"):
+            if code == "OE0611":
+                cuda.library.write_text("no library")
             else:
-                cuda.unlink()
-                subprocess.run(["g++", "-shared", "-x", "c++", "-", "-o", cuda], input="", text=True, check=True)
+                cuda.library.unlink()
+                subprocess.run(["g++", "-shared", "-x", "c++", "/dev/null", "-o", cuda.library], check=True)
             done = subprocess.run([build / "onnx-export", "models/codec.pt", "--method", "encode", "--device", "cuda"],
-                                  cwd=work, env=environment, capture_output=True, text=True)
+                                  cwd=work, env=cuda.environment, capture_output=True, text=True)
             assert done.returncode == 10 and f"[{code}]" in done.stderr, done.stderr
-            assert "CUDA" in done.stderr, done.stderr
-            doctor = output_of(build / "onnx-export", "doctor", env=environment)
-            assert re.search(r"^CUDA +.*(invalid ELF|file too short|CUDA)", doctor, re.MULTILINE), doctor
+            assert not list(work.glob("*.onnx")), "a file is left"
+            doctor = output_of(build / "onnx-export", "doctor", env=cuda.environment)
+            assert re.search(r"^CUDA +(?!\d).*CUDA", doctor, re.MULTILINE), doctor
+
+
+def test_example_on_another_device(build: pathlib.Path) -> None:
+    """On a device that refuses the CPU's tensors as CUDA does (fake_cuda.cpp) the same bytes come out."""
+    with tempfile.TemporaryDirectory() as top:
+        work = pathlib.Path(top)
+        cuda = CudaFolder(work)
+        if cuda.taken:
+            return
+        cuda.library.symlink_to(build / "tests/fake_cuda/libtorch_cuda.so")
+        assert re.search(r"^CUDA +1 device$", output_of(build / "onnx-export", "doctor", env=cuda.environment),
+                         re.MULTILINE)
+        method_models.make(work / "models")
+        runs = [["models/codec.pt", "--method", "encode"], ["models/on_gpu.pt", "--method", "decode"],
+                ["models/devices.pt", "--input", "x:n=3x4"],
+                ["models/codec.pt", "--method", "count", "--input", "n:512", "--state", "io"]]
+        for name, kind in (("small_resnet18", "scripted"), ("small_lm_transformer", "traced")):
+            model = catalogue.by_name()[name]
+            make_models.make(model, kind, work / f"{name}.pt")
+            runs.append([f"{name}.pt", *(w for i in model.inputs for w in ("--input", i.spec(model.sizes)))])
+        for run in runs:
+            command = [build / "onnx-export", *run, "--verify", "--force", "-o"]
+            output_of(*command, "cpu.onnx", cwd=work)
+            output_of(*command, "cuda.onnx", "--device", "cuda", cwd=work, env=cuda.environment)
+            assert (work / "cpu.onnx").read_bytes() == (work / "cuda.onnx").read_bytes(), run
+        done = subprocess.run([build / "onnx-export", *runs[0], "--device", "cuda:1"], cwd=work,
+                              env=cuda.environment, capture_output=True, text=True)
+        assert done.returncode == 10 and "1 CUDA device can be seen" in done.stderr, done.stderr
 
 
 def test_methods_share_their_weights(build: pathlib.Path) -> None:
