@@ -18,43 +18,18 @@ constexpr const char* kGraph = "The graph";
 constexpr const char* kFile = "The file";
 constexpr const char* kVerify = "Verification";
 constexpr const char* kReport = "What is printed";
+constexpr const char* kTorch = "Of torch.onnx.export, without effect on a serialized file";
 
 // What verify takes of the options: how the module runs, on what, and what is told.
-constexpr const char* kOfVerify[] = {"MODEL",
-                                     "FILE",
-                                     "--input",
-                                     "--inputs",
-                                     "--inputs-from",
-                                     "--alt-input",
-                                     "--guess",
-                                     "--dynamic-axes",
-                                     "--dynamic-batch",
-                                     "--input-names",
-                                     "--method",
-                                     "--training",
-                                     "--custom-schema",
-                                     "--custom-op-lib",
-                                     "--seed",
-                                     "--device",
-                                     "--threads",
-                                     "--verify-runs",
-                                     "--atol",
-                                     "--rtol",
-                                     "--save-test-data",
-                                     "--bundle",
-                                     "--force",
-                                     "--ort-lib",
-                                     "--verbose",
-                                     "--quiet",
-                                     "--help",
-                                     "--help-all",
-                                     "--version",
-                                     "--time",
-                                     "--json",
-                                     "--diag-format",
-                                     "--progress",
-                                     "--log-file",
-                                     "--color"};
+constexpr const char* kOfVerify[] = {
+    "MODEL",           "FILE",       "--input",          "--inputs",        "--inputs-from",
+    "--alt-input",     "--guess",    "--dynamic-axes",   "--dynamic-batch", "--input-names",
+    "--method",        "--provider", "--config",         "--training",      "--custom-schema",
+    "--custom-op-lib", "--seed",     "--device",         "--threads",       "--verify-runs",
+    "--atol",          "--rtol",     "--save-test-data", "--bundle",        "--force",
+    "--ort-lib",       "--verbose",  "--quiet",          "--help",          "--help-all",
+    "--version",       "--time",     "--json",           "--diag-format",   "--progress",
+    "--log-file",      "--color"};
 
 void keep_those_of_verify(CLI::App& app) {
   for (CLI::Option* o : app.get_options())
@@ -137,7 +112,11 @@ void add_options(CLI::App& app, Raw& r, Task task) {
   list(kNames, "--output-names", r.output_names, "new names of the outputs, in order", "Y,Z");
   list(kNames, "--rename", r.renames, "rename one value; repeatable", "OLD=NEW");
 
-  text(kModel, "--method", r.method, "the method to convert (default forward)", "NAME");
+  list(
+      kModel, "--method", r.methods,
+      "the method to convert (default forward); of several each has a file of its own, OUTPUT's name "
+      "with the method before .onnx, and what is said of one begins with it: --input encode.x:1x16",
+      "A,B");
   text(kModel, "--mode", r.mode,
        "control flow on data or dynamic sizes: auto and script keep it, "
        "trace takes the example's branch (default auto)",
@@ -159,7 +138,8 @@ void add_options(CLI::App& app, Raw& r, Task task) {
   list(kModel, "--custom-op-lib", r.op_libs, "shared library that registers operators; repeatable",
        "LIB");
   text(kModel, "--seed", r.seed, "seed of random example inputs (default 0)", "N");
-  text(kModel, "--device", r.device, "where the example runs: cpu (default cpu)", "DEVICE");
+  text(kModel, "--device", r.device, "where the example runs: cpu, cuda or cuda:N (default cpu)",
+       "DEVICE");
   text(kModel, "--threads", r.threads, "threads of LibTorch and ONNX Runtime (default: theirs)",
        "N");
 
@@ -227,12 +207,23 @@ void add_options(CLI::App& app, Raw& r, Task task) {
          "where they differ: write what replays it into DIR (inputs and LibTorch's results as "
          "DIR/test_data_set_0, the command, what was found)",
          "DIR");
+  text(kVerify, "--provider", r.provider,
+       "where ONNX Runtime runs what is verified: cpu or cuda (default cpu)", "WHERE");
   text(kVerify, "--ort-lib", r.ort_lib, "ONNX Runtime's library (default: searched for)", "PATH");
 
+  text(kReport, "--config", r.config,
+       "arguments that come before all others, in a file: words as a shell reads them, # begins a "
+       "comment; @FILE puts those of a file in its place",
+       "FILE");
   app.add_flag("--print-ir", r.print_ir,
                "the program after a stage: =after:capture, =before:lower, "
                "... (stages capture lower optimize legalize)")
       ->group(kReport);
+  text(
+      kReport, "--stop-after", r.stop_after,
+      "do no more than the stages up to this one, and write nothing: load, capture, lower, optimize, "
+      "legalize or check",
+      "STAGE");
   flag(kReport, "--time", r.o.time,
        "seconds spent in each stage, and the most memory used until its end");
   flag(kReport, "--json", r.o.json, "the result as one JSON document on standard output");
@@ -250,6 +241,11 @@ void add_options(CLI::App& app, Raw& r, Task task) {
       "append what happened, with times, to a file: command line, versions, stages, problems, result",
       "FILE");
   text(kReport, "--color", r.color, "auto, always or never (default auto)", "WHEN");
+  flag(kTorch, "--dynamo", r.dynamo, "the file is no Python that would be traced");
+  flag(kTorch, "--fallback", r.fallback, "there is one way to convert");
+  flag(kTorch, "--optimize", r.optimize, "the graph is always optimised");
+  flag(kTorch, "--autograd-inlining", r.autograd_inlining,
+       "autograd's functions are inlined in the file already");
   if (task == Task::Verify) keep_those_of_verify(app);
 }
 

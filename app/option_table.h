@@ -14,14 +14,15 @@ namespace oe::app {
 struct Raw {
   Options o;
   std::string model, opset, unroll, ir_version, inputs_file, inputs_from, test_data, seed, mode,
-      method, training, state, device, threads, target, checker, verify, verify_runs, ort_lib,
+      training, state, device, threads, target, checker, verify, verify_runs, ort_lib, provider,
       fold_limit, external, external_file, threshold, align, color, guess, export_type,
-      keep_initializers, diag_format, progress, functions;
+      keep_initializers, diag_format, progress, functions, stop_after, config;
   std::vector<std::string> inputs, alt_inputs, constants, dynamic_axes, input_names, output_names,
-      renames, op_libs, atol, rtol, print_ir, custom_opsets, symbolics, schemas;
+      renames, methods, op_libs, atol, rtol, print_ir, custom_opsets, symbolics, schemas;
   bool no_folding = false, no_export_params = false, keep_doc = false, strip_doc = false,
        verbose = false, quiet = false;
   bool help = false, help_all = false, version = false;
+  bool dynamo = false, fallback = false, optimize = false, autograd_inlining = false;
 };
 
 // Of the verb that does `task`: check takes all that convert does, verify what does not say how a

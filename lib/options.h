@@ -46,6 +46,8 @@ enum class Training { Eval, Preserve, Train };
 // What becomes of attributes that the method writes: --state=discard, outputs, io.
 enum class State { Discard, Outputs, InputsAndOutputs };
 enum class Checker { Full, Basic, Off };
+// Where ONNX Runtime runs what is verified (--provider).
+enum class Provider { Cpu, Cuda };
 // --keep-initializers-as-inputs: Auto below IR version 4, where they have to be.
 enum class KeepInitializers { Auto, Yes, No };
 
@@ -110,14 +112,17 @@ struct Options {
   State state = State::Discard;
   std::string state_file;  // of --state=io, in the output's folder: "policy.state.npz"
   std::string method = "forward";
-  int threads = 0;  // 0: LibTorch's choice
-  std::string device = "cpu";
+  // All that are converted, where they are several: lib/methods.h has what each is told.
+  std::vector<std::string> methods;
+  int threads = 0;             // 0: LibTorch's choice
+  std::string device = "cpu";  // "cpu", "cuda:0", "cuda:1", ...
 
   Checker checker = Checker::Full;
   bool verify = false;
   int verify_runs = 3;
   std::vector<std::pair<std::string, double>> atol, rtol;  // output name ("": all), value
   std::string ort_lib;
+  Provider provider = Provider::Cpu;
   std::string test_data;  // --save-test-data DIR
   // Files output_N.pb of --inputs-from, for the example and for each alternative: N, path.
   std::vector<std::vector<std::pair<size_t, std::string>>> expected;
@@ -125,9 +130,11 @@ struct Options {
 
   int verbosity = 0;                  // -q: -1, -v: 1
   std::vector<std::string> print_ir;  // "after:capture", "before:optimize", ...
+  std::string stop_after;             // the last stage; nothing is written
   DiagnosticFormat diagnostic_format = DiagnosticFormat::Text;
   Progress progress = Progress::Auto;
   std::string log_file;
+  std::vector<std::string> without_effect;  // options of torch.onnx.export that say nothing here
   bool time = false;
   bool json = false;
 };

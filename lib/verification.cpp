@@ -83,6 +83,23 @@ std::string unverifiable(const Converted& what, const verify::Ort& ort) {
   return {};
 }
 
+// Throws Failure(MissingPart).
+void use_cuda(const Options& o, verify::Ort& ort) {
+  const std::vector<std::string> there = ort.providers();
+  const std::string wanted = "CUDAExecutionProvider", about = "ONNX Runtime " + ort.version();
+  if (std::ranges::find(there, wanted) == there.end())
+    throw Failure(ExitCode::MissingPart, "OE0613",
+                  "--provider cuda: " + about + " has no " + wanted + ", only " + join(there, ", "),
+                  "the onnxruntime-gpu wheel has it: name its library with --ort-lib");
+  const size_t colon = o.device.find(':');
+  try {
+    ort.use_cuda(colon == std::string::npos ? 0 : std::stoi(o.device.substr(colon + 1)));
+  } catch (const std::runtime_error& e) {
+    throw Failure(ExitCode::MissingPart, "OE0614", "--provider cuda: " + about + ": " + e.what(),
+                  "leave --provider out, and it runs on the CPU");
+  }
+}
+
 }  // namespace
 
 std::shared_ptr<verify::Ort> load_ort(const Options& o) {
@@ -91,6 +108,7 @@ std::shared_ptr<verify::Ort> load_ort(const Options& o) {
   if (!ort)
     throw Failure(ExitCode::MissingPart, "OE0605", "--verify needs ONNX Runtime: " + why,
                   "name its library with --ort-lib, or leave --verify out");
+  if (o.provider == Provider::Cuda) use_cuda(o, *ort);
   return ort;
 }
 

@@ -50,13 +50,9 @@ std::unique_ptr<LoadedModel> load_for(const ir::Model& file, Options& o, Diagnos
     refused = f;
   }
   Options at_sizes_of_file = o;
-  if (m) {
-    const auto& schema = m->module.module.get_method(o.method).function().getSchema();
-    at_sizes_of_file.inputs =
-        specs_of_file(file, m->inputs, state_names, std::span(schema.arguments()).subspan(1));
-  } else {
-    at_sizes_of_file.inputs = specs_of_file(file, {}, state_names, {});
-  }
+  at_sizes_of_file.inputs =
+      m ? specs_of_file(file, m->inputs, state_names, torch_io::arguments_of(m->module))
+        : specs_of_file(file, {}, state_names, {});
   m.reset();  // weights once
   try {
     m = std::make_unique<LoadedModel>(at_sizes_of_file, d);

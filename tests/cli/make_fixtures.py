@@ -17,6 +17,7 @@ from torch import Tensor, nn
 import broken_archives
 import foreign_onnx
 import input_files
+import method_models
 import module_functions
 import onnx_models
 import rule_models
@@ -571,6 +572,7 @@ def main() -> None:
     unknown_inputs.make(folder / "unknown")
     input_files.make(folder / "files")
     module_functions.make(folder / "functions")
+    method_models.make(folder / "methods")
     onnx_models.make(folder)
     foreign_onnx.make(folder)
     rule_models.make(folder / "rules")
