@@ -1,23 +1,26 @@
-// The verbs `convert` and `check`: let the worker work, commit its files and print the result.
+// The verbs `convert`, `check` and `verify`: let the worker work, commit its files and print the
+// result.
 #include "app/convert.h"
 
 #include <signal.h>
 #include <sys/stat.h>
 
-#include <cstdint>
 #include <filesystem>
 #include <iostream>
 #include <optional>
 #include <tuple>
 
+#include "app/argument_files.h"
+#include "app/bundle_output.h"
 #include "app/options.h"
 #include "app/output.h"
 #include "app/problems.h"
 #include "app/progress_line.h"
-#include "app/report.h"
+#include "app/results.h"
 #include "app/run_log.h"
 #include "app/spawn.h"
 #include "app/verbs/verb.h"
+#include "app/verify_text.h"
 #include "app/version.h"
 #include "lib/archive/recognise.h"
 #include "lib/support/diagnostics.h"
@@ -56,13 +59,15 @@ class Unchanged {
 // What is done with a command line, and what is told of it.
 struct Run {
   CommandLine line;
-  Report report;
+  Results results;
   RunLog log;
-  std::optional<Output> output;  // of a conversion
-  int our_signal = 0;            // that ends us
+  std::optional<Output> output;             // of a conversion
+  std::optional<TestDataOutput> test_data;  // of verify
+  std::optional<BundleOutput> bundle;
+  int our_signal = 0;  // that ends us
 };
 
-Report in_worker(const Strings& arguments, Run& run, const Unchanged& model) {
+Results in_worker(const Strings& arguments, Run& run, const Unchanged& model) {
   ProgressLine progress(run.line.options);
   const WorkerListener listener = {[&](const std::string& text) { run.log.write(text); },
                                    [&](const std::string& name) {
@@ -70,9 +75,10 @@ Report in_worker(const Strings& arguments, Run& run, const Unchanged& model) {
                                      progress.stage(name);
                                    },
                                    [&] { progress.show(); }};
-  Strings files(4), left_out;
-  if (const auto& out = run.output)
-    files = {out->model_tmp(), out->data_tmp(), out->state_tmp(), out->test_tmp()};
+  Strings files(2), left_out;
+  if (const auto& out = run.output) files = {out->folder(), out->test_folder()};
+  if (run.bundle) files = {run.bundle->tmp(), run.test_data->tmp()};
+  Results results;
   for (int tries = 0;; ++tries) {
     Strings forwarded = {"convert"};
     forwarded.insert(forwarded.end(), files.begin(), files.end());
@@ -83,7 +89,7 @@ Report in_worker(const Strings& arguments, Run& run, const Unchanged& model) {
     run.our_signal = w.our_signal;
     if (!run.our_signal) model.require();
     // A worker that reported and then crashed while its libraries shut down has done its work.
-    if (auto r = from_json(w.report)) return *r;
+    if (results.reports = from_json(w.report); !results.reports.empty()) return results;
     // A kernel that does not check its sizes, at sizes that nobody asked for: without them.
     const bool again = w.signal && w.signal != SIGKILL && !w.our_signal && !w.trial.sizes.empty();
     if (again && tries < kMostTries) {
@@ -92,66 +98,39 @@ Report in_worker(const Strings& arguments, Run& run, const Unchanged& model) {
       left_out.insert(left_out.end(), {w.trial.sizes, w.trial.op});
       continue;
     }
-    Report r;
-    r.stop = stop_of(w);
-    return r;
+    results.end(stop_of(w), run.line.methods.size());
+    return results;
   }
-}
-
-bool usable(const Report& r) {
-  return r.exit_code() == ExitCode::Ok || r.exit_code() == ExitCode::NotFullyVerified;
-}
-
-// What is said in the end: the summary, or the verdict; empty where an error says all.
-std::string result_line(const Run& run) {
-  const Report& r = run.report;
-  const Options& o = run.line.options;
-  if (o.check) {
-    const bool judged = !r.stop || r.stop->exit_code == ExitCode::Unsupported;
-    return judged ? verdict(r, o) + "\n" + (o.all_opsets && !r.stop ? opset_table(r.outcome) : "")
-                  : "";
-  }
-  return usable(r) ? summary(r, o) + "\n" : "";
-}
-
-// The problems as text, and what ended the run.
-std::string problem_text(const Report& r, const Options& o) {
-  // -q keeps errors: a report without one has nothing to say.
-  if (o.verbosity < 0 && !r.diagnostics.has_errors()) return {};
-  return o.check ? render_text(r.diagnostics, static_cast<int>(r.outcome.opset), SIZE_MAX)
-                 : render_text(r.diagnostics, static_cast<int>(r.outcome.opset));
 }
 
 void print(const Run& run) {
-  const Report& r = run.report;
   const Options& o = run.line.options;
+  const std::vector<Options>& methods = run.line.methods;
   const Color color = run.line.color;
-  const std::string result = result_line(run);
-  const bool data = o.check && !o.json && o.diagnostic_format != DiagnosticFormat::Sarif;
+  const std::string result = result_lines(run.results, methods);
+  const bool sarif = o.diagnostic_format == DiagnosticFormat::Sarif;
+  const bool data = o.task != Task::Convert && !o.json && !sarif;
   if (o.diagnostic_format == DiagnosticFormat::Json) {
-    std::cerr << problem_lines(r);
+    std::cerr << problem_lines(run.results, methods);
   } else {
-    say(problem_text(r, o), color);
-    if (o.verbosity >= 0) say(found_line(r.outcome), color);
-    if (r.stop) say(stop_text(*r.stop), color);
+    say(problem_text(run.results, methods), color);
     if (!data && o.verbosity >= 0) say(result, color);
-    if (o.time) std::cerr << time_table(r.outcome);
+    if (o.time) std::cerr << time_tables(run.results, methods);
   }
   if (data) std::cout << result;
-  if (o.diagnostic_format == DiagnosticFormat::Sarif) std::cout << sarif_document(r, o.model);
-  if (o.json) std::cout << json_document(r, o);
+  if (sarif) std::cout << sarif_document(run.results, methods);
+  if (o.json) std::cout << json_document(run.results, methods);
   std::cout.flush();
 }
 
 void log_end(Run& run) {
-  const Report& r = run.report;
-  run.log.write(render_text(r.diagnostics, static_cast<int>(r.outcome.opset), SIZE_MAX));
-  run.log.write(found_line(r.outcome));
-  if (r.stop) run.log.write(stop_text(*r.stop));
-  run.log.write(result_line(run));
-  run.log.write(time_table(r.outcome));
-  run.log.write(run.our_signal ? "ended by signal " + std::to_string(run.our_signal)
-                               : "exit code " + std::to_string(static_cast<int>(r.exit_code())));
+  const std::vector<Options>& methods = run.line.methods;
+  run.log.write(problem_text(run.results, methods, /*all=*/true));
+  run.log.write(result_lines(run.results, methods));
+  run.log.write(time_tables(run.results, methods));
+  run.log.write(run.our_signal
+                    ? "ended by signal " + std::to_string(run.our_signal)
+                    : "exit code " + std::to_string(static_cast<int>(run.results.exit_code())));
 }
 
 std::string command_text(const Strings& arguments) {
@@ -169,27 +148,38 @@ void perform(const Strings& arguments, Run& run) {
   const Unchanged model(o.model);
   archive::require_torchscript(o.model);
   hold_ending_signals();
-  if (!o.check) run.output.emplace(o);
-  run.report = in_worker(arguments, run, model);
+  if (o.task == Task::Convert) run.output.emplace(run.line.methods);
+  if (o.task == Task::Verify) {
+    run.test_data.emplace(run.line.methods);
+    run.bundle.emplace(o);
+  }
+  run.results = in_worker(arguments, run, model);
   if (run.our_signal) {
     log_end(run);
     run.output.reset();
+    run.test_data.reset();
+    run.bundle.reset();
     end_by(run.our_signal);
   }
-  if (run.output && usable(run.report) && !o.dry_run)
-    run.output->commit(run.report.outcome.written.external, !run.report.outcome.state.empty());
+  if (run.bundle) {
+    run.bundle->commit(o, json_document(run.results, run.line.methods));
+    if (run.results.usable()) run.test_data->commit();
+  }
+  if (run.output && run.results.usable() && !o.dry_run) run.output->commit(run.results.reports);
 }
 
 }  // namespace
 
-int convert(const std::vector<std::string>& arguments) {
+int convert(const std::vector<std::string>& given) {
   Run run;
+  Strings arguments = given;
   run.line.color = wanted_color(arguments);
   const std::string format = value_of("--diag-format", arguments);
   if (format == "json") run.line.options.diagnostic_format = DiagnosticFormat::Json;
   if (format == "sarif") run.line.options.diagnostic_format = DiagnosticFormat::Sarif;
-  Report& r = run.report;
+  run.line.methods = {run.line.options};
   try {
+    arguments = with_files(given);
     refuse_misspelt_verb(arguments);
     run.line = parse_command_line(arguments);
     if (!run.line.text.empty()) {
@@ -198,9 +188,11 @@ int convert(const std::vector<std::string>& arguments) {
     }
     perform(arguments, run);
   } catch (const Failure& f) {
-    r.stop = stop_of(f);
+    run.results.end(stop_of(f), run.line.methods.size());
   } catch (const std::exception& e) {
-    r.stop = {ExitCode::Internal, "OE0003", e.what(), "this is a bug, please report it", nullptr};
+    run.results.end(
+        {ExitCode::Internal, "OE0003", e.what(), "this is a bug, please report it", nullptr},
+        run.line.methods.size());
   }
   log_end(run);
   print(run);
@@ -210,7 +202,7 @@ int convert(const std::vector<std::string>& arguments) {
     say(stop_text(stop_of(f)), run.line.color);
     return static_cast<int>(f.exit_code);
   }
-  return static_cast<int>(r.exit_code());
+  return static_cast<int>(run.results.exit_code());
 }
 
 }  // namespace oe::app

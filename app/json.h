@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "app/report.h"
 #include "lib/infer/found.h"
 #include "lib/support/diagnostics.h"
 
@@ -19,6 +20,10 @@ std::string dump(const ordered_json& j, int indent);
 // Members of a problem, the same wherever one is told.
 ordered_json problem_json(const Diagnostic& d);
 ordered_json origin_json(const OriginPtr& o);  // null where there is none
+
+// The --json document of one method: the report with the paths. `written`: they are there.
+ordered_json report_document(const Report& r, const Options& o, bool written);
+ordered_json stop_json(const Stop& s);
 
 ordered_json found_json(const std::vector<infer::FoundInput>& found);
 

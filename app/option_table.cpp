@@ -1,6 +1,8 @@
-// Every option of `convert` and `check` as CLI11 sees it: name, group, help text, where its text
-// goes.
+// Every option of `convert`, `check` and `verify` as CLI11 sees it: name, group, help text, where
+// its text goes.
 #include "app/option_table.h"
+
+#include <algorithm>
 
 #include "app/arguments.h"
 #include "app/verbs/verb.h"
@@ -16,10 +18,28 @@ constexpr const char* kGraph = "The graph";
 constexpr const char* kFile = "The file";
 constexpr const char* kVerify = "Verification";
 constexpr const char* kReport = "What is printed";
+constexpr const char* kTorch = "Of torch.onnx.export, without effect on a serialized file";
+
+// What verify takes of the options: how the module runs, on what, and what is told.
+constexpr const char* kOfVerify[] = {
+    "MODEL",           "FILE",       "--input",          "--inputs",        "--inputs-from",
+    "--alt-input",     "--guess",    "--dynamic-axes",   "--dynamic-batch", "--input-names",
+    "--method",        "--provider", "--config",         "--training",      "--custom-schema",
+    "--custom-op-lib", "--seed",     "--device",         "--threads",       "--verify-runs",
+    "--atol",          "--rtol",     "--save-test-data", "--bundle",        "--force",
+    "--ort-lib",       "--verbose",  "--quiet",          "--help",          "--help-all",
+    "--version",       "--time",     "--json",           "--diag-format",   "--progress",
+    "--log-file",      "--color"};
+
+void keep_those_of_verify(CLI::App& app) {
+  for (CLI::Option* o : app.get_options())
+    if (std::ranges::none_of(kOfVerify, [&](const char* name) { return o->check_name(name); }))
+      app.remove_option(o);
+}
 
 }  // namespace
 
-void add_options(CLI::App& app, Raw& r, bool check) {
+void add_options(CLI::App& app, Raw& r, Task task) {
   const auto text = [&](const char* group, const char* name, std::string& to, const char* what,
                         const char* value) {
     app.add_option(name, to, what)->type_name(value)->group(group);
@@ -36,6 +56,8 @@ void add_options(CLI::App& app, Raw& r, bool check) {
   const auto optional = [&](const char* group, const char* name, std::string& to,
                             const char* what) { app.add_flag(name, to, what)->group(group); };
   app.add_option("MODEL", r.model, "TorchScript file, made by torch.jit.save")->type_name("");
+  if (task == Task::Verify)
+    app.add_option("FILE", r.o.onnx_file, "ONNX file, whoever made it")->type_name("");
 
   text(kBasic, "-o,--output", r.o.output,
        "the ONNX file (default: MODEL's name with .onnx, in the "
@@ -77,7 +99,7 @@ void add_options(CLI::App& app, Raw& r, bool check) {
   optional(kBasic, "--verify{ort}", r.verify,
            "compare with LibTorch in ONNX Runtime, on several "
            "inputs and sizes");
-  if (check)
+  if (task == Task::Check)
     flag(kBasic, "--all-opsets", r.o.all_opsets,
          "a table of all opsets: whether it converts there, obstacles, nodes");
   flag(kBasic, "-v,--verbose", r.verbose, "print the ONNX graph");
@@ -93,7 +115,11 @@ void add_options(CLI::App& app, Raw& r, bool check) {
   list(kNames, "--output-names", r.output_names, "new names of the outputs, in order", "Y,Z");
   list(kNames, "--rename", r.renames, "rename one value; repeatable", "OLD=NEW");
 
-  text(kModel, "--method", r.method, "the method to convert (default forward)", "NAME");
+  list(
+      kModel, "--method", r.methods,
+      "the method to convert (default forward); of several each has a file of its own, OUTPUT's name "
+      "with the method before .onnx, and what is said of one begins with it: --input encode.x:1x16",
+      "A,B");
   text(kModel, "--mode", r.mode,
        "control flow on data or dynamic sizes: auto and script keep it, "
        "trace takes the example's branch (default auto)",
@@ -115,7 +141,8 @@ void add_options(CLI::App& app, Raw& r, bool check) {
   list(kModel, "--custom-op-lib", r.op_libs, "shared library that registers operators; repeatable",
        "LIB");
   text(kModel, "--seed", r.seed, "seed of random example inputs (default 0)", "N");
-  text(kModel, "--device", r.device, "where the example runs: cpu (default cpu)", "DEVICE");
+  text(kModel, "--device", r.device, "where the example runs: cpu, cuda or cuda:N (default cpu)",
+       "DEVICE");
   text(kModel, "--threads", r.threads, "threads of LibTorch and ONNX Runtime (default: theirs)",
        "N");
 
@@ -183,12 +210,28 @@ void add_options(CLI::App& app, Raw& r, bool check) {
       "write the inputs and LibTorch's results as DIR/test_data_set_0/input_0.pb, output_0.pb, ..., "
       "further sets for other sizes",
       "DIR");
+  if (task == Task::Verify)
+    text(kBasic, "--bundle", r.o.bundle,
+         "where they differ: write what replays it into DIR (inputs and LibTorch's results as "
+         "DIR/test_data_set_0, the command, what was found)",
+         "DIR");
+  text(kVerify, "--provider", r.provider,
+       "where ONNX Runtime runs what is verified: cpu or cuda (default cpu)", "WHERE");
   text(kVerify, "--ort-lib", r.ort_lib, "ONNX Runtime's library (default: searched for)", "PATH");
 
+  text(kReport, "--config", r.config,
+       "arguments that come before all others, in a file: words as a shell reads them, # begins a "
+       "comment; @FILE puts those of a file in its place",
+       "FILE");
   app.add_flag("--print-ir", r.print_ir,
                "the program after a stage: =after:capture, =before:lower, "
                "... (stages capture lower optimize legalize)")
       ->group(kReport);
+  text(
+      kReport, "--stop-after", r.stop_after,
+      "do no more than the stages up to this one, and write nothing: load, capture, lower, optimize, "
+      "legalize or check",
+      "STAGE");
   flag(kReport, "--time", r.o.time,
        "seconds spent in each stage, and the most memory used until its end");
   flag(kReport, "--json", r.o.json, "the result as one JSON document on standard output");
@@ -206,6 +249,12 @@ void add_options(CLI::App& app, Raw& r, bool check) {
       "append what happened, with times, to a file: command line, versions, stages, problems, result",
       "FILE");
   text(kReport, "--color", r.color, "auto, always or never (default auto)", "WHEN");
+  flag(kTorch, "--dynamo", r.dynamo, "the file is no Python that would be traced");
+  flag(kTorch, "--fallback", r.fallback, "there is one way to convert");
+  flag(kTorch, "--optimize", r.optimize, "the graph is always optimised");
+  flag(kTorch, "--autograd-inlining", r.autograd_inlining,
+       "autograd's functions are inlined in the file already");
+  if (task == Task::Verify) keep_those_of_verify(app);
 }
 
 namespace {
@@ -220,10 +269,18 @@ std::string verb_lines() {
 
 }  // namespace
 
-std::string help(CLI::App& app, bool all, bool check) {
+std::string help(CLI::App& app, bool all, Task task) {
   for (CLI::Option* o : app.get_options())
     if (!all && o->get_group() != kBasic && o->nonpositional()) o->group("");
-  if (check) {
+  if (task == Task::Verify) {
+    app.footer(
+        "Without --input the inputs are those of the file, of MODEL's trace, or found in its "
+        "program. Exit codes:\n0 they agree, 6 they differ, 11 not everything could be compared, "
+        "others as of convert." +
+        std::string(all ? "" : " --help-all lists every option."));
+    return help_text(app);
+  }
+  if (task == Task::Check) {
     app.footer(
         "Takes every option of convert; nothing is written. Exit codes: 0 it converts (with "
         "--all-opsets: at\nany), 5 it does not, others as of convert." +

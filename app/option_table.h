@@ -1,5 +1,5 @@
-// Every option of `convert` and `check` as CLI11 sees it: name, group, help text, where its text
-// goes.
+// Every option of `convert`, `check` and `verify` as CLI11 sees it: name, group, help text, where
+// its text goes.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -14,20 +14,22 @@ namespace oe::app {
 struct Raw {
   Options o;
   std::string model, opset, unroll, ir_version, inputs_file, inputs_from, test_data, seed, mode,
-      method, training, state, device, threads, target, checker, verify, verify_runs, ort_lib,
+      training, state, device, threads, target, checker, verify, verify_runs, ort_lib, provider,
       fold_limit, external, external_file, threshold, align, color, guess, export_type,
-      keep_initializers, diag_format, progress, functions, to;
+      keep_initializers, diag_format, progress, functions, stop_after, config, to;
   std::vector<std::string> inputs, alt_inputs, constants, dynamic_axes, input_names, output_names,
-      renames, op_libs, atol, rtol, print_ir, custom_opsets, symbolics, schemas;
+      renames, methods, op_libs, atol, rtol, print_ir, custom_opsets, symbolics, schemas;
   bool no_folding = false, no_export_params = false, keep_doc = false, strip_doc = false,
        verbose = false, quiet = false;
   bool help = false, help_all = false, version = false;
+  bool dynamo = false, fallback = false, optimize = false, autograd_inlining = false;
 };
 
-// Where `check`: those of the verb, which takes all that convert does.
-void add_options(CLI::App& app, Raw& r, bool check = false);
+// Of the verb that does `task`: check takes all that convert does, verify what does not say how a
+// model is converted.
+void add_options(CLI::App& app, Raw& r, Task task = Task::Convert);
 
-// The help text: the most used options, or all of them; `check`: of that verb.
-std::string help(CLI::App& app, bool all, bool check);
+// The help text: the most used options, or all of them.
+std::string help(CLI::App& app, bool all, Task task);
 
 }  // namespace oe::app

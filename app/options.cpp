@@ -1,4 +1,5 @@
-// The command lines of `onnx-export convert` and `check`, shared by the supervisor and the worker.
+// The command lines of `onnx-export convert`, `check` and `verify`, shared by the supervisor and
+// the worker.
 #include "app/options.h"
 
 #include <CLI/CLI.hpp>
@@ -12,6 +13,7 @@
 #include "app/choices.h"
 #include "app/option_table.h"
 #include "app/version.h"
+#include "lib/methods.h"
 #include "lib/option_text.h"
 #include "lib/support/diagnostics.h"
 #include "lib/support/text.h"
@@ -143,7 +145,33 @@ void refuse_results(const Options& o) {
     usage("check: --verify compares what is written, and check writes nothing",
           "onnx-export MODEL --verify --dry-run compares and leaves no file");
   if (!o.test_data.empty()) usage("check: --save-test-data writes files, and check writes nothing");
+  if (!o.stop_after.empty()) usage("check: --stop-after ends a conversion, and check is none");
   if (o.output == "-") usage("check: -o - is for the model, and check writes none");
+}
+
+void stop_after(const Raw& r, Options& o) {
+  choose("--stop-after", r.stop_after);
+  if (o.verify || !o.test_data.empty())
+    usage("--stop-after: --verify and --save-test-data are for a model that was written");
+  o.stop_after = r.stop_after;
+  o.dry_run = true;
+}
+
+void without_effect(const Raw& r, Options& o) {
+  for (const auto& [given, name] :
+       {std::pair{r.dynamo, "--dynamo"}, std::pair{r.fallback, "--fallback"},
+        std::pair{r.optimize, "--optimize"}, std::pair{r.autograd_inlining, "--autograd-inlining"}})
+    if (given) o.without_effect.push_back(name);
+}
+
+void verify_options(Options& o) {
+  if (o.onnx_file.empty())
+    usage("verify: no FILE given: the ONNX file that is compared with " + o.model,
+          "onnx-export verify --help shows how to call it");
+  if (o.methods.size() > 1)
+    usage("verify: one method is compared at a time, and --method names several");
+  o.verify = true;
+  o.output = o.onnx_file;
 }
 
 void report_options(const Raw& r, Options& o) {
@@ -189,6 +217,14 @@ void precision_option(const std::string& text, Options& o) {
           "ask for --opset 13 or newer");
   if (o.write.external == onnx::WriteOptions::External::InPlace)
     usage("--to rounds the weights: they cannot stay in MODEL (--external-data=in-place)");
+}
+
+// cpu, cuda or cuda:N.
+std::string device(const std::string& text) {
+  const std::string_view digits = text.starts_with("cuda:") ? std::string_view(text).substr(5) : "";
+  if (digits.empty() || digits.size() > 2 || !std::ranges::all_of(digits, ::isdigit))
+    return choose("--device", text) == 0 ? "cpu" : "cuda:0";
+  return "cuda:" + std::to_string(std::atoi(digits.data()));
 }
 
 // Gives the texts their meaning.
@@ -251,9 +287,12 @@ Options interpret(Raw& r) {
   o.mode = static_cast<CaptureMode>(choose("--mode", r.mode));
   o.training = static_cast<Training>(choose("--training", r.training));
   o.state = static_cast<State>(choose("--state", r.state));
-  if (!r.method.empty()) o.method = r.method;
+  if (const Strings methods = names("--method", r.methods); methods.size() > 1)
+    o.methods = methods;
+  else if (!methods.empty())
+    o.method = methods[0];
   o.custom_op_libs = r.op_libs;
-  choose("--device", r.device);
+  o.device = device(r.device);
   number("--threads", r.threads, o.threads, 1, 4096);
   o.checker = static_cast<Checker>(choose("--checker", r.checker));
   o.verify = !r.verify.empty() && choose("--verify", r.verify) == 0;
@@ -261,38 +300,65 @@ Options interpret(Raw& r) {
   tolerances("--atol", r.atol, o.atol);
   tolerances("--rtol", r.rtol, o.rtol);
   o.ort_lib = r.ort_lib;
+  o.provider = static_cast<Provider>(choose("--provider", r.provider));
+  if (!r.provider.empty() && !o.verify) usage("--provider says where --verify runs the file");
   o.test_data = r.test_data;
   report_options(r, o);
-  if (o.check) refuse_results(o);
+  if (!r.stop_after.empty()) stop_after(r, o);
+  without_effect(r, o);
+  if (o.task == Task::Verify) verify_options(o);
+  if (o.task == Task::Check) refuse_results(o);
   return o;
+}
+
+// What the first word makes of the command line.
+struct VerbOfTask {
+  std::string_view word;
+  Task task;
+  const char* what;
+};
+constexpr VerbOfTask kVerbs[] = {
+    {"check", Task::Check,
+     "Tells all that keeps a TorchScript file from being converted. Nothing is written."},
+    {"verify", Task::Verify,
+     "Compares an ONNX file, whoever made it, with the TorchScript file: ONNX Runtime beside "
+     "LibTorch, on several inputs and sizes."},
+    {"", Task::Convert,
+     "Converts a TorchScript file (.pt) into an ONNX file that computes the same numbers."}};
+
+const VerbOfTask& verb_of(const Strings& arguments) {
+  const std::string_view first = arguments.empty() ? std::string_view() : arguments[0];
+  return *std::ranges::find_if(
+      kVerbs, [&](const VerbOfTask& v) { return v.word.empty() || v.word == first; });
 }
 
 }  // namespace
 
 CommandLine parse_command_line(const Strings& arguments) {
-  const bool check = !arguments.empty() && arguments[0] == "check";
-  CLI::App app(
-      check ? "Tells all that keeps a TorchScript file from being converted. Nothing is written."
-            : "Converts a TorchScript file (.pt) into an ONNX file that computes the same numbers.",
-      check ? "onnx-export check" : "onnx-export");
+  const VerbOfTask& verb = verb_of(arguments);
+  CLI::App app(verb.what,
+               verb.word.empty() ? "onnx-export" : "onnx-export " + std::string(verb.word));
   Raw r;
-  r.o.check = r.o.dry_run = check;
+  r.o.task = verb.task;
+  r.o.dry_run = verb.task != Task::Convert;
   set_up(app);
-  add_options(app, r, check);
+  add_options(app, r, verb.task);
   for (const char* repeated :
        {"--input", "--alt-input", "--constant", "--dynamic-axes", "--input-names", "--output-names",
-        "--rename", "--custom-op-lib", "--custom-opset", "--custom-schema", "--symbolics", "--atol",
-        "--rtol", "--print-ir"})
-    app.get_option(repeated)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+        "--rename", "--method", "--custom-op-lib", "--custom-opset", "--custom-schema",
+        "--symbolics", "--atol", "--rtol", "--print-ir"})
+    if (CLI::Option* option = app.get_option_no_throw(repeated))
+      option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   Strings rest = prepared(arguments);
-  if (check || (!rest.empty() && rest[0] == "convert")) rest.erase(rest.begin());
+  if (!verb.word.empty() || (!rest.empty() && rest[0] == "convert")) rest.erase(rest.begin());
   parse_strictly(app, rest, "one MODEL is converted at a time; a value with blanks needs quotes");
   CommandLine c;
   if (r.version) c.text = std::string("onnx-export ") + kVersion + "\n";
-  if (r.help || r.help_all) c.text = help(app, r.help_all, check);
+  if (r.help || r.help_all) c.text = help(app, r.help_all, verb.task);
   if (!c.text.empty()) return c;
   c.color = static_cast<Color>(choose("--color", r.color));
   c.options = interpret(r);
+  c.methods = options_of_methods(c.options);
   return c;
 }
 

@@ -11,6 +11,7 @@ namespace oe::app {
 
 struct CommandLine {
   Options options;
+  std::vector<Options> methods;  // of each that is converted (lib/methods.h): one, or several
   Color color = Color::Auto;
   std::string text;  // --help, --help-all, --version: print this and stop
 };

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -40,6 +41,28 @@ void move_into_place(const fs::path& from, const fs::path& to, bool replace) {
     unwritable("OE0705", to, std::strerror(errno));
 }
 
+// Files that appear together: unless they are kept, those that are in place go again.
+class Renames {
+ public:
+  explicit Renames(bool replace) : replace_(replace) {}
+  ~Renames() {
+    std::error_code error;
+    for (const fs::path& target : moved_) fs::remove(target, error);
+  }
+  Renames(const Renames&) = delete;
+  Renames& operator=(const Renames&) = delete;
+
+  void move(const fs::path& from, const fs::path& to) {
+    move_into_place(from, to, replace_);
+    moved_.push_back(to);
+  }
+  void keep() { moved_.clear(); }
+
+ private:
+  const bool replace_;
+  std::vector<fs::path> moved_;
+};
+
 // Whether the ONNX file at `model` names `data` as the place of its weights.
 bool refers_to(const fs::path& model, const std::string& data) {
   try {
@@ -51,46 +74,53 @@ bool refers_to(const fs::path& model, const std::string& data) {
 
 }  // namespace
 
-Output::Output(const Options& o) : o_(o), test_data_(o) {
-  if (o.output == "-") {
+Output::Output(const std::vector<Options>& methods)
+    : methods_(methods), o_(methods.at(0)), test_data_(methods) {
+  if (o_.output == "-") {
     if (isatty(STDOUT_FILENO))
       throw Failure(ExitCode::Usage, "OE0706", "-o -: standard output is a terminal",
                     "redirect it, or name a file");
     const char* folder = std::getenv("TMPDIR");
-    private_folder_ = make_private_folder(folder && *folder ? folder : "/tmp");
-    model_tmp_ = private_folder_ / "model.onnx";
-    data_tmp_ = private_folder_ / "model.onnx.data";
-    state_tmp_ = private_folder_ / "model.state.npz";
+    folder_ = folder && *folder ? folder : "/tmp";
+    private_folder_ = make_private_folder(folder_);
     return;
   }
-  target_ = o.output;
-  if (target_.filename().empty())
-    unwritable("OE0702", target_, "is a directory", "name the file to write");
-  const fs::path folder = target_.has_parent_path() ? target_.parent_path() : fs::path(".");
-  data_target_ = folder / o.write.external_file;
-  state_target_ = target_.parent_path() / o.state_file;
+  const fs::path first = o_.output;
+  if (first.filename().empty())
+    unwritable("OE0702", first, "is a directory", "name the file to write");
+  folder_ = first.parent_path();
+  const fs::path folder = folder_.empty() ? fs::path(".") : folder_;
   std::error_code error;
   const fs::file_status status = fs::status(folder, error);
   if (!fs::exists(status)) unwritable("OE0701", folder, "the output folder does not exist");
   if (!fs::is_directory(status)) unwritable("OE0701", folder, "is not a folder");
-  check_target(target_, "output");
+  for (const Made& m : models()) check_target(m.target, m.what);
   // With =auto the data file is rarely needed; an existing one of that name then does no harm.
-  if (o.write.external == onnx::WriteOptions::External::Always)
-    check_target(data_target_, "external data");
-  if (o.state == State::InputsAndOutputs) check_target(state_target_, "saved state");
-  if (in_place()) check_beside(folder);
+  if (o_.write.external == onnx::WriteOptions::External::Always)
+    check_target(folder_ / o_.write.external_file, "external data");
+  if (o_.state == State::InputsAndOutputs)
+    for (const Options& o : methods_) check_target(folder_ / o.state_file, "saved state");
+  if (in_place()) check_beside();
   private_folder_ = make_private_folder(folder);
-  model_tmp_ = private_folder_ / target_.filename();
-  data_tmp_ = private_folder_ / o.write.external_file;
   if (in_place()) show_weights();
-  state_tmp_ = private_folder_ / state_target_.filename();
+}
+
+Output::Made Output::made(const std::string& name, const char* what) const {
+  return {private_folder_ / name, folder_ / name, what};
+}
+
+std::vector<Output::Made> Output::models() const {
+  std::vector<Made> all;
+  for (const Options& o : methods_)
+    all.push_back(made(fs::path(o.output).filename().string(), "output"));
+  return all;
 }
 
 bool Output::in_place() const { return o_.write.external == onnx::WriteOptions::External::InPlace; }
 
 // ONNX's readers look for weights in the model's own folder, and follow no links.
-void Output::check_beside(const fs::path& folder) const {
-  const fs::path model = o_.model;
+void Output::check_beside() const {
+  const fs::path model = o_.model, folder = folder_.empty() ? fs::path(".") : folder_;
   std::error_code error;
   const auto refuse = [&](const std::string& why) {
     throw Failure(ExitCode::Usage, "OE0709", "--external-data=in-place: " + why,
@@ -99,14 +129,15 @@ void Output::check_beside(const fs::path& folder) const {
   if (fs::is_symlink(fs::symlink_status(model, error)))
     refuse("'" + model.string() + "' is a symbolic link, which readers of ONNX do not follow");
   if (!fs::equivalent(folder, model.has_parent_path() ? model.parent_path() : fs::path("."), error))
-    refuse("'" + target_.string() + "' has to lie in the folder of '" + model.string() + "'");
+    refuse("'" + o_.output + "' has to lie in the folder of '" + model.string() + "'");
 }
 
 // For who reads the model before it is committed (--verify).
 void Output::show_weights() const {
   std::error_code error;
-  fs::create_hard_link(o_.model, data_tmp_, error);
-  if (error) fs::create_symlink(fs::absolute(o_.model), data_tmp_, error);
+  const fs::path shown = private_folder_ / o_.write.external_file;
+  fs::create_hard_link(o_.model, shown, error);
+  if (error) fs::create_symlink(fs::absolute(o_.model), shown, error);
 }
 
 Output::~Output() { discard(); }
@@ -114,10 +145,8 @@ Output::~Output() { discard(); }
 void Output::discard() noexcept {
   test_data_.discard();
   if (private_folder_.empty()) return;
-  unlink(model_tmp_.c_str());
-  unlink(data_tmp_.c_str());
-  unlink(state_tmp_.c_str());
-  rmdir(private_folder_.c_str());
+  std::error_code error;
+  fs::remove_all(private_folder_, error);
   private_folder_.clear();
 }
 
@@ -141,8 +170,9 @@ void Output::check_target(const fs::path& target, const char* what) const {
 }
 
 void Output::copy_to_stdout() const {
-  const int fd = open(model_tmp_.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) unwritable("OE0705", model_tmp_, std::strerror(errno));
+  const fs::path made = models()[0].tmp;
+  const int fd = open(made.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) unwritable("OE0705", made, std::strerror(errno));
   std::string buffer(1 << 20, '\0');
   for (;;) {
     const ssize_t n = read(fd, buffer.data(), buffer.size());
@@ -161,35 +191,41 @@ void Output::copy_to_stdout() const {
   close(fd);
 }
 
-void Output::commit(bool external, bool state) {
+void Output::commit(const std::vector<Report>& reports) {
   if (o_.output == "-") {
     test_data_.commit();
     copy_to_stdout();
     return discard();
   }
-  check_target(target_, "output");  // again: the conversion took its time
-  if (external) {
-    check_target(data_target_, "external data");
-    flush_to_disk(data_tmp_, O_WRONLY);
+  const bool external =
+      std::ranges::any_of(reports, [](const Report& r) { return r.outcome.written.external; });
+  std::vector<Made> beside;
+  if (external) beside.push_back(made(o_.write.external_file, "external data"));
+  for (size_t i = 0; i < reports.size(); ++i)
+    if (!reports[i].outcome.state.empty())
+      beside.push_back(made(methods_[i].state_file, "saved state"));
+  const std::vector<Made> models = this->models();
+  std::vector<Made> all = beside;
+  all.insert(all.end(), models.begin(), models.end());
+  for (const Made& m : all) {
+    check_target(m.target, m.what);  // again: the conversion took its time
+    flush_to_disk(m.tmp, O_WRONLY);
   }
-  if (state) {
-    check_target(state_target_, "saved state");
-    flush_to_disk(state_tmp_, O_WRONLY);
-  }
-  flush_to_disk(model_tmp_, O_WRONLY);
-  const bool replaces = fs::exists(target_);
-  const bool stale = !external && !in_place() && replaces && fs::is_regular_file(data_target_) &&
-                     refers_to(target_, o_.write.external_file);
+  const fs::path data = folder_ / o_.write.external_file;
+  const bool stale = !external && !in_place() && fs::is_regular_file(data) &&
+                     std::ranges::any_of(models, [&](const Made& m) {
+                       return fs::exists(m.target) && refers_to(m.target, o_.write.external_file);
+                     });
   // An old model must never be seen with new data: better none than a wrong one.
-  if (replaces && ((external && fs::exists(data_target_)) || (state && fs::exists(state_target_))))
-    fs::remove(target_);
-  if (external) move_into_place(data_tmp_, data_target_, o_.force);
-  if (state) move_into_place(state_tmp_, state_target_, o_.force);
+  if (std::ranges::any_of(beside, [](const Made& m) { return fs::exists(m.target); }))
+    for (const Made& m : models) fs::remove(m.target);
+  Renames renames(o_.force);
+  for (const Made& m : beside) renames.move(m.tmp, m.target);
   test_data_.commit();
-  move_into_place(model_tmp_, target_, o_.force);
-  if (stale) fs::remove(data_target_);  // the weights of the model that is gone
-  flush_to_disk(target_.has_parent_path() ? target_.parent_path() : fs::path("."),
-                O_RDONLY | O_DIRECTORY);
+  for (const Made& m : models) renames.move(m.tmp, m.target);
+  renames.keep();
+  if (stale) fs::remove(data);  // the weights of the models that are gone
+  flush_to_disk(folder_.empty() ? fs::path(".") : folder_, O_RDONLY | O_DIRECTORY);
   discard();
 }
 

@@ -49,7 +49,28 @@ ordered_json rule(const std::string& code) {
   return r;
 }
 
-ordered_json result(const Diagnostic& d, size_t rule_index, const std::string& model) {
+// With the method it is of, where there are several.
+struct Problem : Diagnostic {
+  std::string method;
+};
+
+Problem problem_of(const Stop& s, const std::string& method) {
+  return {{s.code, Severity::Error, "", s.message, s.hint, s.origin, 0}, method};
+}
+
+// Everything that was reported, what ended the run last.
+std::vector<Problem> problems_of(const Results& r, const std::vector<Options>& methods) {
+  std::vector<Problem> all;
+  for (size_t i = 0; i < r.reports.size(); ++i) {
+    const std::string method = methods.size() > 1 ? methods.at(i).method : "";
+    for (const Diagnostic& d : r.reports[i].diagnostics.all()) all.push_back({d, method});
+    if (const auto& s = r.reports[i].stop) all.push_back(problem_of(*s, method));
+  }
+  if (r.stop) all.push_back(problem_of(*r.stop, ""));
+  return all;
+}
+
+ordered_json result(const Problem& d, size_t rule_index, const std::string& model) {
   constexpr const char* levels[] = {"error", "warning", "note"};
   std::string text = (d.op.empty() ? "" : d.op + ": ") + d.message;
   if (!d.hint.empty()) text += "\n" + d.hint;
@@ -59,6 +80,7 @@ ordered_json result(const Diagnostic& d, size_t rule_index, const std::string& m
                     {"message", {{"text", text}}},
                     {"locations", ordered_json::array()},
                     {"properties", {{"operator", d.op}, {"needs_opset", d.needs_opset}}}};
+  if (!d.method.empty()) j["properties"]["method"] = d.method;
   // A command line that cannot be read names no model.
   if (!model.empty()) j["locations"].push_back(location(d, model));
   return j;
@@ -66,30 +88,27 @@ ordered_json result(const Diagnostic& d, size_t rule_index, const std::string& m
 
 }  // namespace
 
-std::vector<Diagnostic> problems_of(const Report& r) {
-  std::vector<Diagnostic> all = r.diagnostics.all();
-  if (const auto& s = r.stop)
-    all.push_back({s->code, Severity::Error, "", s->message, s->hint, s->origin, 0});
-  return all;
-}
-
-std::string problem_lines(const Report& r) {
+std::string problem_lines(const Results& r, const std::vector<Options>& methods) {
   std::string out;
-  for (const Diagnostic& d : problems_of(r)) out += dump(problem_json(d), -1) + "\n";
+  for (const Problem& d : problems_of(r, methods)) {
+    ordered_json line = problem_json(d);
+    if (!d.method.empty()) line["method"] = d.method;
+    out += dump(line, -1) + "\n";
+  }
   return out;
 }
 
-std::string sarif_document(const Report& r, const std::string& model) {
+std::string sarif_document(const Results& r, const std::vector<Options>& methods) {
   ordered_json rules = ordered_json::array(), results = rules;
   std::vector<std::string> codes;
-  for (const Diagnostic& d : problems_of(r)) {
+  for (const Problem& d : problems_of(r, methods)) {
     const auto known = std::ranges::find(codes, d.code);
     const auto index = static_cast<size_t>(known - codes.begin());
     if (known == codes.end()) {
       codes.push_back(d.code);
       rules.push_back(rule(d.code));
     }
-    results.push_back(result(d, index, model));
+    results.push_back(result(d, index, methods.at(0).model));
   }
   const int exit_code = static_cast<int>(r.exit_code());
   const ordered_json driver = {{"name", "onnx-export"}, {"version", kVersion}, {"rules", rules}};

@@ -4,17 +4,15 @@
 #include <string>
 #include <vector>
 
-#include "app/report.h"
+#include "app/results.h"
 
 namespace oe::app {
 
-// Everything that was reported, what ended the run last.
-std::vector<Diagnostic> problems_of(const Report& r);
+// A line of JSON for each problem, with the members of `diagnostics` in the --json document, and of
+// several methods the one it is of. `methods`: the options of each.
+std::string problem_lines(const Results& r, const std::vector<Options>& methods);
 
-// A line of JSON for each, with the members of `diagnostics` in the --json document.
-std::string problem_lines(const Report& r);
-
-// One SARIF 2.1.0 document. `model`: the place of problems that stand on no source line.
-std::string sarif_document(const Report& r, const std::string& model);
+// One SARIF 2.1.0 document.
+std::string sarif_document(const Results& r, const std::vector<Options>& methods);
 
 }  // namespace oe::app

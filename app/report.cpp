@@ -52,6 +52,25 @@ ordered_json coverage_json(const std::vector<verify::Covered>& coverage) {
   return list;
 }
 
+ordered_json errors_json(const std::vector<verify::OutputErrors>& errors) {
+  ordered_json list = ordered_json::array();
+  for (const verify::OutputErrors& e : errors)
+    list.push_back({{"output", e.name},
+                    {"type", e.type},
+                    {"largest", e.largest},
+                    {"between", e.between},
+                    {"of_libtorch", e.of_libtorch},
+                    {"of_onnx_runtime", e.of_onnx_runtime}});
+  return list;
+}
+
+ordered_json special_json(const std::vector<verify::SpecialRun>& special) {
+  ordered_json list = ordered_json::array();
+  for (const verify::SpecialRun& s : special)
+    list.push_back({{"values", s.values}, {"ran", s.ran}, {"difference", s.difference}});
+  return list;
+}
+
 std::vector<infer::FoundInput> found_from(const ordered_json& list) {
   std::vector<infer::FoundInput> found;
   for (const ordered_json& j : list) {
@@ -124,6 +143,7 @@ ordered_json report_json(const Report& r) {
   ordered_json j = {{"exit_code", static_cast<int>(r.exit_code())},
                     {"opset", o.opset},
                     {"ir_version", o.ir_version},
+                    {"stopped_after", o.stopped_after.empty() ? ordered_json() : ordered_json(o.stopped_after)},
                     {"parameter_inputs", o.parameter_inputs},
                     {"nodes", o.nodes},
                     {"functions", o.functions ? ordered_json(*o.functions) : ordered_json()},
@@ -138,6 +158,8 @@ ordered_json report_json(const Report& r) {
                     {"inputs_found", found_json(o.found)},
                     {"assumptions", o.assumptions},
                     {"verification", o.verification},
+                    {"errors", errors_json(o.errors)},
+                    {"special_values", special_json(o.special)},
                     {"coverage", coverage_json(o.coverage)},
                     {"opsets", opsets_json(o.opsets)},
                     {"lowest_opset", o.lowest_opset ? ordered_json(o.lowest_opset) : nullptr},
@@ -147,13 +169,50 @@ ordered_json report_json(const Report& r) {
     j["seconds"][t.stage] = t.seconds;
     j["peak_bytes"][t.stage] = t.peak_bytes;
   }
-  j["failure"] = nullptr;
-  if (r.stop)
-    j["failure"] = {{"code", r.stop->code},
-                    {"message", r.stop->message},
-                    {"hint", r.stop->hint},
-                    {"place", origin_json(r.stop->origin)}};
+  j["failure"] = r.stop ? stop_json(*r.stop) : ordered_json();
   return j;
+}
+
+// Throws ordered_json::exception where it is no report.
+Report report_from(const ordered_json& j) {
+  Report r;
+  Outcome& o = r.outcome;
+  o.exit_code = static_cast<ExitCode>(j.at("exit_code").get<int>());
+  o.opset = j.at("opset");
+  o.ir_version = j.at("ir_version");
+  if (!j.at("stopped_after").is_null()) o.stopped_after = j.at("stopped_after");
+  o.parameter_inputs = j.at("parameter_inputs");
+  o.nodes = j.at("nodes");
+  if (!j.at("functions").is_null()) o.functions = j.at("functions").get<size_t>();
+  o.precision = precision_from(j.at("precision"));
+  o.parameter_bytes = j.at("parameter_bytes");
+  o.written = {j.at("external_data"), j.at("model_bytes"), j.at("data_bytes")};
+  o.inputs = j.at("inputs").get<Strings>();
+  o.outputs = j.at("outputs").get<Strings>();
+  for (const ordered_json& s : j.at("state"))
+    o.state.push_back({s.at("attribute"), s.at("input"), s.at("output"),
+                       s.at("saved").is_null() ? "" : s.at("saved").dump()});
+  o.found = found_from(j.at("inputs_found"));
+  o.assumptions = j.at("assumptions").get<Strings>();
+  o.verification = j.at("verification");
+  for (const ordered_json& e : j.at("errors"))
+    o.errors.push_back({e.at("output"), e.at("type"), e.at("largest"), e.at("between"),
+                        e.at("of_libtorch"), e.at("of_onnx_runtime"), 0});
+  for (const ordered_json& s : j.at("special_values"))
+    o.special.push_back({s.at("values"), s.at("ran"), s.at("difference")});
+  for (const ordered_json& c : j.at("coverage"))
+    o.coverage.push_back({c.at("construct"), c.at("file"), c.at("line"),
+                          c.at("reached").get<Strings>(), c.at("unreached").get<Strings>(),
+                          c.at("refused").get<Strings>()});
+  diagnostics_from(j.at("diagnostics"), r.diagnostics);
+  for (const auto& [stage, seconds] : j.at("seconds").items())
+    o.times.push_back({stage, seconds.get<double>(), j.at("peak_bytes").at(stage)});
+  for (const ordered_json& at : j.at("opsets"))
+    o.opsets.push_back({at.at("opset"), at.at("converts"), at.at("obstacles"), at.at("nodes")});
+  if (const ordered_json& lowest = j.at("lowest_opset"); !lowest.is_null()) o.lowest_opset = lowest;
+  if (const ordered_json& f = j.at("failure"); f.is_object())
+    r.stop = {o.exit_code, f.at("code"), f.at("message"), f.at("hint"), origin_from(f.at("place"))};
+  return r;
 }
 
 std::string some_ports(const char* one, const Strings& list) {
@@ -214,53 +273,27 @@ std::string dump(const ordered_json& j, int indent) {
   return j.dump(indent, ' ', false, ordered_json::error_handler_t::replace);
 }
 
-std::string to_json(const Report& r) { return dump(report_json(r), -1); }
+bool usable(ExitCode code) { return code == ExitCode::Ok || code == ExitCode::NotFullyVerified; }
 
-std::optional<Report> from_json(const std::string& s) {
-  const ordered_json j = ordered_json::parse(s, nullptr, /*allow_exceptions=*/false);
-  if (!j.is_object()) return std::nullopt;
+std::string to_json(const std::vector<Report>& all) {
+  ordered_json list = ordered_json::array();
+  for (const Report& r : all) list.push_back(report_json(r));
+  return dump(list, -1);
+}
+
+std::vector<Report> from_json(const std::string& s) {
+  const ordered_json list = ordered_json::parse(s, nullptr, /*allow_exceptions=*/false);
+  std::vector<Report> all;
   try {
-    Report r;
-    Outcome& o = r.outcome;
-    o.exit_code = static_cast<ExitCode>(j.at("exit_code").get<int>());
-    o.opset = j.at("opset");
-    o.ir_version = j.at("ir_version");
-    o.parameter_inputs = j.at("parameter_inputs");
-    o.nodes = j.at("nodes");
-    if (!j.at("functions").is_null()) o.functions = j.at("functions").get<size_t>();
-    o.precision = precision_from(j.at("precision"));
-    o.parameter_bytes = j.at("parameter_bytes");
-    o.written = {j.at("external_data"), j.at("model_bytes"), j.at("data_bytes")};
-    o.inputs = j.at("inputs").get<Strings>();
-    o.outputs = j.at("outputs").get<Strings>();
-    for (const ordered_json& s : j.at("state"))
-      o.state.push_back({s.at("attribute"), s.at("input"), s.at("output"),
-                         s.at("saved").is_null() ? "" : s.at("saved").dump()});
-    o.found = found_from(j.at("inputs_found"));
-    o.assumptions = j.at("assumptions").get<Strings>();
-    o.verification = j.at("verification");
-    for (const ordered_json& c : j.at("coverage"))
-      o.coverage.push_back({c.at("construct"), c.at("file"), c.at("line"),
-                            c.at("reached").get<Strings>(), c.at("unreached").get<Strings>(),
-                            c.at("refused").get<Strings>()});
-    diagnostics_from(j.at("diagnostics"), r.diagnostics);
-    for (const auto& [stage, seconds] : j.at("seconds").items())
-      o.times.push_back({stage, seconds.get<double>(), j.at("peak_bytes").at(stage)});
-    for (const ordered_json& at : j.at("opsets"))
-      o.opsets.push_back({at.at("opset"), at.at("converts"), at.at("obstacles"), at.at("nodes")});
-    if (const ordered_json& lowest = j.at("lowest_opset"); !lowest.is_null())
-      o.lowest_opset = lowest;
-    if (const ordered_json& f = j.at("failure"); f.is_object())
-      r.stop = {o.exit_code, f.at("code"), f.at("message"), f.at("hint"),
-                origin_from(f.at("place"))};
-    return r;
+    if (list.is_array())
+      for (const ordered_json& j : list) all.push_back(report_from(j));
+    return all;
   } catch (const ordered_json::exception&) {
-    return std::nullopt;
+    return {};
   }
 }
 
-std::string json_document(const Report& r, const Options& o) {
-  const bool written = r.exit_code() == ExitCode::Ok || r.exit_code() == ExitCode::NotFullyVerified;
+ordered_json report_document(const Report& r, const Options& o, bool written) {
   ordered_json j = {{"model", o.model}};
   j["output"] = nullptr;
   j["external_data_file"] = nullptr;
@@ -271,7 +304,12 @@ std::string json_document(const Report& r, const Options& o) {
     if (!r.outcome.state.empty()) j["state_file"] = o.state_file;
   }
   j.update(report_json(r));
-  return dump(j, 2) + "\n";
+  return j;
+}
+
+ordered_json stop_json(const Stop& s) {
+  return {
+      {"code", s.code}, {"message", s.message}, {"hint", s.hint}, {"place", origin_json(s.origin)}};
 }
 
 Stop stop_of(const Failure& f) {
@@ -291,6 +329,8 @@ std::string stop_text(const Stop& s) {
 
 std::string summary(const Report& r, const Options& o) {
   const Outcome& out = r.outcome;
+  if (!out.stopped_after.empty())
+    return "(not written) " + o.output + ": stopped after " + out.stopped_after;
   std::string text = (o.dry_run ? "(not written) " : "") + o.output + ": opset " +
                      std::to_string(out.opset) + ", " + plural(out.nodes, "node");
   if (out.functions) text += ", " + plural(*out.functions, "function");
@@ -305,7 +345,7 @@ std::string summary(const Report& r, const Options& o) {
 
 std::string verdict(const Report& r, const Options& o) {
   const Outcome& out = r.outcome;
-  std::string text = o.model + ": ";
+  std::string text = o.model + (o.methods.empty() ? ": " : ", method " + o.method + ": ");
   if (r.stop)
     return text +
            "not known: the first obstacle ended the run, and what comes after it was not "

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "lib/options.h"
 #include "lib/outcome.h"
@@ -24,11 +25,12 @@ struct Report {
   ExitCode exit_code() const { return stop ? stop->exit_code : outcome.exit_code; }
 };
 
-std::string to_json(const Report& r);                   // one line
-std::optional<Report> from_json(const std::string& s);  // nullopt when it is no such document
+// Whether what was made may stay.
+bool usable(ExitCode code);
 
-// The --json document: the report with the paths, indented.
-std::string json_document(const Report& r, const Options& o);
+std::string to_json(const std::vector<Report>& all);  // one line
+// Empty when it is no such document.
+std::vector<Report> from_json(const std::string& s);
 
 Stop stop_of(const Failure& f);
 // "error: ..." with place and hint.

@@ -2,11 +2,11 @@
 // that it is complete also where the worker crashed.
 #include "app/run_log.h"
 
+#include <spdlog/logger.h>
+#include <spdlog/sinks/basic_file_sink.h>
+
 #include <cerrno>
-#include <chrono>
-#include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
 
 #include "lib/support/diagnostics.h"
@@ -15,19 +15,8 @@
 namespace oe::app {
 namespace {
 
-// "2026-01-31T12:34:56.789Z"
-std::string time_stamp() {
-  using namespace std::chrono;
-  const auto now = system_clock::now();
-  const std::time_t seconds = system_clock::to_time_t(now);
-  const auto milliseconds = duration_cast<std::chrono::milliseconds>(now.time_since_epoch()) % 1000;
-  std::tm utc{};
-  gmtime_r(&seconds, &utc);
-  char date[32], text[40];
-  std::strftime(date, sizeof date, "%FT%T", &utc);
-  std::snprintf(text, sizeof text, "%s.%03dZ", date, static_cast<int>(milliseconds.count()));
-  return text;
-}
+// "2026-01-31T12:34:56.789Z  stage load"
+constexpr const char* kLine = "%Y-%m-%dT%H:%M:%S.%eZ  %v";
 
 bool same_file(const std::string& a, const std::string& b) {
   std::error_code error;
@@ -47,16 +36,26 @@ void RunLog::open(const Options& o) {
   };
   if (same_file(o.log_file, o.model)) refuse("is the model");
   if (same_file(o.log_file, o.output)) refuse("is the output");
+  // The library would make the folder.
+  const std::filesystem::path folder = std::filesystem::path(o.log_file).parent_path();
+  if (!folder.empty() && !std::filesystem::exists(folder)) refuse(std::strerror(ENOENT));
   errno = 0;
-  out_.open(o.log_file, std::ios::app);
-  if (!out_) refuse(std::strerror(errno));
+  try {
+    log_ = std::make_shared<spdlog::logger>(
+        "", std::make_shared<spdlog::sinks::basic_file_sink_st>(o.log_file));
+  } catch (const spdlog::spdlog_ex& e) {
+    refuse(errno ? std::strerror(errno) : e.what());
+  }
+  log_->set_pattern(kLine, spdlog::pattern_time_type::utc);
+  // A log that cannot be written any more is no reason to stop, or to speak.
+  log_->set_error_handler([](const std::string&) {});
 }
 
 void RunLog::write(const std::string& text) {
-  if (!out_.is_open()) return;
+  if (!log_) return;
   for (const std::string& line : split(text, '\n'))
-    if (!line.empty()) out_ << time_stamp() << "  " << line << "\n";
-  out_.flush();
+    if (!line.empty()) log_->info(line);
+  log_->flush();
 }
 
 }  // namespace oe::app

@@ -2,10 +2,14 @@
 // that it is complete also where the worker crashed.
 #pragma once
 
-#include <fstream>
+#include <memory>
 #include <string>
 
 #include "lib/options.h"
+
+namespace spdlog {
+class logger;
+}
 
 namespace oe::app {
 
@@ -18,7 +22,7 @@ class RunLog {
   void write(const std::string& text);
 
  private:
-  std::ofstream out_;
+  std::shared_ptr<spdlog::logger> log_;
 };
 
 }  // namespace oe::app

@@ -36,16 +36,19 @@ bool holds_test_data_alone(const fs::path& set) {
 
 }  // namespace
 
-TestDataOutput::TestDataOutput(const Options& o) : force_(o.force) {
-  if (o.test_data.empty()) return;
-  target_ = fs::path(o.test_data).lexically_normal();
-  if (!target_.has_filename()) target_ = target_.parent_path();
+TestDataOutput::TestDataOutput(const std::vector<Options>& methods) : force_(methods[0].force) {
+  if (methods[0].test_data.empty()) return;
+  const bool several = methods.size() > 1;
+  for (const Options& o : methods) parts_.push_back(several ? o.method : "");
+  target_ = fs::path(methods[0].test_data).lexically_normal();
+  if (!target_.has_filename() || several) target_ = target_.parent_path();
   const fs::path parent = target_.has_parent_path() ? target_.parent_path() : fs::path(".");
   std::error_code error;
   if (!fs::is_directory(parent, error))
     unwritable("OE0701", parent, "the folder for the test data does not exist");
   check();
   private_folder_ = make_private_folder(parent);
+  for (const std::string& part : parts_) fs::create_directory(private_folder_ / part, error);
 }
 
 TestDataOutput::~TestDataOutput() { discard(); }
@@ -62,26 +65,32 @@ void TestDataOutput::check() const {
   const fs::file_status status = fs::status(target_, error);
   if (!fs::exists(status)) return;
   if (!fs::is_directory(status)) unwritable("OE0702", target_, "is not a folder");
-  for (const fs::path& set : sets_in(target_)) {
-    if (!force_)
-      unwritable("OE0704", set, "exists already",
-                 "overwrite it with --force, or name another folder with --save-test-data");
-    if (!holds_test_data_alone(set))
-      unwritable("OE0704", set, "holds other files than input_N.pb and output_N.pb",
-                 "name another folder with --save-test-data");
+  for (const std::string& part : parts_) {
+    if (fs::exists(target_ / part) && !fs::is_directory(target_ / part))
+      unwritable("OE0702", target_ / part, "is not a folder");
+    for (const fs::path& set : sets_in(target_ / part)) {
+      if (!force_)
+        unwritable("OE0704", set, "exists already",
+                   "overwrite it with --force, or name another folder with --save-test-data");
+      if (!holds_test_data_alone(set))
+        unwritable("OE0704", set, "holds other files than input_N.pb and output_N.pb",
+                   "name another folder with --save-test-data");
+    }
   }
 }
 
 void TestDataOutput::commit() {
   if (private_folder_.empty()) return;
   check();  // again: the conversion took its time
-  const std::vector<fs::path> fresh = sets_in(private_folder_);
-  const fs::path old = private_folder_ / "old";
   try {
-    fs::create_directory(old);
-    fs::create_directory(target_);
-    for (const fs::path& set : sets_in(target_)) fs::rename(set, old / set.filename());
-    for (const fs::path& set : fresh) fs::rename(set, target_ / set.filename());
+    for (const std::string& part : parts_) {
+      const fs::path old = private_folder_ / "old" / part, to = target_ / part;
+      fs::create_directories(old);
+      fs::create_directories(to);
+      for (const fs::path& set : sets_in(to)) fs::rename(set, old / set.filename());
+      for (const fs::path& set : sets_in(private_folder_ / part))
+        fs::rename(set, to / set.filename());
+    }
   } catch (const fs::filesystem_error& e) {
     unwritable("OE0705", target_, e.code().message());
   }

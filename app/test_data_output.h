@@ -2,19 +2,22 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "lib/options.h"
 
 namespace oe::app {
 
 // Folders test_data_set_N are made in a private folder beside the one that is named, and renamed
-// into that. Whatever happens, the private one is gone when this is. Without the option it does
-// nothing.
+// into that; of several methods each has a folder in both. Whatever happens, the private one is
+// gone when this is. Without the option it does nothing.
 class TestDataOutput {
  public:
-  // Throws Failure(Unwritable) when the folder cannot be made, or has sets already and there is no
+  // `methods`: the options of each. Throws Failure(Unwritable) when the folder cannot be made, or
+  // has sets already and there is no
   // --force; with it, where these hold other files than ONNX's.
-  explicit TestDataOutput(const Options& o);
+  explicit TestDataOutput(const std::vector<Options>& methods);
   ~TestDataOutput();
   TestDataOutput(const TestDataOutput&) = delete;
   TestDataOutput& operator=(const TestDataOutput&) = delete;
@@ -29,6 +32,7 @@ class TestDataOutput {
 
   const bool force_;
   std::filesystem::path target_, private_folder_;
+  std::vector<std::string> parts_;  // folders inside both, of several methods; of one: ""
 };
 
 }  // namespace oe::app

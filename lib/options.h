@@ -1,5 +1,5 @@
-// Everything `onnx-export convert` and `check` can be told, parsed. Standard library only: the
-// supervisor and the worker both fill it from the same arguments (app/options.cpp).
+// Everything `onnx-export convert`, `check` and `verify` can be told, parsed. Standard library
+// only: the supervisor and the worker both fill it from the same arguments (app/options.cpp).
 #pragma once
 
 #include <cstdint>
@@ -47,8 +47,14 @@ enum class Training { Eval, Preserve, Train };
 // What becomes of attributes that the method writes: --state=discard, outputs, io.
 enum class State { Discard, Outputs, InputsAndOutputs };
 enum class Checker { Full, Basic, Off };
+// Where ONNX Runtime runs what is verified (--provider).
+enum class Provider { Cpu, Cuda };
 // --keep-initializers-as-inputs: Auto below IR version 4, where they have to be.
 enum class KeepInitializers { Auto, Yes, No };
+
+// What is done with the model: converted; everything but that, and nothing written; compared with
+// an ONNX file.
+enum class Task { Convert, Check, Verify };
 
 enum class DiagnosticFormat { Text, Json, Sarif };
 enum class Progress { Auto, Always, Never };
@@ -60,9 +66,11 @@ struct LeftOut {
 };
 
 struct Options {
-  bool check = false;       // the verb: everything up to the checked model, and nothing written
+  Task task = Task::Convert;
   bool all_opsets = false;  // of check: at every opset
   std::string model;        // path of the .pt
+  std::string onnx_file;    // of verify: what is compared with it
+  std::string bundle;       // of verify: the folder that gets what replays a difference
   std::vector<std::string> custom_op_libs;  // shared libraries that register operators
   std::string output;                       // final path; "-" is standard output
   bool force = false;
@@ -106,14 +114,17 @@ struct Options {
   State state = State::Discard;
   std::string state_file;  // of --state=io, in the output's folder: "policy.state.npz"
   std::string method = "forward";
-  int threads = 0;  // 0: LibTorch's choice
-  std::string device = "cpu";
+  // All that are converted, where they are several: lib/methods.h has what each is told.
+  std::vector<std::string> methods;
+  int threads = 0;             // 0: LibTorch's choice
+  std::string device = "cpu";  // "cpu", "cuda:0", "cuda:1", ...
 
   Checker checker = Checker::Full;
   bool verify = false;
   int verify_runs = 3;
   std::vector<std::pair<std::string, double>> atol, rtol;  // output name ("": all), value
   std::string ort_lib;
+  Provider provider = Provider::Cpu;
   std::string test_data;  // --save-test-data DIR
   // Files output_N.pb of --inputs-from, for the example and for each alternative: N, path.
   std::vector<std::vector<std::pair<size_t, std::string>>> expected;
@@ -121,9 +132,11 @@ struct Options {
 
   int verbosity = 0;                  // -q: -1, -v: 1
   std::vector<std::string> print_ir;  // "after:capture", "before:optimize", ...
+  std::string stop_after;             // the last stage; nothing is written
   DiagnosticFormat diagnostic_format = DiagnosticFormat::Text;
   Progress progress = Progress::Auto;
   std::string log_file;
+  std::vector<std::string> without_effect;  // options of torch.onnx.export that say nothing here
   bool time = false;
   bool json = false;
 };

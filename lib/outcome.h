@@ -11,6 +11,7 @@
 #include "lib/precision/request.h"
 #include "lib/support/diagnostics.h"
 #include "lib/verify/covered.h"
+#include "lib/verify/findings.h"
 
 namespace oe {
 
@@ -37,6 +38,7 @@ struct AtOpset {
 struct Outcome {
   ExitCode exit_code = ExitCode::Ok;
   int64_t opset = 0, ir_version = 0;
+  std::string stopped_after;  // the last stage, where --stop-after ended the chain
   size_t nodes = 0;                             // of all graphs and functions
   std::optional<size_t> functions;              // of the file, with --modules-as-functions
   std::optional<precision::Summary> precision;  // of --to
@@ -48,6 +50,8 @@ struct Outcome {
   std::vector<infer::FoundInput> found;  // where not everything was said of the inputs
   std::vector<std::string> assumptions;  // what could not be proven
   std::string verification;  // one line: runs, sizes, largest error; empty when not asked for
+  std::vector<verify::OutputErrors> errors;  // of verify
+  std::vector<verify::SpecialRun> special;
   std::vector<verify::Covered> coverage;  // which branches and trips the verification drove
   std::vector<AtOpset> opsets;            // of check --all-opsets, ascending
   int64_t lowest_opset = 0;  // of check: it works there and not below; 0: not known, or none

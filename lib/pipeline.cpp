@@ -52,9 +52,7 @@ void require_writable(const Options& o, const ir::Model& m, const onnx::WriteOpt
 
 }  // namespace
 
-void convert(const Options& o, const std::filesystem::path& model_tmp,
-             const std::filesystem::path& data_tmp, const std::filesystem::path& state_tmp,
-             const std::filesystem::path& test_tmp, Outcome& outcome, Diagnostics& d,
+void convert(const Options& o, const TemporaryFiles& files, Outcome& outcome, Diagnostics& d,
              std::ostream& out, const Stages::OnStage& on_stage) {
   outcome.opset = o.opset;
   Stages stages(o, outcome.times, out, on_stage);
@@ -80,16 +78,17 @@ void convert(const Options& o, const std::filesystem::path& model_tmp,
 
   stages.begin("write");
   require_writable(o, file, made->writing, captured);
-  outcome.written = onnx::write(file, made->writing, loaded.module.file.get(), model_tmp, data_tmp);
+  outcome.written = onnx::write(file, made->writing, loaded.module.file.get(), files.model,
+                                files.data, files.shared);
   if (o.verbosity > 0) out << ir::print(file) << std::flush;
   describe(*made, o.export_params ? m.graph.inputs.size() : loaded.own_inputs, outcome);
-  write_state(m, loaded.inputs, captured, state_tmp, outcome);
+  write_state(m, loaded.inputs, captured, files.state, outcome);
   if (!reference) return;
   const Converted converted{o, captured, loaded.inputs, m, *reference};
-  if (!o.test_data.empty()) save_test_data(converted, test_tmp);
+  if (!o.test_data.empty()) save_test_data(converted, files.test);
   if (!ort) return;
   stages.begin("verify");
-  verify_written(converted, model_tmp, *ort, loaded.user_rules, outcome, d);
+  verify_written(converted, files.model, *ort, loaded.user_rules, outcome, d);
   if (o.verbosity > 0)
     for (const verify::Covered& c : outcome.coverage)
       out << "# verified " << verify::coverage_line(c) << "\n";

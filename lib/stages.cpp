@@ -39,6 +39,9 @@ constexpr bool kVerifyStages = true;
 
 void Stages::begin(const char* stage) {
   end();
+  if (!o_.stop_after.empty() && !times_.empty() && times_[running_].stage == o_.stop_after &&
+      o_.stop_after != stage)
+    throw StoppedAfter{o_.stop_after};
   const auto known = std::ranges::find(times_, stage, &StageTime::stage);
   running_ = static_cast<size_t>(known - times_.begin());
   if (known == times_.end()) times_.push_back({stage, 0, 0});

@@ -18,6 +18,11 @@
 
 namespace oe {
 
+// Thrown where --stop-after ends the chain.
+struct StoppedAfter {
+  std::string stage;
+};
+
 class Stages {
  public:
   // Hears of each stage as it begins; may be empty.
@@ -30,7 +35,8 @@ class Stages {
   Stages(const Stages&) = delete;
   Stages& operator=(const Stages&) = delete;
 
-  void begin(const char* stage);  // and ends the one before
+  // And ends the one before. Throws StoppedAfter where that was to be the last.
+  void begin(const char* stage);
   void end();
   // What a stage hands on. Throws Failure(Internal) where a debug build finds it malformed.
   void made(const program::Program& p);

@@ -79,7 +79,8 @@ std::vector<std::vector<TensorPtr>> all_examples(const torch_io::ExampleInputs& 
   return all;
 }
 
-// Writes one set into `folder`, which is made.
+}  // namespace
+
 void write_test_set(const ir::Model& m, const verify::Request& r, const torch_io::HostRun& run,
                     const fs::path& folder) {
   std::error_code error;
@@ -87,6 +88,7 @@ void write_test_set(const ir::Model& m, const verify::Request& r, const torch_io
   if (error)
     throw Failure(ExitCode::Unwritable, "OE0705", folder.string() + ": " + error.message());
   for (size_t i = 0; i < m.graph.inputs.size(); ++i) {
+    if (m.graph.inputs[i]->data) continue;  // it has a default
     const std::string& name = m.graph.inputs[i]->name;
     onnx::write_value({false, {run.inputs.at(leaf_named(r, name))}}, name,
                       folder / ("input_" + std::to_string(i) + ".pb"));
@@ -96,8 +98,6 @@ void write_test_set(const ir::Model& m, const verify::Request& r, const torch_io
                       m.graph.outputs.at(i)->name,
                       folder / ("output_" + std::to_string(i) + ".pb"));
 }
-
-}  // namespace
 
 void read_test_sets(Options& o) {
   if (o.inputs_from.empty()) return;

@@ -23,6 +23,10 @@ void read_test_sets(Options& o);
 size_t compare_expected(const Options& o, verify::Ort& ort, const verify::Request& r,
                         const torch_io::ExampleInputs& e, const torch_io::Reference::Form& form);
 
+// Writes one set into `folder`, which is made. Throws Failure(Unwritable).
+void write_test_set(const ir::Model& m, const verify::Request& r, const torch_io::HostRun& run,
+                    const std::filesystem::path& folder);
+
 // Writes a set for each world of `r` into `folder`. `run`: the original at these sizes; where it
 // throws std::runtime_error at others than the example's, they are left out. Throws Failure
 // (Unwritable, or Unsupported where LibTorch's results are no tensors).

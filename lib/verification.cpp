@@ -4,89 +4,39 @@
 #include <algorithm>
 #include <set>
 
+#include "lib/comparison.h"
 #include "lib/first_difference.h"
 #include "lib/names.h"
 #include "lib/onnx/onnx.h"
-#include "lib/optimize/optimize.h"
 #include "lib/precision/precision.h"
 #include "lib/support/text.h"
-#include "lib/test_data.h"
 #include "lib/torch/user_operators.h"
-#include "lib/verify/verify_model.h"
 #include "opsets/types.h"
 
 namespace oe {
 namespace {
 
-verify::Request verification_request(const Options& o, const capture::Captured& c,
-                                     torch_io::ExampleInputs& e, const ir::Model& m,
-                                     torch_io::Reference::Form& form) {
-  verify::Request r;
-  r.worlds = c.worlds;
-  r.atol = o.atol;
-  r.rtol = o.rtol;
-  r.runs = o.verify_runs;
-  r.threads = o.threads;
-  r.seed = o.seed;
-  r.assumes = !c.assumptions.empty();
-  if (o.to) r.half = o.to->half;
-  for (size_t i = 0; i < e.leaves.size(); ++i) {
-    torch_io::InputLeaf& leaf = e.leaves[i];
-    r.leaf_names.push_back(renamed(leaf.name, o));
-    const auto input =
-        std::find_if(m.graph.inputs.begin(), m.graph.inputs.end(),
-                     [&](const ir::Value* v) { return v->name == r.leaf_names.back(); });
-    form.types.push_back(input == m.graph.inputs.end() ? DType::Undefined : (*input)->type.dtype);
-    // What the export took as a constant has to stay what it was.
-    leaf.fixed = input == m.graph.inputs.end();
-    if (leaf.fixed) continue;
-    r.free_leaves.push_back(i);
-    const Shape& shape = (*input)->type.shape;
-    for (size_t d = 0; d < leaf.axis_names.size(); ++d)
-      if (!leaf.axis_names[d].empty() && shape && !(*shape)[d].is_number())
-        r.axes.push_back({i, d, leaf.axis_names[d], leaf.bounds[d].first, leaf.bounds[d].second});
-  }
-  for (const ir::Value* v : m.graph.outputs) {
-    r.output_names.push_back(v->name);
-    r.shapes.push_back(v->type.shape);
-    form.sequences.push_back(v->type.kind == ir::Type::Kind::Sequence);
-    form.vectors.push_back(v->type.shape && v->type.shape->size() == 1);
-  }
-  r.lineage = verify::lineage(m);
-  for (const program::Port& port : c.program.outputs) form.output_names.push_back(port.name);
-  for (const capture::CarriedState& s : c.state) {
-    form.output_names[s.output] = s.attribute;
-    r.state.push_back({s.input, s.output});
-  }
-  return r;
+std::vector<std::string> input_names(const torch_io::ExampleInputs& e, const Options& o) {
+  std::vector<std::string> names;
+  for (const torch_io::InputLeaf& leaf : e.leaves) names.push_back(renamed(leaf.name, o));
+  return names;
 }
 
-// LibTorch's results in the types that the model states: of --to io=half.
-std::vector<torch_io::HostValue> as_stated(std::vector<torch_io::HostValue> values,
-                                           const ir::Model& m) {
-  for (size_t i = 0; i < values.size() && i < m.graph.outputs.size(); ++i) {
-    const DType stated = m.graph.outputs[i]->type.dtype;
-    for (TensorPtr& t : values[i].tensors)
-      if (t->dtype() == DType::Float && byte_size(stated) == 2 && is_float(stated))
-        t = Tensor::rounded(t, stated);
-  }
-  return values;
-}
-
-std::vector<verify::OrtValue> to_ort(std::vector<torch_io::HostValue> values) {
-  std::vector<verify::OrtValue> out;
-  for (torch_io::HostValue& v : values) {
-    verify::OrtValue value;
-    if (v.sequence) {
-      value.kind = verify::OrtValue::Kind::Sequence;
-      value.sequence = std::move(v.tensors);
-    } else {
-      value.tensor = std::move(v.tensors[0]);
+// Before the model becomes the one that says which branches are taken.
+class ConvertedComparison : public Comparison {
+ public:
+  explicit ConvertedComparison(const Converted& what)
+      : Comparison(what.options, what.inputs, input_names(what.inputs, what.options),
+                   what.captured.worlds, what.reference, what.model) {
+    const capture::Captured& c = what.captured;
+    request.assumes = !c.assumptions.empty();
+    for (const program::Port& port : c.program.outputs) form.output_names.push_back(port.name);
+    for (const capture::CarriedState& s : c.state) {
+      form.output_names[s.output] = s.attribute;
+      request.state.push_back({s.input, s.output});
     }
-    out.push_back(std::move(value));
   }
-  return out;
-}
+};
 
 // The domains of nodes that ONNX Runtime has no kernels for.
 std::set<std::string> foreign_domains(ir::Model& m) {
@@ -148,14 +98,31 @@ std::string rounding_bytes(ir::Model& m) {
   return onnx::write_bytes(m);
 }
 
-// Makes `m` the model that says which branches and trips its inputs drive. Returns why that cannot
-// be known; the probe has no bytes then, or where there are no branches.
-std::string make_probe(ir::Model& m, verify::Probe& probe) {
-  if (!verify::instrument(m, probe)) return {};
-  optimize::cleanup(m);  // leaves what the conditions and trip counts depend on
-  if (onnx::needs_external(m, {})) return "it depends on more than 2 GiB of weights";
-  probe.bytes = onnx::write_bytes(m);
-  return {};
+// Throws Failure(MissingPart).
+void use_cuda(const Options& o, verify::Ort& ort) {
+  const std::vector<std::string> there = ort.providers();
+  const std::string wanted = "CUDAExecutionProvider", about = "ONNX Runtime " + ort.version();
+  if (std::ranges::find(there, wanted) == there.end())
+    throw Failure(ExitCode::MissingPart, "OE0613",
+                  "--provider cuda: " + about + " has no " + wanted + ", only " + join(there, ", "),
+                  "the onnxruntime-gpu wheel has it: name its library with --ort-lib");
+  const size_t colon = o.device.find(':');
+  try {
+    ort.use_cuda(colon == std::string::npos ? 0 : std::stoi(o.device.substr(colon + 1)));
+  } catch (const std::runtime_error& e) {
+    throw Failure(ExitCode::MissingPart, "OE0614", "--provider cuda: " + about + ": " + e.what(),
+                  "leave --provider out, and it runs on the CPU");
+  }
+}
+
+// Throws Failure(Mismatch).
+void require_loads(const std::filesystem::path& file, const Options& o, verify::Ort& ort) {
+  try {
+    ort.open_file(file, o.threads);
+  } catch (const std::runtime_error& e) {
+    throw Failure(ExitCode::Mismatch, "OE0602",
+                  std::string("ONNX Runtime does not take the model: ") + e.what());
+  }
 }
 
 }  // namespace
@@ -166,6 +133,7 @@ std::shared_ptr<verify::Ort> load_ort(const Options& o) {
   if (!ort)
     throw Failure(ExitCode::MissingPart, "OE0605", "--verify needs ONNX Runtime: " + why,
                   "name its library with --ort-lib, or leave --verify out");
+  if (o.provider == Provider::Cuda) use_cuda(o, *ort);
   return ort;
 }
 
@@ -192,15 +160,7 @@ void compare_calls(torch_io::Reference& reference, const torch_io::ExampleInputs
 }
 
 void save_test_data(const Converted& what, const std::filesystem::path& folder) {
-  torch_io::Reference::Form form;
-  torch_io::ExampleInputs e = what.inputs;
-  const verify::Request r = verification_request(what.options, what.captured, e, what.model, form);
-  const auto run = [&](const verify::Sizes& s) {
-    torch_io::HostRun done = what.reference.run(e, {s, what.options.seed, {}}, form);
-    done.outputs = as_stated(std::move(done.outputs), what.model);
-    return done;
-  };
-  write_test_sets(what.model, r, run, folder);
+  ConvertedComparison(what).save_test_data(what.model, folder);
 }
 
 void verify_written(const Converted& what, const std::filesystem::path& file, verify::Ort& ort,
@@ -211,38 +171,13 @@ void verify_written(const Converted& what, const std::filesystem::path& file, ve
     return;
   }
   const Options& o = what.options;
-  const capture::Captured& c = what.captured;
-  torch_io::Reference& reference = what.reference;
-  torch_io::ExampleInputs e = what.inputs;
-  torch_io::Reference::Form form;
-  verify::Request r = verification_request(o, c, e, what.model, form);
-  r.model = file;
-  const auto reference_run = [&](torch_io::HostRun run) {
-    return verify::ReferenceRun{std::move(run.inputs),
-                                to_ort(as_stated(std::move(run.outputs), what.model))};
-  };
-  r.inputs = [&](const Draw& draw) { return torch_io::drawn_inputs(e, draw, form); };
-  r.reference = [&](const Draw& draw) { return reference_run(reference.run(e, draw, form)); };
-  torch_io::ExampleInputs steady = e;  // a number out of range would end a row of calls
-  for (torch_io::InputLeaf& leaf : steady.leaves)
-    leaf.fixed = leaf.fixed || (leaf.attribute.empty() && !leaf.value.isTensor());
-  r.step = [&](const Draw& draw, bool begin) {
-    return reference_run(reference.step(steady, draw, form, begin));
-  };
-  r.in_type = [&](DType type) { return to_ort(reference.last_in(type, form)); };
-  if (o.to) r.bytes = rounding_bytes(what.model);
-  verify::Probe probe;
-  std::string unmeasured = make_probe(what.model, probe);
-  if (!probe.bytes.empty()) r.probe = &probe;
-  verify::Verification v;
-  try {
+  ConvertedComparison comparison(what);
+  if (o.to) {
     // The copy is what is compared; the file has to load all the same.
-    if (o.to && o.to->half == DType::Float16) ort.open_file(file, o.threads);
-    v = verify::verify_model(ort, r);
-  } catch (const std::runtime_error& e) {
-    throw Failure(ExitCode::Mismatch, "OE0602",
-                  std::string("ONNX Runtime does not take the model: ") + e.what());
+    if (o.to->half == DType::Float16) require_loads(file, o, ort);
+    comparison.request.bytes = rounding_bytes(what.model);
   }
+  verify::Verification v = comparison.run(file, ort, what.model);
   if (!v.mismatch.empty()) {
     // Where numbers are drawn every run differs; --to leaves no operator as it was.
     const std::string first = v.drawn.empty() && !o.to
@@ -250,9 +185,9 @@ void verify_written(const Converted& what, const std::filesystem::path& file, ve
                                   : std::string();
     throw Failure(ExitCode::Mismatch, "OE0601",
                   v.mismatch + (first.empty() ? "" : "\n  first difference: " + first),
-                  !c.assumptions.empty()
+                  !what.captured.assumptions.empty()
                       ? "these inputs may break what the export assumed:\n      " +
-                            join(c.assumptions, "\n      ")
+                            join(what.captured.assumptions, "\n      ")
                   : o.to ? "numbers may pass the range of " + std::string(name(o.to->half)) +
                                ", or rounding adds up: --to " +
                                (o.to->half == DType::Float16 ? "bf16, or " : "") +
@@ -261,28 +196,7 @@ void verify_written(const Converted& what, const std::filesystem::path& file, ve
                       ? "a rule of --symbolics may say something else than its operator computes"
                       : "this is a bug in onnx-export, please report it with the model");
   }
-  out.verification = v.line();
-  if (!o.expected.empty()) {
-    const size_t n = compare_expected(o, ort, r, e, form);
-    out.verification += ", " + plural(n, "expected output");
-  }
-  if (v.runs == 0) v.gaps.push_back("LibTorch ran none of the random inputs");
-  if (!v.gaps.empty()) {
-    out.verification += "; not fully: " + join(v.gaps, "; ");
-    out.exit_code = ExitCode::NotFullyVerified;
-  }
-  if (unmeasured.empty()) unmeasured = v.unmeasured;
-  const std::string note = unmeasured.empty()
-                               ? verify::unreached_note(v.coverage)
-                               : "which branches the verification took is not known: " + unmeasured;
-  if (!note.empty()) d.report({"OE0603", Severity::Note, "", note, "", nullptr, 0});
-  if (!v.drawn.empty())
-    d.report({"OE0606", Severity::Note, "",
-              "random numbers determine " + join(v.drawn, ", ") +
-                  ": compared were the shape and the element type" +
-                  (v.draws ? ", and the moments over " + plural(v.draws, "run") : ""),
-              "", nullptr, 0});
-  out.coverage = std::move(v.coverage);
+  comparison.tell(v, ort, out, d);
 }
 
 }  // namespace oe

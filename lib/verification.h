@@ -29,7 +29,7 @@ struct Converted {
   torch_io::Reference& reference;
 };
 
-// --save-test-data: the example, and the other sizes that LibTorch ran at, into `folder`.
+// --save-test-data.
 void save_test_data(const Converted& what, const std::filesystem::path& folder);
 
 // Compares the written file with LibTorch; what is found goes to `outcome` and `d`. Throws

@@ -15,7 +15,7 @@ Report in_worker(const VerbEntry& entry, const Strings& arguments) try {
   hold_ending_signals();
   const WorkerResult w = run_worker(forwarded);
   if (w.our_signal) end_by(w.our_signal);
-  if (auto r = from_json(w.report)) return *r;
+  if (const std::vector<Report> all = from_json(w.report); !all.empty()) return all[0];
   Report r;
   r.stop = stop_of(w);
   return r;

@@ -3,7 +3,6 @@
 #include <filesystem>
 
 #include "app/choices.h"
-#include "app/verbs/check.h"
 #include "app/verbs/completion.h"
 #include "app/verbs/diff.h"
 #include "app/verbs/doctor.h"
@@ -12,6 +11,7 @@
 #include "app/verbs/lint.h"
 #include "app/verbs/list_ops.h"
 #include "app/verbs/man.h"
+#include "app/verbs/model_verbs.h"
 #include "app/verbs/verb.h"
 #include "lib/support/text.h"
 
@@ -21,6 +21,9 @@ namespace {
 constexpr std::array kVerbs = {
     VerbEntry{"check", "all that keeps a file from being converted, at one opset or at all",
               &make<Check>, true},
+    VerbEntry{"verify",
+              "whether an ONNX file, whoever made it, computes what a TorchScript file does",
+              &make<Verify>, true},
     VerbEntry{"inspect", "what is in a file: methods, inputs, weights, modules, operators",
               &make<Inspect>},
     VerbEntry{"lint", "what is wrong, or doubtful, with an ONNX model", &make<Lint>},

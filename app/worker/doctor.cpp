@@ -10,6 +10,7 @@
 #include "lib/options.h"
 #include "lib/support/text.h"
 #include "lib/torch/about.h"
+#include "lib/torch/cuda.h"
 #include "lib/verify/ort.h"
 
 namespace oe::app {
@@ -47,6 +48,7 @@ ordered_json limit_json(const std::optional<uint64_t>& bytes) {
 }  // namespace
 
 void doctor(const Doctor& verb, std::ostream& out, Report& r) {
+  const torch_io::Cuda cuda = torch_io::find_cuda();
   std::string why;
   const std::shared_ptr<verify::Ort> ort = verify::Ort::load(verb.ort_lib, why);
   const std::string runtime = ort ? loaded_library("libonnxruntime.so") : "";
@@ -57,14 +59,18 @@ void doctor(const Doctor& verb, std::ostream& out, Report& r) {
   if (verb.json) {
     ordered_json found = nullptr;
     if (ort)
-      found = {
-          {"version", ort->version()}, {"library", runtime}, {"newest_opset", ort->newest_opset()}};
+      found = {{"version", ort->version()},
+               {"library", runtime},
+               {"newest_opset", ort->newest_opset()},
+               {"providers", ort->providers()}};
     const ordered_json document = {{"ready", ort != nullptr},
                                    {"worker", worker},
                                    {"libtorch",
                                     {{"version", torch_io::libtorch_version()},
                                      {"library", torch},
-                                     {"cuda", torch_io::has_cuda()}}},
+                                     {"cuda", torch_io::has_cuda()},
+                                     {"cuda_devices", cuda.devices},
+                                     {"cuda_missing", cuda.missing}}},
                                    {"onnx", onnx::onnx_version()},
                                    {"protobuf", onnx::protobuf_version()},
                                    {"opsets", {kOldestOpset, kNewestOpset}},
@@ -77,7 +83,7 @@ void doctor(const Doctor& verb, std::ostream& out, Report& r) {
   }
   const Strings runtime_lines =
       ort ? Strings{ort->version() + ", opsets up to " + std::to_string(ort->newest_opset()),
-                    runtime}
+                    runtime, join(ort->providers(), ", ")}
           : Strings{"missing: " + why,
                     "--verify needs it: the onnxruntime wheel has it (pip install onnxruntime);",
                     "name its libonnxruntime.so.* with --ort-lib or ONNX_EXPORT_ORT_LIB"};
@@ -85,6 +91,9 @@ void doctor(const Doctor& verb, std::ostream& out, Report& r) {
       << labelled("LibTorch", {torch_io::libtorch_version() +
                                    (torch_io::has_cuda() ? ", with CUDA" : ", without CUDA"),
                                torch})
+      << labelled("CUDA",
+                  {cuda.missing.empty() ? plural(static_cast<size_t>(cuda.devices), "device")
+                                        : cuda.missing})
       << labelled("ONNX", {onnx::onnx_version() + ", opsets " + std::to_string(kOldestOpset) +
                            " to " + std::to_string(kNewestOpset)})
       << labelled("protobuf", {onnx::protobuf_version()}) << labelled("ORT", runtime_lines)

@@ -1,9 +1,10 @@
 // onnx-export-worker: converts in a process of its own, so that a crash in LibTorch is a message.
 //
-//   onnx-export-worker convert MODEL_TMP DATA_TMP STATE_TMP TEST_TMP N [SIZES OPERATOR]...
-//   ARGUMENTS... onnx-export-worker verb NAME ARGUMENTS...
+//   onnx-export-worker convert FOLDER TEST_FOLDER N [SIZES OPERATOR]... ARGUMENTS...
+//   onnx-export-worker verb NAME ARGUMENTS...
 //
-// Started by onnx-export only; the N / 2 pairs are sizes that ended an earlier worker.
+// Started by onnx-export only; the N / 2 pairs are sizes that ended an earlier worker. What is
+// converted is written into FOLDER under its final names.
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <new>
 
@@ -21,11 +23,13 @@
 #include "app/worker/verbs.h"
 #include "lib/check_model.h"
 #include "lib/onnx/about.h"
+#include "lib/onnx/shared_data.h"
 #include "lib/pipeline.h"
 #include "lib/support/trial.h"
 #include "lib/test_data.h"
 #include "lib/torch/about.h"
 #include "lib/torch/runtime.h"
+#include "lib/verify_file.h"
 
 namespace oe::app {
 namespace {
@@ -67,20 +71,72 @@ Report reported(const F& work) {
   return r;
 }
 
-// `files`: the temporary ones of the model, its data and its state, and the folder of test data.
-void convert(const std::vector<std::string>& arguments, std::vector<LeftOut> left_out,
-             const char* const* files, Report& r) {
-  Options o = parse_command_line(arguments).options;
-  o.left_out = std::move(left_out);
+// Where the files of a conversion (of verify: the bundle) are made, and what was learnt from an
+// earlier try.
+struct Place {
+  std::filesystem::path folder, test_folder;
+  std::vector<LeftOut> left_out;
+};
+
+// One method. `shared`: the external data of several; null where it is the only one.
+void convert(Options o, const Place& place, onnx::SharedData* shared, Report& r) {
   read_test_sets(o);
   r.outcome.opset = o.opset;
   // Standard output belongs to the model, or to a document.
   const bool sarif = o.diagnostic_format == DiagnosticFormat::Sarif;
   std::ostream& out = o.output == "-" || o.json || sarif ? std::cerr : std::cout;
+  const std::string of = shared ? " of " + o.method : "";
+  const auto on_stage = [&](std::string_view stage) { send("stage " + std::string(stage) + of); };
+  if (o.task == Task::Verify)
+    return verify_file(o, place.test_folder, place.folder, r.outcome, r.diagnostics, out, on_stage);
+  if (o.task == Task::Check) return check_model(o, r.outcome, r.diagnostics, out, on_stage);
+  TemporaryFiles files{place.folder / std::filesystem::path(o.output).filename(),
+                       place.folder / o.write.external_file, place.folder / o.state_file,
+                       shared ? place.test_folder / o.method : place.test_folder, shared};
+  for (const std::string& name : o.without_effect)
+    r.diagnostics.report({"OE0304", Severity::Note, "",
+                          name + " has no effect on a serialized file", "", nullptr, 0});
+  try {
+    oe::convert(o, files, r.outcome, r.diagnostics, out, on_stage);
+  } catch (const StoppedAfter& s) {
+    r.outcome.stopped_after = s.stage;
+  }
+}
+
+// What is said of one method is no reason to stop before the next, so that all of it is said.
+bool goes_on(const Report& r) {
+  return usable(r.exit_code()) || r.exit_code() == ExitCode::Unsupported ||
+         r.exit_code() == ExitCode::Mismatch;
+}
+
+// A report for each method, each of which starts from the file; none after the one that ends it.
+std::vector<Report> convert_each(std::vector<Options>& methods, const Place& place) {
+  onnx::SharedData shared;
+  std::vector<Report> reports;
+  for (const Options& o : methods) {
+    reports.push_back(
+        reported([&](Report& r) { convert(o, place, methods.size() > 1 ? &shared : nullptr, r); }));
+    if (!goes_on(reports.back())) break;
+  }
+  return reports;
+}
+
+std::vector<Report> convert(const std::vector<std::string>& arguments, const Place& place) {
+  std::vector<Options> methods;
+  const Report read = reported([&](Report&) { methods = parse_command_line(arguments).methods; });
+  if (read.stop) return {read};
+  for (Options& o : methods) o.left_out = place.left_out;
   send("versions LibTorch " + torch_io::libtorch_version() + ", ONNX " + onnx::onnx_version());
-  const auto on_stage = [](std::string_view stage) { send("stage " + std::string(stage)); };
-  if (o.check) return check_model(o, r.outcome, r.diagnostics, out, on_stage);
-  oe::convert(o, files[0], files[1], files[2], files[3], r.outcome, r.diagnostics, out, on_stage);
+  std::vector<Report> reports = convert_each(methods, place);
+  // Weights of several go into one file, or into none: which is known when the last one is written.
+  const auto outside = [](const Report& r) { return r.outcome.written.external; };
+  if (methods[0].write.external == onnx::WriteOptions::External::Auto &&
+      reports.size() == methods.size() && std::ranges::any_of(reports, outside) &&
+      !std::ranges::all_of(reports, outside)) {
+    for (Options& o : methods) o.write.external = onnx::WriteOptions::External::Always;
+    reports = convert_each(methods, place);
+  }
+  return reports;
 }
 
 // LibTorch's parser, and whoever walks what it made, call themselves once for each bracket.
@@ -101,26 +157,24 @@ int main(int argc, char** argv) {
   using namespace oe::app;
   allow_deep_code();
   const std::string_view work = argc > 2 ? argv[1] : "";
-  Report r;
+  std::vector<Report> reports;
   if (work == "verb") {
-    r = reported([&](Report& to) {
+    reports.push_back(reported([&](Report& to) {
       run_verb_part(argv[2], {argv + 3, argv + argc}, std::cout, to);
-    });
-  } else if (work == "convert" && argc > 6) {
+    }));
+  } else if (work == "convert" && argc > 4) {
     oe::share_trial_note(kTrialFd);
-    constexpr int pairs = 7;
-    const int pairs_end = std::min(argc, pairs + std::atoi(argv[6]));
-    std::vector<oe::LeftOut> left_out;
-    for (int i = pairs; i + 1 < pairs_end; i += 2) left_out.push_back({argv[i], argv[i + 1]});
-    r = reported([&](Report& to) {
-      convert({argv + pairs_end, argv + argc}, std::move(left_out), argv + 2, to);
-    });
+    Place place{argv[2], argv[3], {}};
+    constexpr int pairs = 5;
+    const int pairs_end = std::min(argc, pairs + std::atoi(argv[4]));
+    for (int i = pairs; i + 1 < pairs_end; i += 2) place.left_out.push_back({argv[i], argv[i + 1]});
+    reports = convert({argv + pairs_end, argv + argc}, place);
   } else {
     std::cerr << "onnx-export-worker is started by onnx-export\n";
     return 2;
   }
-  send(to_json(r));
+  send(to_json(reports));
   // The files are complete. Tearing LibTorch down takes longer than it is worth.
   std::cout.flush();
-  _exit(static_cast<int>(r.exit_code()));
+  _exit(static_cast<int>(reports.back().exit_code()));
 }

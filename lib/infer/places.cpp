@@ -137,9 +137,8 @@ c10::IValue value_of(const Place& p, bool computed,
       tensors.emplace_back(tensor_of(p, computed), bit_of(p.index));
       return tensors.back().first;
     case Kind::Given:
-      if (computed) return p.value;
-      return map_tensors(p.value,
-                         [](const at::Tensor& t) { return t.numel() > kComputed ? shadow(t) : t; });
+      if (computed) return map_tensors(p.value, [](const at::Tensor& t) { return t.to(at::kCPU); });
+      return map_tensors(p.value, without_data);
     case Kind::Number:
     case Kind::String:
       return p.value;

@@ -29,10 +29,7 @@ void place_on_meta(const c10::FunctionSchema& schema, torch::jit::Stack& stack) 
 }
 
 void keep_small(torch::jit::Stack& stack) {
-  for (c10::IValue& v : stack)
-    v = map_tensors(v, [](const at::Tensor& t) {
-      return t.defined() && !t.is_meta() && t.numel() > kComputed ? shadow(t) : t;
-    });
+  for (c10::IValue& v : stack) v = map_tensors(v, without_data);
 }
 
 // The arguments that an in-place operator was given, in place of what came out of their copies.
@@ -56,6 +53,11 @@ at::Tensor shadow(const at::Tensor& t) {
   at::Tensor s = at::empty_strided(t.sizes(), t.strides(), t.options().device(c10::kMeta));
   if (t.is_leaf() && t.requires_grad()) s.set_requires_grad(true);
   return s;
+}
+
+at::Tensor without_data(const at::Tensor& t) {
+  if (!t.defined() || t.is_meta()) return t;
+  return t.numel() > kComputed ? shadow(t) : t.to(at::kCPU);
 }
 
 at::Tensor filled(const at::Tensor& t) {

@@ -16,6 +16,9 @@ constexpr int64_t kComputed = 4096;
 // The same tensor on the meta device: type, sizes and strides.
 at::Tensor shadow(const at::Tensor& t);
 
+// What a run without data has of a tensor: its shadow; of a small one its numbers, on the CPU.
+at::Tensor without_data(const at::Tensor& t);
+
 // As many numbers as the shadow has elements: one of its type that any operator takes. A tensor
 // that has numbers is returned as it is. Throws c10::Error for very many.
 at::Tensor filled(const at::Tensor& t);

@@ -258,7 +258,7 @@ class Interpreter {
       if (!limits_.computed && t.numel() > kComputed) {
         known = shadow(t);
       } else {
-        known = t.detach().clone();
+        known = t.detach().clone().to(at::kCPU);
         if (t.requires_grad()) known.set_requires_grad(true);
       }
     }

@@ -12,6 +12,8 @@
 
 namespace oe::onnx {
 
+class SharedData;  // lib/onnx/shared_data.h
+
 // The ONNX checker with full shape inference, in-process and without serialising the weights.
 // Returns the checker's message, empty when the model is accepted. `full` false: structure only.
 std::string check(const ir::Model& m, bool full = true);
@@ -32,9 +34,11 @@ bool needs_external(const ir::Model& m, const WriteOptions& o);
 // Streams the model into `model_path` and, where needed, the data into `data_path` (both are the
 // caller's private temporary files). Weights go from memory to the file without a copy; those that
 // stand in `source` (the .pt; may be null) unchanged go from file to file, or stay where they are
-// (External::InPlace). Throws Failure(Unwritable) with errno's text when a write fails.
+// (External::InPlace). `shared`: the data file is that of several models, and what one of them put
+// into it is not written again. Throws Failure(Unwritable) with errno's text when a write fails.
 WriteResult write(const ir::Model& m, const WriteOptions& o, const MappedFile* source,
-                  const std::filesystem::path& model_path, const std::filesystem::path& data_path);
+                  const std::filesystem::path& model_path, const std::filesystem::path& data_path,
+                  SharedData* shared = nullptr);
 // The same bytes in memory (no external data), for in-process use and tests.
 std::string write_bytes(const ir::Model& m, const WriteOptions& o = {});
 

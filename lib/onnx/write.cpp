@@ -10,6 +10,7 @@
 
 #include "lib/onnx/encode.h"
 #include "lib/onnx/onnx.h"
+#include "lib/onnx/shared_data.h"
 #include "lib/support/diagnostics.h"
 
 namespace oe::onnx {
@@ -23,13 +24,13 @@ std::optional<uint64_t> place_in(const MappedFile* source, const Tensor& t) {
   return source && m.as_it_is() ? source->place_of(m.data, t.nbytes()) : std::nullopt;
 }
 
-// A file that is written once, front to back.
+// A file that is written once, front to back. `append`: behind what it has.
 class Output {
  public:
-  Output(const std::filesystem::path& path, const MappedFile* source)
+  Output(const std::filesystem::path& path, const MappedFile* source, bool append = false)
       : path_(path), source_(source) {
-    fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd_ < 0) fail();
+    fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (append ? 0 : O_TRUNC), 0666);
+    if (fd_ < 0 || ::lseek(fd_, 0, SEEK_END) < 0) fail();
     buffer_.reserve(kBuffer);
   }
   ~Output() {
@@ -130,8 +131,9 @@ struct DataFile {
     uint64_t offset;
   };
   ExternalLayout layout;
-  std::vector<Place> places;  // by ascending offset
-  uint64_t size = 0;
+  std::vector<Place> places;     // of what is to be written, by ascending offset
+  uint64_t begin = 0, size = 0;  // of the file: before and after
+  uint64_t bytes = 0;            // of this model's tensors
 
   // The tensors that stay where they are, and no file.
   static DataFile in_place(const ir::Model& m, const WriteOptions& o, const MappedFile* source) {
@@ -144,8 +146,11 @@ struct DataFile {
     return f;
   }
 
-  DataFile(const ir::Model& m, const WriteOptions& o) {
+  // `shared`: what other models have put into the file at `path`; null: it is this one's alone.
+  DataFile(const ir::Model& m, const WriteOptions& o, const SharedData* shared = nullptr,
+           const std::filesystem::path& path = {}) {
     layout.location = o.external_file;
+    if (shared) begin = size = shared->size();
     const uint64_t align = static_cast<uint64_t>(std::max<int64_t>(o.align, 1));
     const uint64_t threshold = threshold_of(o);
     std::map<std::pair<Tensor::Memory, size_t>, uint64_t> known;
@@ -153,8 +158,11 @@ struct DataFile {
       if (t.dtype() == DType::String || t.nbytes() < threshold) return;
       const uint64_t next = (size + align - 1) / align * align;
       const auto [it, fresh] = known.try_emplace({t.memory(), t.nbytes()}, next);
+      if (fresh) bytes += t.nbytes();
+      const auto there = fresh && shared ? shared->find(t, path) : std::nullopt;
+      if (there) it->second = *there;
       layout.offsets[&t] = it->second;
-      if (!fresh) return;
+      if (!fresh || there) return;
       places.push_back({&t, next});
       size = next + t.nbytes();
     });
@@ -193,7 +201,8 @@ bool needs_external(const ir::Model& m, const WriteOptions& o) {
 }
 
 WriteResult write(const ir::Model& m, const WriteOptions& o, const MappedFile* source,
-                  const std::filesystem::path& model_path, const std::filesystem::path& data_path) {
+                  const std::filesystem::path& model_path, const std::filesystem::path& data_path,
+                  SharedData* shared) {
   WriteResult result;
   Rope model;
   const bool in_place = o.external == WriteOptions::External::InPlace;
@@ -201,7 +210,8 @@ WriteResult write(const ir::Model& m, const WriteOptions& o, const MappedFile* s
   if (!always) model = encode_inline(m, o);
   if (always || model.size() > kProtobufLimit) {
     if (o.external == WriteOptions::External::Never) too_large("");
-    const DataFile data = in_place ? DataFile::in_place(m, o, source) : DataFile(m, o);
+    const DataFile data =
+        in_place ? DataFile::in_place(m, o, source) : DataFile(m, o, shared, data_path);
     EncodeOptions e = encode_options(o);
     e.external = &data.layout;
     model = encode(m, e);
@@ -209,17 +219,19 @@ WriteResult write(const ir::Model& m, const WriteOptions& o, const MappedFile* s
       too_large(in_place ? " without the weights that the .pt holds as they are"
                          : " even without its external data");
     if (!data.places.empty()) {
-      Output out(data_path, source);
-      uint64_t at = 0;
+      Output out(data_path, source, data.begin > 0);
+      uint64_t at = data.begin;
       for (const DataFile::Place& p : data.places) {
         out.zeros(p.offset - at);
         out.put(*p.data);
         at = p.offset + p.data->nbytes();
       }
       out.finish();
-      result.external = true;
-      result.data_bytes = data.size;
+      if (shared)
+        for (const DataFile::Place& p : data.places) shared->written(*p.data, p.offset);
     }
+    result.external = data.bytes > 0;
+    result.data_bytes = shared ? data.bytes : data.size;
   }
   Output out(model_path, source);
   size_t done = 0;

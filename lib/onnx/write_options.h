@@ -20,9 +20,9 @@ struct WriteOptions {
 };
 
 struct WriteResult {
-  bool external = false;  // whether external data was written
+  bool external = false;  // whether weights are in a file of external data
   uint64_t model_bytes = 0;
-  uint64_t data_bytes = 0;
+  uint64_t data_bytes = 0;  // of the data file; where models share it, of this one's tensors
 };
 
 }  // namespace oe::onnx

@@ -14,6 +14,7 @@ struct Variation {
     Positive,  // its absolute value
     Negative,  // minus that
     Scale,     // times `value`
+    Place,     // the middle element is `value`
   };
   Kind kind = Kind::None;
   double value = 0;

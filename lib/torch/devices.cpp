@@ -1,14 +1,19 @@
 // Loading with a device to map to moves the tensors of a file, not the devices its code names.
 //
 //   zeros([2], device=cuda:0)   =>   zeros([2], device=cpu)
-//   x.to(self.device)           =>   x.to(onnx_export::here(self.device))
+//   x.to(self.device)           =>   x.to(onnx_export::here(self.device, cpu))
 //   x.cuda()                    =>   x.cpu()
+//
+// and the other way round where the example runs on a CUDA device.
 #include "lib/torch/devices.h"
 
 #include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/ir/constants.h>
 #include <torch/csrc/jit/ir/ir.h>
 #include <torch/csrc/jit/runtime/custom_operator.h>
+
+#include <algorithm>
+#include <optional>
 
 namespace oe::torch_io {
 namespace {
@@ -18,22 +23,26 @@ using torch::jit::Node;
 using torch::jit::Stack;
 using torch::jit::Value;
 
-bool foreign(const c10::Device& d) { return !d.is_cpu() && !d.is_meta(); }
-
-c10::IValue here(const c10::IValue& device) {
-  return device.isDevice() && foreign(device.toDevice()) ? c10::Device(c10::kCPU) : device;
+// Where `given` (a Device or None) stands, tensors lie on `target`. None is the CPU, or an
+// argument's own device.
+c10::IValue here(const c10::IValue& given, c10::Device target) {
+  if (given.isNone()) return target.is_cpu() ? given : c10::IValue(target);
+  return given.isDevice() && !given.toDevice().is_meta() ? c10::IValue(target) : given;
 }
 
 // One for each type: an argument that is no Optional (aten::to.device) does not take a Device?.
 const c10::Symbol& here_symbol(const c10::TypePtr& of) {
   static const c10::Symbol device = c10::Symbol::fromQualString("onnx_export::here"),
                            optional = c10::Symbol::fromQualString("onnx_export::here_or_none");
-  static const torch::jit::Operation run = [](Stack& stack) { stack.back() = here(stack.back()); };
+  static const torch::jit::Operation run = [](Stack& stack) {
+    const c10::Device target = torch::jit::pop(stack).toDevice();
+    stack.back() = here(stack.back(), target);
+  };
   static const torch::jit::RegisterOperators registered(
-      {torch::jit::Operator("onnx_export::here(Device device) -> Device", run,
+      {torch::jit::Operator("onnx_export::here(Device device, Device target) -> Device", run,
                             c10::AliasAnalysisKind::PURE_FUNCTION),
-       torch::jit::Operator("onnx_export::here_or_none(Device? device) -> Device?", run,
-                            c10::AliasAnalysisKind::PURE_FUNCTION)});
+       torch::jit::Operator("onnx_export::here_or_none(Device? device, Device target) -> Device?",
+                            run, c10::AliasAnalysisKind::PURE_FUNCTION)});
   return of->kind() == c10::TypeKind::DeviceObjType ? device : optional;
 }
 
@@ -52,19 +61,20 @@ bool allocates(const c10::FunctionSchema& schema) {
   return false;
 }
 
-void set_devices(Node* n) {
+void set_devices(Node* n, c10::Device target) {
   const auto* schema = n->maybeSchema();
   if (!schema || !allocates(*schema)) return;
   for (size_t i = 0; i < n->inputs().size() && i < schema->arguments().size(); ++i) {
     if (!names_device(schema->arguments()[i].type())) continue;
     Value* given = n->input(i);
     const auto known = torch::jit::toIValue(given);
-    if (known && !(known->isDevice() && foreign(known->toDevice()))) continue;
     torch::jit::WithInsertPoint before(n);
     if (known) {
-      n->replaceInput(i, n->owningGraph()->insertConstant(here(*known)));
+      const c10::IValue changed = here(*known, target);
+      if (changed != *known) n->replaceInput(i, n->owningGraph()->insertConstant(changed));
     } else {
-      Node* changed = n->owningGraph()->create(here_symbol(given->type()), {given});
+      Value* to = n->owningGraph()->insertConstant(target);
+      Node* changed = n->owningGraph()->create(here_symbol(given->type()), {given, to});
       changed->output()->setType(given->type()->kind() == c10::TypeKind::DeviceObjType
                                      ? c10::TypePtr(c10::DeviceObjType::get())
                                      : c10::OptionalType::create(c10::DeviceObjType::get()));
@@ -84,20 +94,42 @@ std::optional<c10::Device> constant_device(const Node* n) {
   return c10::Device(type->toStringRef() + ":" + std::to_string(index->toInt()));
 }
 
-void visit(Block& b) {
+bool holds_tensors(const c10::IValue& v) {
+  return v.isTensor() || v.isTensorList() ||
+         (v.isTuple() && std::ranges::any_of(v.toTupleRef().elements(), holds_tensors));
+}
+
+// What a constant is on another device; nothing where it holds no tensors, or they are there.
+std::optional<c10::IValue> moved(const Node* n, c10::Device target) {
+  if (target.is_cpu() || n->kind() != c10::prim::Constant) return std::nullopt;
+  const auto value = torch::jit::toIValue(n->output());
+  return value && holds_tensors(*value) ? std::optional(value->deepcopy(target)) : std::nullopt;
+}
+
+void visit(Block& b, c10::Device target) {
   for (auto it = b.nodes().begin(); it != b.nodes().end();) {
     Node* n = *it++;
-    for (Block* inner : n->blocks()) visit(*inner);
-    if (n->hasAttribute(c10::attr::Subgraph)) visit(*n->g(c10::attr::Subgraph)->block());  // fork
+    for (Block* inner : n->blocks()) visit(*inner, target);
+    if (n->hasAttribute(c10::attr::Subgraph))  // fork
+      visit(*n->g(c10::attr::Subgraph)->block(), target);
+    const bool to_cpu = n->kind() == c10::Symbol::aten("cpu");
+    const bool to_cuda = n->kind() == c10::Symbol::aten("cuda");
+    if (!target.is_cpu() && (to_cpu || to_cuda)) {  // it is there
+      n->output()->replaceAllUsesWith(n->input(0));
+      n->destroy();
+      continue;
+    }
     torch::jit::WithInsertPoint before(n);
     Node* replacement = nullptr;
-    if (n->kind() == c10::Symbol::aten("cuda")) {
+    if (to_cuda) {
       replacement = b.owningGraph()->create(c10::Symbol::aten("cpu"), {n->input(0)});
       replacement->insertBefore(n);
     } else if (const auto device = constant_device(n)) {
       replacement = b.owningGraph()->insertConstant(*device)->node();
+    } else if (const auto constant = moved(n, target)) {
+      replacement = b.owningGraph()->insertConstant(*constant)->node();
     } else {
-      set_devices(n);
+      set_devices(n, target);
       continue;
     }
     replacement->setSourceRange(n->sourceRange());
@@ -108,11 +140,11 @@ void visit(Block& b) {
 
 }  // namespace
 
-void allocate_here(const torch::jit::Module& module) {
+void allocate_on(c10::Device device, const torch::jit::Module& module) {
   for (torch::jit::Function* f : module._ivalue()->compilation_unit()->get_functions())
     if (auto* g = torch::jit::tryToGraphFunction(*f)) {
       g->ensure_defined();
-      visit(*g->graph()->block());
+      visit(*g->graph()->block(), device);
     }
 }
 

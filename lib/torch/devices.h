@@ -5,9 +5,10 @@
 
 namespace oe::torch_io {
 
-// Rewrites the model's code so that everything it allocates or moves lies on the CPU ("cuda:0",
-// x.cuda()), and a file made on another machine runs on this one. Devices that are compared,
-// printed or turned into strings stay what they were.
-void allocate_here(const torch::jit::Module& module);
+// Rewrites the model's code so that everything it allocates or moves lies on `device`, whatever the
+// code says ("cuda:0", x.cuda()), and a file made on another machine runs on this one; its
+// constants are moved there. Devices that are compared, printed or turned into strings stay what
+// they were.
+void allocate_on(c10::Device device, const torch::jit::Module& module);
 
 }  // namespace oe::torch_io

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <functional>
 
+#include "lib/support/text.h"
 #include "lib/torch/alternatives.h"
 #include "lib/torch/axes.h"
 #include "lib/torch/input_tree.h"
@@ -66,6 +67,8 @@ double varied(double v, const Variation& how) {
       return -std::abs(v);
     case Variation::Kind::Scale:
       return v * how.value;
+    case Variation::Kind::Place:
+      return how.value;
   }
   return v;
 }
@@ -83,6 +86,12 @@ at::Tensor varied(const at::Tensor& t, const Variation& how) {
       return at::neg(at::abs(t));
     case Variation::Kind::Scale:
       return at::mul(t, how.value).to(t.scalar_type());
+    case Variation::Kind::Place: {
+      if (t.numel() == 0) return t;
+      const at::Tensor changed = t.clone(at::MemoryFormat::Contiguous);
+      changed.view(-1).select(0, t.numel() / 2).fill_(how.value);
+      return changed;
+    }
   }
   return t;
 }
@@ -95,13 +104,36 @@ c10::IValue varied(const c10::IValue& v, const Variation& how) {
   return varied(v.toDouble(), how);
 }
 
+void move_to(c10::Device device, ExampleInputs& e) {
+  if (device.is_cpu()) return;
+  const auto move = [&](c10::IValue& v) { v = v.deepcopy(device); };
+  std::ranges::for_each(e.arguments, move);
+  for (std::vector<c10::IValue>& further : e.alternatives) std::ranges::for_each(further, move);
+  const std::vector<c10::IValue> values = leaf_values(e, e.arguments);
+  for (size_t i = 0; i < e.leaves.size(); ++i) e.leaves[i].value = values.at(i);
+}
+
 }  // namespace
 
 ExampleInputs make_inputs(const Options& o, const Loaded& m, ExampleFiles& files) {
   BuiltArguments built = build_arguments(o, m, files);
   name_axes(o, built.leaf_specs, built.inputs);
   add_alternatives(o, m, files, built.specs, built.inputs);
+  move_to(m.device, built.inputs);
   return std::move(built.inputs);
+}
+
+std::vector<Argument> arguments_of(const Loaded& m) {
+  std::vector<Argument> out;
+  for (const c10::Argument& a : m.module.get_method(m.method).function().getSchema().arguments()) {
+    const c10::IValue v = a.default_value().value_or(c10::IValue());
+    out.push_back({a.name(), v.isBool()     ? (v.toBool() ? "true" : "false")
+                             : v.isInt()    ? std::to_string(v.toInt())
+                             : v.isDouble() ? float_text(v.toDouble())
+                                            : ""});
+  }
+  out.erase(out.begin());
+  return out;
 }
 
 std::vector<c10::IValue> resized_inputs(const ExampleInputs& e,
@@ -123,7 +155,7 @@ std::vector<c10::IValue> resized_inputs(const ExampleInputs& e,
       if (!v.isTensor()) return seed == e.seed || leaf.fixed ? v : other_number(v, own_seed);
       const at::Tensor t = v.toTensor();
       if (leaf.fixed || (seed == e.seed && t.sizes().vec() == size)) return t.clone();
-      return random_like(t, size, leaf.normal, own_seed);
+      return random_like(t, size, leaf.normal, own_seed).to(t.device());
     }));
   }
   return arguments;

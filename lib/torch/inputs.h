@@ -52,6 +52,13 @@ inline ExampleInputs make_inputs(const Options& o, const Loaded& m) {
   return make_inputs(o, m, files);
 }
 
+// An argument of the method, without self.
+struct Argument {
+  std::string name;
+  std::string number;  // its default where that is a number, as a SPEC has it; empty: none
+};
+std::vector<Argument> arguments_of(const Loaded& m);
+
 // The same arguments with leaf i's tensor axes at other sizes and other values: `sizes[i]` is the
 // full shape of leaf i (numbers keep their value unless `seed` != the example's). Used by capture's
 // worlds and by verification. Random values keep to the example's range. Every tensor is a copy.

@@ -98,7 +98,8 @@ bool takes_tensors(const torch::jit::Method& m) {
   });
 }
 
-// The method that is wanted. Without a forward: the only one that takes tensors.
+// The method that is wanted. Without a forward: the only one that takes tensors, where nobody named
+// several.
 std::string method_of(const torch::jit::Module& m, const Options& o,
                       std::vector<Loaded::Note>& notes) {
   if (m.find_method(o.method)) return o.method;
@@ -115,7 +116,7 @@ std::string method_of(const torch::jit::Module& m, const Options& o,
                       (tensors == 1 ? " tensor" : " tensors") + " and no program",
                   "weights alone do not say what to compute; save a module that has a forward");
   }
-  if (o.method == "forward" && useful.size() == 1) {
+  if (o.method == "forward" && o.methods.empty() && useful.size() == 1) {
     notes.push_back({"OE0126", "the file has no forward: '" + useful[0] +
                                    "' is converted, the only method that takes tensors"});
     return useful[0];
@@ -150,7 +151,9 @@ Loaded load(const Options& o, const rules::Rules& rules) {
   } catch (const std::exception& e) {
     explain_load_error(o.model, e, missing);
   }
-  allocate_here(m.module);
+  m.device = c10::Device(o.device);
+  allocate_on(m.device, m.module);
+  if (!m.device.is_cpu()) m.module = m.module.deepcopy(m.device);
   m.method = method_of(m.module, o, m.notes);
   m.traced_inputs = read_traced_inputs(script, m.method);
   set_training(m, o.training);

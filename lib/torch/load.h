@@ -16,6 +16,7 @@ namespace oe::torch_io {
 
 struct Loaded {
   torch::jit::Module module;
+  c10::Device device = c10::kCPU;  // on which all its tensors are
   std::shared_ptr<const MappedFile>
       file;               // in which its weights lie, as long as nobody writes them
   std::string method;     // "forward", --method, or the only one that takes tensors

@@ -1,7 +1,7 @@
 // LibTorch's own results, for verification: the method run on inputs of any size and seed.
 #include "lib/torch/reference.h"
 
-#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Context.h>
 #include <ATen/core/Dict.h>
 #include <ATen/core/List.h>
 #include <ATen/ops/empty.h>
@@ -197,7 +197,7 @@ std::pair<std::vector<HostValue>, std::vector<HostValue>> Reference::first_and_t
     const ExampleInputs& e) {
   std::vector<HostValue> calls[3];
   for (std::vector<HostValue>& outputs : calls) {
-    at::Generator generator = at::detail::getDefaultCPUGenerator();
+    at::Generator generator = at::globalContext().defaultGenerator(module_.device);
     generator.set_current_seed(e.seed);  // random numbers are the same in each
     outputs = call(e, e.arguments, {});
   }

@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "lib/torch/cuda.h"
+
 namespace oe::torch_io {
 namespace {
 
@@ -20,6 +22,7 @@ class Silent : public c10::WarningHandler {
 }  // namespace
 
 void configure(const Options& o) {
+  use_device(o.device);
   static Silent silent;
   if (o.verbosity < 1) c10::WarningUtils::set_warning_handler(&silent);
   // Standard output is the file's or the report's; and the model runs more often than once.

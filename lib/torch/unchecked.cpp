@@ -159,14 +159,14 @@ void check_bags(const Arguments& args) {
 // padding of any value).
 void check_ctc(const Arguments& args) {
   const at::Tensor probabilities = args.tensor("log_probs");
-  const at::Tensor targets = args.tensor("targets").to(at::kLong).contiguous();
+  const at::Tensor targets = args.tensor("targets").to(at::kCPU, at::kLong).contiguous();
   const c10::IValue& given = args["target_lengths"];
   if (probabilities.dim() == 0 || targets.dim() == 0) return;
   std::vector<int64_t> lengths;
   if (given.isIntList()) {
     lengths = given.toIntVector();
   } else {
-    const at::Tensor t = given.toTensor().to(at::kLong).contiguous();
+    const at::Tensor t = given.toTensor().to(at::kCPU, at::kLong).contiguous();
     lengths.assign(t.const_data_ptr<int64_t>(), t.const_data_ptr<int64_t>() + t.numel());
   }
   const auto* target = targets.const_data_ptr<int64_t>();

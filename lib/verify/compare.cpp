@@ -191,6 +191,20 @@ Comparison compare_rounded(const Tensor& actual, const Tensor& exact, DType half
   return tally.result;
 }
 
+double largest_difference(const Tensor& a, const Tensor* b) {
+  if (b && a.dims() != b->dims()) return std::numeric_limits<double>::infinity();
+  const std::vector<double> x = a.as_double(), y = b ? b->as_double() : std::vector<double>();
+  double largest = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double other = b ? y[i] : 0;
+    if (std::isfinite(x[i]) && std::isfinite(other))
+      largest = std::max(largest, std::abs(x[i] - other));
+  }
+  return largest;
+}
+
+std::string type_text(const Tensor& t) { return std::string(name(t.dtype())) + shape_text(t); }
+
 Comparison compare(const Tensor& actual, const Tensor& expected, Tolerance t) {
   Tally tally;
   if (actual.dtype() != expected.dtype()) {

@@ -36,6 +36,11 @@ constexpr double kRoundingSteps = 32;
 Comparison compare_rounded(const Tensor& actual, const Tensor& exact, DType half,
                            Tolerance given = {});
 double rounding_epsilon(DType half);  // 2^-11 of float16, 2^-8 of bfloat16
+// The largest |a - b| over elements that are finite in both; null: of |a|. Of one shape, types may
+// differ.
+double largest_difference(const Tensor& a, const Tensor* b);
+// "float[2,10]".
+std::string type_text(const Tensor& t);
 
 // Integers, bools and strings exactly; NaN and infinities by position. Complex numbers by part.
 Comparison compare(const Tensor& actual, const Tensor& expected, Tolerance t = {});

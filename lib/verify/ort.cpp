@@ -3,6 +3,8 @@
 
 #include <dlfcn.h>
 
+#include <iterator>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -152,11 +154,26 @@ OrtValue from_ort(const RuntimePtr& r, const ValuePtr& v) {
   return out;
 }
 
+// What a session takes part of its work from.
+void append_cuda(const Runtime& r, SessionOptions* options, int device) {
+  CudaOptions* raw = nullptr;
+  r.check(r.api.CreateCUDAProviderOptions(&raw));
+  const std::shared_ptr<CudaOptions> cuda(
+      raw, [&](CudaOptions* p) { r.api.ReleaseCUDAProviderOptions(p); });
+  const std::string number = std::to_string(device);
+  // The numbers are compared: products keep all bits of float32.
+  const char* const keys[] = {"device_id", "use_tf32"};
+  const char* const values[] = {number.c_str(), "0"};
+  r.check(r.api.UpdateCUDAProviderOptions(raw, keys, values, std::size(keys)));
+  r.check(r.api.SessionOptionsAppendExecutionProvider_CUDA_V2(options, raw));
+}
+
 class SessionImpl : public Ort::Session {
  public:
   // `make` creates the session with the options it is given.
   template <class Make>
-  SessionImpl(RuntimePtr runtime, int threads, bool optimize, const Make& make)
+  SessionImpl(RuntimePtr runtime, std::optional<int> cuda, int threads, bool optimize,
+              const Make& make)
       : r_(std::move(runtime)) {
     SessionOptions* raw = nullptr;
     r_->check(r_->api.CreateSessionOptions(&raw));
@@ -168,6 +185,7 @@ class SessionImpl : public Ort::Session {
         r_->api.SetSessionGraphOptimizationLevel(raw, optimize ? kOptimizeAll : kOptimizeNothing));
     // Waiting threads sleep: LibTorch runs on the same cores.
     r_->check(r_->api.AddSessionConfigEntry(raw, "session.intra_op.allow_spinning", "0"));
+    if (cuda) append_cuda(*r_, raw, *cuda);
     ort::Session* made = nullptr;
     r_->check(make(raw, &made));
     session_ = {made, [r = r_](ort::Session* p) { r->api.ReleaseSession(p); }};
@@ -236,16 +254,34 @@ class OrtImpl : public Ort {
     return newest;
   }
 
+  std::vector<std::string> providers() const override {
+    char** names = nullptr;
+    int count = 0;
+    r_->check(r_->api.GetAvailableProviders(&names, &count));
+    const std::vector<std::string> all(names, names + count);
+    r_->check(r_->api.ReleaseAvailableProviders(names, count));
+    return all;
+  }
+
+  void use_cuda(int device) override {
+    SessionOptions* raw = nullptr;
+    r_->check(r_->api.CreateSessionOptions(&raw));
+    const std::shared_ptr<SessionOptions> options(
+        raw, [&](SessionOptions* p) { r_->api.ReleaseSessionOptions(p); });
+    append_cuda(*r_, raw, device);  // says at once whether it can be used
+    cuda_ = device;
+  }
+
   std::unique_ptr<Session> open_file(const std::filesystem::path& model, int threads,
                                      bool optimize) override {
     return std::make_unique<SessionImpl>(
-        r_, threads, optimize, [&](const SessionOptions* o, ort::Session** out) {
+        r_, cuda_, threads, optimize, [&](const SessionOptions* o, ort::Session** out) {
           return r_->api.CreateSession(r_->env(), model.c_str(), o, out);
         });
   }
   std::unique_ptr<Session> open_bytes(std::string_view model, int threads, bool optimize) override {
     return std::make_unique<SessionImpl>(
-        r_, threads, optimize, [&](const SessionOptions* o, ort::Session** out) {
+        r_, cuda_, threads, optimize, [&](const SessionOptions* o, ort::Session** out) {
           return r_->api.CreateSessionFromArray(r_->env(), model.data(), model.size(), o, out);
         });
   }
@@ -268,6 +304,7 @@ class OrtImpl : public Ort {
   }
 
   RuntimePtr r_;
+  std::optional<int> cuda_;  // the device of its sessions
 };
 
 }  // namespace

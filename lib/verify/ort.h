@@ -28,6 +28,11 @@ class Ort {
   virtual ~Ort() = default;
   virtual std::string version() const = 0;
   virtual int64_t newest_opset() const = 0;  // 26 for the pinned wheel
+  // Of the library: "CPUExecutionProvider", "CUDAExecutionProvider", ...
+  virtual std::vector<std::string> providers() const = 0;
+  // Sessions that are opened from now on run on this CUDA device. Throws std::runtime_error with
+  // ONNX Runtime's message where it cannot be used.
+  virtual void use_cuda(int device) = 0;
 
   class Session {
    public:

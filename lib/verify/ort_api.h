@@ -8,8 +8,9 @@
 
 namespace oe::verify::ort {
 
-// HasValue, the last entry that is used, came with version 10 (ONNX Runtime 1.10).
-inline constexpr uint32_t kApiVersion = 10;
+// The options of the CUDA provider, the last entries that are used, came with version 11 (ONNX
+// Runtime 1.11).
+inline constexpr uint32_t kApiVersion = 11;
 
 struct Status;
 struct Env;
@@ -20,6 +21,7 @@ struct Value;
 struct MemoryInfo;
 struct Allocator;
 struct TensorInfo;
+struct CudaOptions;
 
 enum LogLevel : int { kLogFatal = 4 };
 enum OptimizationLevel : int { kOptimizeNothing = 0, kOptimizeAll = 99 };
@@ -84,10 +86,18 @@ struct Api {
   Entry<96, void(Value*)> ReleaseValue{t};
   Entry<99, void(TensorInfo*)> ReleaseTensorTypeAndShapeInfo{t};
   Entry<100, void(SessionOptions*)> ReleaseSessionOptions{t};
+  Entry<125, Status*(char*** names, int* count)> GetAvailableProviders{t};
+  Entry<126, Status*(char** names, int count)> ReleaseAvailableProviders{t};
   Entry<127, Status*(const Value*, size_t index, size_t*)> GetStringTensorElementLength{t};
   Entry<128, Status*(const Value*, size_t bytes, size_t index, void*)> GetStringTensorElement{t};
   Entry<130, Status*(SessionOptions*, const char* key, const char* value)> AddSessionConfigEntry{t};
   Entry<192, Status*(const Value*, int*)> HasValue{t};
+  Entry<204, Status*(SessionOptions*, const CudaOptions*)>
+      SessionOptionsAppendExecutionProvider_CUDA_V2{t};
+  Entry<205, Status*(CudaOptions**)> CreateCUDAProviderOptions{t};
+  Entry<206, Status*(CudaOptions*, const char* const* keys, const char* const* values, size_t)>
+      UpdateCUDAProviderOptions{t};
+  Entry<208, void(CudaOptions*)> ReleaseCUDAProviderOptions{t};
 };
 
 // What the exported OrtGetApiBase() gives.

@@ -1,4 +1,4 @@
-// What a verification comes to, in one line.
+// What a verification found in one line, and what its request says of an output.
 #include <cstdio>
 
 #include "lib/support/text.h"
@@ -24,6 +24,17 @@ std::string Verification::line() const {
          (drawn.empty() ? std::string()
                         : " (" + plural(drawn.size(), "output") + " by shape, type" +
                               (draws ? " and moments)" : ")"));
+}
+
+Tolerance tolerance_of(const Request& r, const std::string& output) {
+  Tolerance t;
+  for (const bool general : {true, false}) {  // what is said for one output outweighs the rest
+    for (const auto& [name, v] : r.atol)
+      if (general ? name.empty() : name == output) t.atol = v;
+    for (const auto& [name, v] : r.rtol)
+      if (general ? name.empty() : name == output) t.rtol = v;
+  }
+  return t;
 }
 
 }  // namespace oe::verify

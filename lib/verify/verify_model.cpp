@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <set>
 #include <stdexcept>
@@ -11,6 +12,7 @@
 #include "lib/support/text.h"
 #include "lib/support/trial.h"
 #include "lib/verify/explore.h"
+#include "lib/verify/judge.h"
 #include "lib/verify/moments.h"
 #include "lib/verify/size_picker.h"
 
@@ -18,6 +20,12 @@ namespace oe::verify {
 namespace {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+// What becomes of inputs of floats, and of integers.
+struct SpecialValues {
+  const char* name;
+  Variation floats, integers = {};
+};
 
 class Driver {
  public:
@@ -38,7 +46,7 @@ class Driver {
       v_.unmeasured = first_line(e.what());
     }
     for (size_t i = 0; i < r_.output_names.size(); ++i)
-      if (is_drawn(i)) v_.drawn.push_back(r_.output_names[i]);
+      if (judge_.is_drawn(i)) v_.drawn.push_back(r_.output_names[i]);
     plain_runs();
     if (v_.mismatch.empty() && v_.runs > 0 && !v_.drawn.empty()) compare_moments();
     if (meter_) {
@@ -69,6 +77,7 @@ class Driver {
     for (const std::string& name : std::set<std::string>(missing))
       if (!one_axis(pick, name, missing)) return;
     if (!one_alone(pick)) return;
+    if (r_.thorough && v_.runs > 0 && !special_values()) return;
     if (!rows_of_calls()) return;
     for (const std::string& name : missing)
       if (!pick.varied_by_worlds(name))
@@ -94,7 +103,9 @@ class Driver {
       counted = true;
       const std::string where =
           " at " + sizes_text(r_.leaf_names, sizes) + ", seed " + std::to_string(seed);
-      if (!one_run(where, *expected)) return false;
+      const bool same = one_run(where, {sizes, seed, {}}, *expected);
+      if (r_.thorough && (i == 0 || !same)) judge_.measure_errors(outputs(), *expected);
+      if (!same) return false;
     }
     accepted_ = counted;
     if (counted) ++v_.sizes;
@@ -166,12 +177,13 @@ class Driver {
       ReferenceRun own = expected;
       for (size_t i = 0; i < left.size(); ++i) own.inputs[r_.state[i].leaf] = left[i];
       const double error = v_.max_abs;
-      if (!one_run(where, own)) {
+      const Draw draw{sizes, seed + 1000 * step, {}};
+      if (!one_run(where, draw, own)) {
         if (step == 0) return false;
         // Rounding that many calls add up, or a mistake: one call from LibTorch's own state tells.
         v_.mismatch.clear();
         v_.max_abs = error;
-        if (!one_run(where, expected)) return false;
+        if (!one_run(where, draw, expected)) return false;
         ++v_.drifted;
       }
       left.clear();
@@ -210,7 +222,7 @@ class Driver {
       const std::string varied = candidates.text(draw);
       const std::string where = " at " + sizes_text(r_.leaf_names, draw.sizes) + ", seed " +
                                 std::to_string(draw.seed) + (varied.empty() ? "" : ", " + varied);
-      if (!one_run(where, *expected)) {
+      if (!one_run(where, draw, *expected)) {
         if (!r_.assumes) return;
         v_.gaps.push_back(std::exchange(v_.mismatch, {}) + " (where an assumption may not hold)");
         return;
@@ -230,7 +242,7 @@ class Driver {
         const ReferenceRun expected = r_.reference({r_.worlds[0], r_.seed + k, {}});
         const std::vector<OrtValue> actual = session_->run(session_inputs(expected));
         for (size_t i = 0; i < moments.size() && i < expected.outputs.size(); ++i)
-          if (is_drawn(i) && expected.outputs[i].tensor && actual[outputs_[i]].tensor)
+          if (judge_.is_drawn(i) && expected.outputs[i].tensor && actual[outputs_[i]].tensor)
             moments[i].add(*actual[outputs_[i]].tensor, *expected.outputs[i].tensor);
         ++runs;
       } catch (const std::runtime_error&) {
@@ -247,29 +259,57 @@ class Driver {
     }
   }
 
-  bool is_drawn(size_t output) const {
-    return output < r_.lineage.size() && r_.lineage[output].drawn;
-  }
-
-  // What is the same of two random results: an axis of unknown size may be random too.
-  std::string form_difference(size_t output, const OrtValue& actual, const OrtValue& expected) {
-    if (actual.kind != expected.kind) return "a sequence and a tensor";
-    if (expected.kind != OrtValue::Kind::Tensor) return {};
-    const Tensor &a = *actual.tensor, &e = *expected.tensor;
-    if (a.dtype() != e.dtype())
-      return "element type is " + std::string(name(a.dtype())) + ", expected " +
-             std::string(name(e.dtype()));
-    bool same = a.dims().size() == e.dims().size();
-    const Shape& stated = r_.shapes[output];
-    for (size_t d = 0; same && d < a.dims().size(); ++d)
-      same = a.dims()[d] == e.dims()[d] || !stated || (*stated)[d].kind == Dim::Kind::Unknown;
-    return same ? std::string() : "it has another shape";
-  }
-
-  bool one_run(const std::string& where, const ReferenceRun& expected) {
+  bool one_run(const std::string& where, const Draw& draw, const ReferenceRun& expected) {
     if (compared(where, expected)) return true;
     v_.inputs = expected.inputs;
+    v_.draw = draw;
     return false;
+  }
+
+  // Each kind of value in all inputs of floats at once; zeros in those of integers too, where
+  // LibTorch takes them. False: a difference that counts.
+  bool special_values() {
+    using Kind = Variation::Kind;
+    const SpecialValues kinds[] = {
+        {"zeros", {Kind::Fill, 0}, {Kind::Fill, 0}},
+        {"negatives", {Kind::Negative}},
+        {"large", {Kind::Scale, 1e3}},
+        {"NaN", {Kind::Place, std::numeric_limits<double>::quiet_NaN()}},
+        {"infinity", {Kind::Place, std::numeric_limits<double>::infinity()}}};
+    for (SpecialValues kind : kinds) {
+      std::optional<SpecialRun> run = special_run(kind);
+      if (!run || (!run->ran && kind.integers.kind != Kind::None)) {
+        kind.integers = {};
+        run = special_run(kind);
+      }
+      if (!v_.mismatch.empty()) return false;
+      if (run) v_.special.push_back(std::move(*run));
+    }
+    return true;
+  }
+  // Nothing where the model has no such inputs, or where a difference that counts was found.
+  std::optional<SpecialRun> special_run(const SpecialValues& kind) {
+    Draw draw{r_.worlds[0], r_.seed, {}};
+    bool any = false;
+    for (const TensorPtr& t : r_.inputs(draw)) {
+      draw.variations.push_back(is_float(t->dtype()) ? kind.floats : kind.integers);
+      any = any || draw.variations.back().kind != Variation::Kind::None;
+    }
+    if (!any) return std::nullopt;
+    SpecialRun run{kind.name, false, {}};
+    std::optional<ReferenceRun> expected;
+    try {
+      expected = r_.reference(draw);
+    } catch (const std::runtime_error&) {
+      return run;  // LibTorch does not take these values
+    }
+    run.ran = true;
+    const double error = v_.max_abs;
+    if (one_run(" at " + run.values, draw, *expected)) return run;
+    if (std::isfinite(kind.floats.value) || r_.asks_for_nan) return std::nullopt;
+    v_.max_abs = error;
+    run.difference = std::exchange(v_.mismatch, {});
+    return run;
   }
 
   std::vector<OrtValue> session_inputs(const ReferenceRun& expected) const {
@@ -285,75 +325,10 @@ class Driver {
     return inputs;
   }
 
-  // An output of a model whose arithmetic was rounded, beside the same in float64 (in LibTorch's
-  // own types where the model asks for these, which are exact enough). What is too far off may
-  // still be no further than LibTorch in the same 16 bits.
-  bool rounded_right(size_t output, const std::string& where, const OrtValue& actual,
-                     const OrtValue& expected) {
-    const std::vector<TensorPtr> a = tensors_of(actual), own = tensors_of(expected);
-    const std::vector<TensorPtr> exact = again_in(DType::Double, output, own);
-    const Tolerance given = tolerance_of(r_, r_.output_names[output]);
-    const bool decided = output < r_.lineage.size() && r_.lineage[output].decided;
-    std::string what = actual.kind != expected.kind ? "a sequence and a tensor"
-                       : a.size() != own.size()     ? "it has another length"
-                                                    : "";
-    double scaled = 0;
-    for (size_t i = 0; what.empty() && i < own.size(); ++i) {
-      if (a[i]->dtype() != own[i]->dtype() || !is_float(a[i]->dtype())) {
-        what = difference(output, *a[i], *own[i]);
-        continue;
-      }
-      const bool same = exact[i]->dims() == own[i]->dims() && is_float(exact[i]->dtype());
-      Comparison c = compare_rounded(*a[i], same ? *exact[i] : *own[i], r_.half, given);
-      // Some models compute something else in another type.
-      if (const Comparison in_own = compare_rounded(*a[i], *own[i], r_.half, given);
-          in_own.ok && !c.ok)
-        c = in_own;
-      v_.max_abs = std::max(v_.max_abs, c.max_abs);
-      scaled = std::max(scaled, c.max_rel);
-      if (!c.ok) what = c.message;
-    }
-    if (what.empty()) {
-      v_.max_scaled = std::max(v_.max_scaled, scaled);
-      return true;
-    }
-    if (given.atol < 0 && given.rtol < 0 && exact.size() == own.size() && a.size() == own.size()) {
-      const std::vector<TensorPtr> half = again_in(r_.half, output, {});
-      bool near = half.size() == own.size();
-      for (size_t i = 0; near && i < own.size(); ++i)
-        near = as_exact_as(*a[i], *half[i], *exact[i], r_.half);
-      v_.judged += near;
-      if (near) return true;
-    }
-    what = "output '" + r_.output_names[output] + "' differs from LibTorch's" + where + ": " + what;
-    if (!decided) {
-      v_.mismatch = what;
-      return false;
-    }
-    if (tied_.insert(output).second)
-      v_.gaps.push_back(what + " (a comparison or an index decides it, in numbers rounded to " +
-                        std::string(name(r_.half)) + ")");
-    return true;
-  }
-
-  // The output of the last run in another type of float; where it cannot be had, `otherwise`.
-  std::vector<TensorPtr> again_in(DType type, size_t output, std::vector<TensorPtr> otherwise) {
-    try {
-      const auto [at, fresh] = again_.try_emplace(type);
-      if (fresh) at->second = r_.in_type(type);
-      const std::vector<OrtValue>& all = at->second;
-      if (output >= all.size()) return otherwise;
-      std::vector<TensorPtr> again = tensors_of(all[output]);
-      return otherwise.empty() || again.size() == otherwise.size() ? again : otherwise;
-    } catch (const std::runtime_error&) {
-      return otherwise;
-    }
-  }
-
   bool compared(const std::string& where, const ReferenceRun& expected) {
     const std::vector<OrtValue> inputs = session_inputs(expected);
-    const std::vector<OrtValue>& actual = actual_;
-    again_.clear();
+    judge_.next_run();
+    actual_.clear();
     try {
       actual_ = session_->run(inputs);
     } catch (const std::runtime_error& e) {
@@ -367,22 +342,19 @@ class Driver {
       return false;
     }
     for (size_t i = 0; i < expected.outputs.size(); ++i) {
-      if (r_.half != DType::Undefined && !is_drawn(i)) {
-        if (rounded_right(i, where, actual[outputs_[i]], expected.outputs[i])) continue;
-        return false;
-      }
-      const std::string what = is_drawn(i)
-                                   ? form_difference(i, actual[outputs_[i]], expected.outputs[i])
-                                   : difference(i, actual[outputs_[i]], expected.outputs[i]);
-      if (what.empty() ||
-          (!is_drawn(i) && is_rounding(i, actual[outputs_[i]], expected.outputs[i])))
-        continue;
-      v_.mismatch =
-          "output '" + r_.output_names[i] + "' differs from LibTorch's" + where + ": " + what;
-      return false;
+      v_.mismatch = judge_.problem(i, where, actual_[outputs_[i]], expected.outputs[i]);
+      if (!v_.mismatch.empty()) return false;
     }
     measure(expected.inputs);
     return true;
+  }
+
+  // Of the last run, in the order of the request.
+  std::vector<OrtValue> outputs() const {
+    std::vector<OrtValue> out;
+    if (!actual_.empty())
+      for (const size_t place : outputs_) out.push_back(actual_[place]);
+    return out;
   }
 
   void measure(const std::vector<TensorPtr>& leaves) {
@@ -395,89 +367,24 @@ class Driver {
     }
   }
 
-  std::string difference(size_t output, const OrtValue& actual, const OrtValue& expected) {
-    if (actual.kind != expected.kind) return "a sequence and a tensor";
-    if (expected.kind == OrtValue::Kind::Tensor)
-      return difference(output, *actual.tensor, *expected.tensor);
-    if (actual.sequence.size() != expected.sequence.size())
-      return plural(actual.sequence.size(), "element") + ", LibTorch has " +
-             std::to_string(expected.sequence.size());
-    for (size_t i = 0; i < expected.sequence.size(); ++i) {
-      const std::string what = difference(output, *actual.sequence[i], *expected.sequence[i]);
-      if (!what.empty()) return "element " + std::to_string(i) + ": " + what;
-    }
-    return {};
-  }
-
-  // Results that cancel, or come from computed coordinates, differ by more than the tolerance
-  // between any two ways to compute them in float32. A run in float64 tells that from a mistake;
-  // who gave a tolerance has that one.
-  bool is_rounding(size_t output, const OrtValue& actual, const OrtValue& expected) {
-    const Tolerance given = tolerance_of(r_, r_.output_names[output]);
-    if (!r_.in_type || given.atol >= 0 || given.rtol >= 0) return false;
-    const DType coarsest =
-        output < r_.lineage.size() ? r_.lineage[output].coarsest : DType::Undefined;
-    const std::vector<TensorPtr> a = tensors_of(actual), e = tensors_of(expected);
-    if (actual.kind != expected.kind || a.size() != e.size()) return false;
-    // LibTorch's own result is in float64 where the output is, whatever ONNX Runtime computed in.
-    bool same =
-        std::ranges::all_of(e, [](const TensorPtr& t) { return t->dtype() == DType::Double; });
-    std::vector<TensorPtr> exact = e;
-    try {
-      if (!same) {
-        const std::vector<OrtValue> all = r_.in_type(DType::Double);
-        if (output >= all.size() || all[output].kind != expected.kind) return false;
-        exact = tensors_of(all[output]);
-      }
-    } catch (const std::runtime_error&) {
-      return false;
-    }
-    same = exact.size() == e.size();
-    for (size_t i = 0; same && i < e.size(); ++i)
-      same = compare(*a[i], *e[i], given).ok || as_exact_as(*a[i], *e[i], *exact[i], coarsest);
-    v_.judged += same;
-    return same;
-  }
-  static std::vector<TensorPtr> tensors_of(const OrtValue& v) {
-    return v.kind == OrtValue::Kind::Tensor ? std::vector<TensorPtr>{v.tensor} : v.sequence;
-  }
-
-  std::string difference(size_t output, const Tensor& actual, const Tensor& expected) {
-    const Comparison c = compare(actual, expected, tolerance_of(r_, r_.output_names[output]));
-    v_.max_abs = std::max(v_.max_abs, c.max_abs);
-    return c.ok ? std::string() : c.message.empty() ? "it is another" : c.message;
-  }
-
   Ort& ort_;
   const Request& r_;
   const Clock::time_point begin_ = Clock::now();
   std::unique_ptr<Ort::Session> session_;
   std::optional<CoverageMeter> meter_;
   std::vector<std::string> names_;
-  std::vector<size_t> outputs_;                   // position in the session's outputs
-  std::vector<OrtValue> actual_;                  // of the last run
-  std::set<size_t> tied_;                         // outputs that rounding decided once
-  std::map<DType, std::vector<OrtValue>> again_;  // the outputs of the last run in other types
-  bool accepted_ = false;                         // whether LibTorch ran the last sizes
+  std::vector<size_t> outputs_;   // position in the session's outputs
+  std::vector<OrtValue> actual_;  // of the last run; none where ONNX Runtime failed
+  bool accepted_ = false;         // whether LibTorch ran the last sizes
   std::string refusal_;
   Verification v_;
+  Judge judge_{r_, v_};
 };
 
 }  // namespace
 
 std::unique_ptr<Ort::Session> open(Ort& ort, const Request& r) {
   return r.bytes.empty() ? ort.open_file(r.model, r.threads) : ort.open_bytes(r.bytes, r.threads);
-}
-
-Tolerance tolerance_of(const Request& r, const std::string& output) {
-  Tolerance t;
-  for (const bool general : {true, false}) {  // what is said for one output outweighs the rest
-    for (const auto& [name, v] : r.atol)
-      if (general ? name.empty() : name == output) t.atol = v;
-    for (const auto& [name, v] : r.rtol)
-      if (general ? name.empty() : name == output) t.rtol = v;
-  }
-  return t;
 }
 
 Verification verify_model(Ort& ort, const Request& r) { return Driver(ort, r).run(); }

@@ -11,6 +11,7 @@
 #include "lib/support/draw.h"
 #include "lib/verify/compare.h"
 #include "lib/verify/coverage.h"
+#include "lib/verify/findings.h"
 #include "lib/verify/lineage.h"
 #include "lib/verify/ort.h"
 
@@ -65,6 +66,10 @@ struct Request {
   std::function<std::vector<OrtValue>(DType)> in_type;
   // The inputs alone, one a leaf, without running anything.
   std::function<std::vector<TensorPtr>(const Draw&)> inputs;
+  // Runs on values that drawn ones are not (SpecialRun), and the outputs' errors beside float64.
+  bool thorough = false;
+  // A difference at NaN and infinities counts: the original asks for them.
+  bool asks_for_nan = false;
   // The model that says which branches and trips its inputs drive; null where it has none.
   const Probe* probe = nullptr;
 };
@@ -83,14 +88,17 @@ struct Verification {
   double max_abs = 0;
   double max_scaled = 0;  // --to: the largest error as a part of its output's largest element
   DType half = DType::Undefined;
-  std::string mismatch;            // the first one: output, size, seed, what differs; empty: none
-  std::vector<TensorPtr> inputs;   // of the mismatch, one a leaf
-  std::vector<std::string> gaps;   // what could not be tried, one line each
-  std::vector<Covered> coverage;   // of every kept If and Loop
-  std::string unmeasured;          // why the coverage is not known; empty: it is
-  std::vector<std::string> drawn;  // outputs that depend on random numbers
-  size_t draws = 0;                // runs that their moments were compared on; too few: 0
-  std::string line() const;        // "verified: 9 runs, 3 sizes, max abs error 2.1e-06"
+  std::string mismatch;           // the first one: output, size, seed, what differs; empty: none
+  std::vector<TensorPtr> inputs;  // of the mismatch, one a leaf
+  Draw draw;                      // that they came from
+  std::vector<std::string> gaps;  // what could not be tried, one line each
+  std::vector<SpecialRun> special;
+  std::vector<OutputErrors> errors;  // of outputs of floats that no random numbers determine
+  std::vector<Covered> coverage;     // of every kept If and Loop
+  std::string unmeasured;            // why the coverage is not known; empty: it is
+  std::vector<std::string> drawn;    // outputs that depend on random numbers
+  size_t draws = 0;                  // runs that their moments were compared on; too few: 0
+  std::string line() const;          // "verified: 9 runs, 3 sizes, max abs error 2.1e-06"
 };
 
 // Stops at the first mismatch. Sizes: those of the worlds, and for each dynamic axis one more that

@@ -15,8 +15,10 @@ import torch
 from torch import Tensor, nn
 
 import broken_archives
+import foreign_onnx
 import half_models
 import input_files
+import method_models
 import module_functions
 import onnx_models
 import rule_models
@@ -572,7 +574,9 @@ def main() -> None:
     input_files.make(folder / "files")
     half_models.make(folder / "half")
     module_functions.make(folder / "functions")
+    method_models.make(folder / "methods")
     onnx_models.make(folder)
+    foreign_onnx.make(folder)
     rule_models.make(folder / "rules")
     with torch.no_grad():
         net.fc.weight[1, 2] += 0.5

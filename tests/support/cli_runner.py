@@ -143,10 +143,14 @@ def run_case(case: Case, build: pathlib.Path, fixtures: pathlib.Path) -> str:
             shell("for m in mnt ro; do mountpoint -q $m && umount $m; done; chmod -R u+w .")
 
 
-def missing_need(case: Case) -> str:
+def missing_need(case: Case, build: pathlib.Path) -> str:
     for need in case.needs:
         if need == "root" and os.geteuid() != 0:
             return "root"
+        if need == "no-cuda":  # neither LibTorch nor ONNX Runtime are builds for CUDA
+            parts = subprocess.run([build / "onnx-export", "doctor"], capture_output=True, text=True)
+            if "is a build for CPUs" not in parts.stdout or "CUDAExecution" in parts.stdout:
+                return "no-cuda"
         if need == "mount":
             with tempfile.TemporaryDirectory() as folder:
                 if subprocess.run(["mount", "-t", "tmpfs", "none", folder],
@@ -180,7 +184,7 @@ def main() -> int:
                     if not queue:
                         return
                     case = queue.pop(0)
-                need = missing_need(case)
+                need = missing_need(case, args.build)
                 problem = "" if need else run_case(case, args.build.resolve(), fixtures)
                 with lock:
                     counts["skipped" if need else "failed" if problem else "passed"] += 1

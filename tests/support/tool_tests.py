@@ -20,13 +20,14 @@ sys.path.insert(0, str(ROOT / "tests/cli"))
 sys.path.append(str(ROOT / ".deps/bench"))
 import catalogue  # noqa: E402
 import make_models  # noqa: E402
+import method_models  # noqa: E402
 import module_functions  # noqa: E402
 import onnx_values  # noqa: E402
 import readme  # noqa: E402
 import rule_models  # noqa: E402
 
 # What LibTorch exports too: a second copy visible from the executable would be mixed up with its own.
-FOREIGN = re.compile(r"google::protobuf|\bonnx|fmt::v|\bmz_|nlohmann|CLI::")
+FOREIGN = re.compile(r"google::protobuf|\bonnx|fmt::v|spdlog|\bmz_|nlohmann|CLI::")
 HELP_MS = 50
 
 
@@ -107,6 +108,92 @@ def test_saved_test_data_runs(build: pathlib.Path) -> None:
                 assert name == session.get_outputs()[i].name, folder
                 assert actual.dtype == expected.dtype and actual.shape == expected.shape, folder
                 numpy.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)
+
+
+class CudaFolder:
+    """LibTorch's libraries with another libtorch_cuda.so beside them; None where they have one of their own."""
+
+    def __init__(self, top: pathlib.Path):
+        import torch
+        for library in (pathlib.Path(torch.__file__).parent / "lib").glob("*.so*"):
+            (top / library.name).symlink_to(library)
+        self.library = top / "libtorch_cuda.so"
+        self.taken = self.library.exists()
+        self.environment = os.environ | {"LD_LIBRARY_PATH": str(top)}
+
+
+def test_cuda_library_that_is_none(build: pathlib.Path) -> None:
+    """A file that is no library, and one that registers nothing."""
+    with tempfile.TemporaryDirectory() as top:
+        work = pathlib.Path(top)
+        cuda = CudaFolder(work)
+        if cuda.taken:
+            return
+        method_models.make(work / "models")
+        for code in ("OE0611", "OE0612"):
+            if code == "OE0611":
+                cuda.library.write_text("no library")
+            else:
+                cuda.library.unlink()
+                subprocess.run(["g++", "-shared", "-x", "c++", "/dev/null", "-o", cuda.library], check=True)
+            done = subprocess.run([build / "onnx-export", "models/codec.pt", "--method", "encode", "--device", "cuda"],
+                                  cwd=work, env=cuda.environment, capture_output=True, text=True)
+            assert done.returncode == 10 and f"[{code}]" in done.stderr, done.stderr
+            assert not list(work.glob("*.onnx")), "a file is left"
+            doctor = output_of(build / "onnx-export", "doctor", env=cuda.environment)
+            assert re.search(r"^CUDA +(?!\d).*CUDA", doctor, re.MULTILINE), doctor
+
+
+def test_example_on_another_device(build: pathlib.Path) -> None:
+    """On a device that refuses the CPU's tensors as CUDA does (fake_cuda.cpp) the same bytes come out."""
+    with tempfile.TemporaryDirectory() as top:
+        work = pathlib.Path(top)
+        cuda = CudaFolder(work)
+        if cuda.taken:
+            return
+        cuda.library.symlink_to(build / "tests/fake_cuda/libtorch_cuda.so")
+        assert re.search(r"^CUDA +1 device$", output_of(build / "onnx-export", "doctor", env=cuda.environment),
+                         re.MULTILINE)
+        method_models.make(work / "models")
+        runs = [["models/codec.pt", "--method", "encode"], ["models/on_gpu.pt", "--method", "decode"],
+                ["models/devices.pt", "--input", "x:n=3x4"],
+                ["models/codec.pt", "--method", "count", "--input", "n:512", "--state", "io"]]
+        for name, kind in (("small_resnet18", "scripted"), ("small_lm_transformer", "traced")):
+            model = catalogue.by_name()[name]
+            make_models.make(model, kind, work / f"{name}.pt")
+            runs.append([f"{name}.pt", *(w for i in model.inputs for w in ("--input", i.spec(model.sizes)))])
+        for run in runs:
+            command = [build / "onnx-export", *run, "--verify", "--force", "-o"]
+            output_of(*command, "cpu.onnx", cwd=work)
+            output_of(*command, "cuda.onnx", "--device", "cuda", cwd=work, env=cuda.environment)
+            assert (work / "cpu.onnx").read_bytes() == (work / "cuda.onnx").read_bytes(), run
+        done = subprocess.run([build / "onnx-export", *runs[0], "--device", "cuda:1"], cwd=work,
+                              env=cuda.environment, capture_output=True, text=True)
+        assert done.returncode == 10 and "1 CUDA device can be seen" in done.stderr, done.stderr
+
+
+def test_methods_share_their_weights(build: pathlib.Path) -> None:
+    """decode(encode(x)) in ONNX Runtime is LibTorch's; the data file has each tensor once, and no more."""
+    import numpy
+    import onnxruntime
+    import torch
+    with tempfile.TemporaryDirectory() as top:
+        work = pathlib.Path(top)
+        method_models.make(work)
+        model = torch.jit.load(str(work / "codec.pt"))
+        output_of(build / "onnx-export", "codec.pt", "--method", "encode,decode", "--external-data=always",
+                  "--external-data-align", 1, "--external-data-threshold", 1,
+                  "--input", "encode.x:batch=2x64", "--input", "decode.z:batch=2x16", cwd=work)
+        used = [p for p in (model.book.weight, model.book.bias, model.gain)]
+        data = (work / "codec.onnx.data").read_bytes()
+        assert len(data) == sum(p.numel() * p.element_size() for p in used)
+        for p in used:
+            assert data.count(p.detach().numpy().tobytes()) == 1
+        x = torch.randn(5, 64)
+        codes, = onnxruntime.InferenceSession(work / "codec.encode.onnx").run(None, {"x": x.numpy()})
+        actual = onnxruntime.InferenceSession(work / "codec.decode.onnx").run(None, {"z": codes})
+        for a, e in zip(actual, model.decode(model.encode(x)), strict=True):
+            numpy.testing.assert_allclose(a, e.detach().numpy(), rtol=1e-5, atol=1e-5)
 
 
 def test_other_weights_than_the_files(build: pathlib.Path) -> None:

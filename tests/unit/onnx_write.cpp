@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "lib/onnx/onnx.h"
+#include "lib/onnx/shared_data.h"
 #include "lib/support/diagnostics.h"
 
 using namespace oe;
@@ -234,6 +235,39 @@ TEST_CASE("tensors that share memory are stored once", "[onnx]") {
   o.threshold = 100000;
   CHECK(onnx::write(m, o, nullptr, f.path / "m.onnx", f.path / "m.data").data_bytes == 360000);
   CHECK(same(*initializer(onnx::read_file(f.path / "m.onnx"), "tied")->data, w));
+}
+
+TEST_CASE("models share a file of external data: equal bytes are in it once", "[onnx]") {
+  Folder folder;
+  onnx::WriteOptions o;
+  o.external = onnx::WriteOptions::External::Always;
+  o.external_file = "all.data";
+  o.align = 64;
+  const auto model = [](std::vector<TensorPtr> tensors) {
+    ir::Model m;
+    m.opsets[""] = 18;
+    for (size_t i = 0; i < tensors.size(); ++i)
+      m.graph.outputs.push_back(m.new_initializer("w" + std::to_string(i), tensors[i]));
+    return m;
+  };
+  // The second has the first's bytes as another tensor, others of that size, and no end at 8 bytes.
+  const ir::Model a = model({ramp({300, 2}, 1), ramp({257}, 2)});
+  const ir::Model b = model({ramp({600}, 3), ramp({600}, 1), ramp({257}, 2), ramp({257}, 4)});
+  onnx::SharedData shared;
+  const fs::path data = folder.path / "all.data";
+  const auto first = onnx::write(a, o, nullptr, folder.path / "a.onnx", data, &shared);
+  const auto second = onnx::write(b, o, nullptr, folder.path / "b.onnx", data, &shared);
+  const auto third = onnx::write(a, o, nullptr, folder.path / "c.onnx", data, &shared);
+  CHECK(first.data_bytes == 2400 + 1028);
+  CHECK(second.data_bytes == 2 * (2400 + 1028));
+  CHECK(third.external);
+  CHECK(fs::file_size(data) == 2432 + 1088 + 2432 + 1028);
+  CHECK(slurp(folder.path / "a.onnx") == slurp(folder.path / "c.onnx"));
+  for (const auto& [file, original] : {std::pair{"a.onnx", &a}, std::pair{"b.onnx", &b}}) {
+    const ir::Model read = onnx::read_file(folder.path / file);
+    for (const ir::Value* v : original->graph.initializers)
+      CHECK(same(*initializer(read, v->name)->data, *v->data));
+  }
 }
 
 TEST_CASE("over 2 GiB", "[onnx]") {

@@ -1,0 +1,95 @@
+// What came of each method that was asked for, and how all of it is told.
+#include "app/results.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "app/json.h"
+#include "app/verify_text.h"
+
+namespace oe::app {
+namespace {
+
+std::string heading(const Options& o, const std::string& text) {
+  return o.methods.empty() || text.empty() ? text : "method " + o.method + ":\n" + text;
+}
+
+// `all`: with every place, and whatever -q says.
+std::string problems_of_method(const Report& r, const Options& o, bool all) {
+  const int opset = static_cast<int>(r.outcome.opset);
+  std::string text;
+  // -q keeps errors: a report without one has nothing to say.
+  if (all || o.verbosity >= 0 || r.diagnostics.has_errors())
+    text = all || o.task == Task::Check ? render_text(r.diagnostics, opset, SIZE_MAX)
+                                        : render_text(r.diagnostics, opset);
+  if (all || o.verbosity >= 0) text += found_line(r.outcome);
+  return heading(o, r.stop ? text + stop_text(*r.stop) : text);
+}
+
+// f(report, options) of each, one after the other.
+template <class F>
+std::string each(const Results& r, const std::vector<Options>& methods, const F& f) {
+  std::string text;
+  for (size_t i = 0; i < std::min(r.reports.size(), methods.size()); ++i)
+    text += f(r.reports[i], methods[i]);
+  return text;
+}
+
+}  // namespace
+
+void Results::end(Stop s, size_t methods) {
+  if (methods > 1) {
+    stop = std::move(s);
+    return;
+  }
+  reports.resize(1);
+  reports[0].stop = std::move(s);
+}
+
+ExitCode Results::exit_code() const {
+  if (stop) return stop->exit_code;
+  ExitCode code = ExitCode::Ok;
+  for (const Report& r : reports) {
+    if (!app::usable(r.exit_code())) return r.exit_code();
+    if (r.exit_code() != ExitCode::Ok) code = r.exit_code();
+  }
+  return code;
+}
+
+std::string problem_text(const Results& r, const std::vector<Options>& methods, bool all) {
+  return each(
+             r, methods,
+             [&](const Report& one, const Options& o) { return problems_of_method(one, o, all); }) +
+         (r.stop ? stop_text(*r.stop) : "");
+}
+
+std::string result_lines(const Results& r, const std::vector<Options>& methods) {
+  return each(r, methods, [&](const Report& one, const Options& o) -> std::string {
+    if (o.task == Task::Verify) return verify_text(one, o);
+    if (o.task == Task::Convert) return r.usable() ? summary(one, o) + "\n" : "";
+    const bool judged = !one.stop || one.stop->exit_code == ExitCode::Unsupported;
+    if (!judged) return "";
+    return verdict(one, o) + "\n" + (o.all_opsets && !one.stop ? opset_table(one.outcome) : "");
+  });
+}
+
+std::string time_tables(const Results& r, const std::vector<Options>& methods) {
+  return each(r, methods, [](const Report& one, const Options& o) {
+    return heading(o, time_table(one.outcome));
+  });
+}
+
+std::string json_document(const Results& r, const std::vector<Options>& methods) {
+  const bool written = r.usable();
+  if (methods.size() == 1)
+    return dump(report_document(r.reports.at(0), methods[0], written), 2) + "\n";
+  ordered_json j = {{"model", methods.at(0).model},
+                    {"exit_code", static_cast<int>(r.exit_code())},
+                    {"failure", r.stop ? stop_json(*r.stop) : ordered_json()},
+                    {"methods", ordered_json::object()}};
+  for (size_t i = 0; i < r.reports.size(); ++i)
+    j["methods"][methods[i].method] = report_document(r.reports[i], methods[i], written);
+  return dump(j, 2) + "\n";
+}
+
+}  // namespace oe::app

@@ -1,0 +1,164 @@
+// A model in ONNX Runtime beside the module in LibTorch, on the same inputs.
+#include "lib/comparison.h"
+
+#include <algorithm>
+
+#include "lib/onnx/onnx.h"
+#include "lib/optimize/optimize.h"
+#include "lib/support/text.h"
+#include "lib/test_data.h"
+
+namespace oe {
+namespace {
+
+std::vector<verify::OrtValue> to_ort(std::vector<torch_io::HostValue> values) {
+  std::vector<verify::OrtValue> out;
+  for (torch_io::HostValue& v : values) {
+    verify::OrtValue value;
+    if (v.sequence) {
+      value.kind = verify::OrtValue::Kind::Sequence;
+      value.sequence = std::move(v.tensors);
+    } else {
+      value.tensor = std::move(v.tensors[0]);
+    }
+    out.push_back(std::move(value));
+  }
+  return out;
+}
+
+// LibTorch's results in the types that the model states: of --to io=half.
+std::vector<torch_io::HostValue> as_stated(std::vector<torch_io::HostValue> values,
+                                           const std::vector<DType>& stated) {
+  for (size_t i = 0; i < values.size() && i < stated.size(); ++i)
+    for (TensorPtr& t : values[i].tensors)
+      if (t->dtype() == DType::Float && byte_size(stated[i]) == 2 && is_float(stated[i]))
+        t = Tensor::rounded(t, stated[i]);
+  return values;
+}
+
+// Makes `m` the model that says which branches and trips its inputs drive. Returns why that cannot
+// be known; the probe has no bytes then, or where there are no branches.
+std::string make_probe(ir::Model& m, verify::Probe& probe) {
+  if (!verify::instrument(m, probe)) return {};
+  optimize::cleanup(m);  // leaves what the conditions and trip counts depend on
+  if (onnx::needs_external(m, {})) return "it depends on more than 2 GiB of weights";
+  probe.bytes = onnx::write_bytes(m);
+  return {};
+}
+
+verify::ReferenceRun converted(torch_io::HostRun run) {
+  return {std::move(run.inputs), to_ort(std::move(run.outputs))};
+}
+
+void note(Diagnostics& d, const char* code, const std::string& text) {
+  d.report({code, Severity::Note, "", text, "", nullptr, 0});
+}
+
+}  // namespace
+
+Comparison::Comparison(const Options& o, torch_io::ExampleInputs inputs,
+                       std::vector<std::string> names, std::vector<verify::Sizes> worlds,
+                       torch_io::Reference& reference, const ir::Model& m)
+    : options_(o), inputs_(std::move(inputs)), reference_(reference) {
+  verify::Request& r = request;
+  r.worlds = std::move(worlds);
+  r.atol = o.atol;
+  r.rtol = o.rtol;
+  r.runs = o.verify_runs;
+  r.threads = o.threads;
+  r.seed = o.seed;
+  r.leaf_names = std::move(names);
+  if (o.to) r.half = o.to->half;
+  for (size_t i = 0; i < inputs_.leaves.size(); ++i) {
+    torch_io::InputLeaf& leaf = inputs_.leaves[i];
+    const auto input = std::ranges::find(m.graph.inputs, r.leaf_names[i], &ir::Value::name);
+    form.types.push_back(input == m.graph.inputs.end() ? DType::Undefined : (*input)->type.dtype);
+    // What the export took as a constant has to stay what it was.
+    leaf.fixed = input == m.graph.inputs.end();
+    if (leaf.fixed) continue;
+    r.free_leaves.push_back(i);
+    const Shape& shape = (*input)->type.shape;
+    for (size_t d = 0; d < leaf.axis_names.size(); ++d)
+      if (!leaf.axis_names[d].empty() && shape && d < shape->size() && !(*shape)[d].is_number())
+        r.axes.push_back({i, d, leaf.axis_names[d], leaf.bounds[d].first, leaf.bounds[d].second});
+  }
+  for (const ir::Value* v : m.graph.outputs) {
+    r.output_names.push_back(v->name);
+    r.shapes.push_back(v->type.shape);
+    stated_.push_back(v->type.dtype);
+    form.sequences.push_back(v->type.kind == ir::Type::Kind::Sequence);
+    form.vectors.push_back(v->type.shape && v->type.shape->size() == 1);
+  }
+  r.lineage = verify::lineage(m);
+  steady_ = inputs_;  // a number out of range would end a row of calls
+  for (torch_io::InputLeaf& leaf : steady_.leaves)
+    leaf.fixed = leaf.fixed || (leaf.attribute.empty() && !leaf.value.isTensor());
+  r.inputs = [this](const Draw& draw) { return torch_io::drawn_inputs(inputs_, draw, form); };
+  r.reference = [this](const Draw& draw) { return converted(run_of(draw)); };
+  r.step = [this](const Draw& draw, bool begin) {
+    torch_io::HostRun run = reference_.step(steady_, draw, form, begin);
+    run.outputs = as_stated(std::move(run.outputs), stated_);
+    return converted(std::move(run));
+  };
+  r.in_type = [this](DType type) { return to_ort(reference_.last_in(type, form)); };
+}
+
+torch_io::HostRun Comparison::run_of(const Draw& draw) {
+  torch_io::HostRun run = reference_.run(inputs_, draw, form);
+  run.outputs = as_stated(std::move(run.outputs), stated_);
+  return run;
+}
+
+verify::Verification Comparison::run(const std::filesystem::path& file, verify::Ort& ort,
+                                     ir::Model& probed) {
+  request.model = file;
+  verify::Probe probe;
+  const std::string unmeasured = make_probe(probed, probe);
+  if (!probe.bytes.empty()) request.probe = &probe;
+  try {
+    verify::Verification v = verify::verify_model(ort, request);
+    request.probe = nullptr;
+    if (!unmeasured.empty()) v.unmeasured = unmeasured;
+    return v;
+  } catch (const std::runtime_error& e) {
+    throw Failure(ExitCode::Mismatch, "OE0602",
+                  std::string("ONNX Runtime does not take the model: ") + e.what());
+  }
+}
+
+void Comparison::tell(verify::Verification& v, verify::Ort& ort, Outcome& out, Diagnostics& d) {
+  out.verification = v.line();
+  if (!options_.expected.empty()) {
+    const size_t n = compare_expected(options_, ort, request, inputs_, form);
+    out.verification += ", " + plural(n, "expected output");
+  }
+  if (v.runs == 0) v.gaps.push_back("LibTorch ran none of the random inputs");
+  if (!v.gaps.empty()) {
+    out.verification += "; not fully: " + join(v.gaps, "; ");
+    out.exit_code = ExitCode::NotFullyVerified;
+  }
+  const std::string unreached =
+      v.unmeasured.empty() ? verify::unreached_note(v.coverage)
+                           : "which branches the verification took is not known: " + v.unmeasured;
+  if (!unreached.empty()) note(d, "OE0603", unreached);
+  if (!v.drawn.empty())
+    note(d, "OE0606",
+         "random numbers determine " + join(v.drawn, ", ") +
+             ": compared were the shape and the element type" +
+             (v.draws ? ", and the moments over " + plural(v.draws, "run") : ""));
+  out.coverage = std::move(v.coverage);
+}
+
+void Comparison::save_test_data(const ir::Model& m, const std::filesystem::path& folder) {
+  const auto run = [&](const verify::Sizes& s) {
+    return run_of({s, options_.seed, {}});
+  };
+  write_test_sets(m, request, run, folder);
+}
+
+void Comparison::save_run(const ir::Model& m, const Draw& draw,
+                          const std::filesystem::path& folder) {
+  write_test_set(m, request, run_of(draw), folder / "test_data_set_0");
+}
+
+}  // namespace oe

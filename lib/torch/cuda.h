@@ -1,0 +1,21 @@
+// The device that the example runs on (--device). Standard library only.
+#pragma once
+
+#include <string>
+
+namespace oe::torch_io {
+
+// What there is of CUDA.
+struct Cuda {
+  int devices = 0;
+  std::string code, missing, hint;  // what keeps it from being used; empty: nothing
+};
+
+// Loads LibTorch's CUDA libraries, which lie beside libtorch_cpu in its builds for CUDA, and counts
+// the devices. The first that is done with LibTorch: it looks only once for what is registered.
+Cuda find_cuda();
+
+// Makes `device` ("cpu", "cuda:1") the current one. Throws Failure(MissingPart).
+void use_device(const std::string& device);
+
+}  // namespace oe::torch_io

@@ -1,0 +1,194 @@
+// Whether an output of one run is right.
+#include "lib/verify/judge.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "lib/support/text.h"
+
+namespace oe::verify {
+namespace {
+
+// The distance from 1 to the next number.
+double unit_of(DType t) {
+  return t == DType::Double    ? 0x1p-52
+         : t == DType::Float   ? 0x1p-23
+         : t == DType::Float16 ? 0x1p-10
+                               : 0x1p-7;
+}
+
+std::vector<TensorPtr> tensors_of(const OrtValue& v) {
+  return v.kind == OrtValue::Kind::Tensor ? std::vector<TensorPtr>{v.tensor} : v.sequence;
+}
+
+}  // namespace
+
+bool Judge::is_drawn(size_t output) const {
+  return output < r_.lineage.size() && r_.lineage[output].drawn;
+}
+
+bool Judge::is_decided_by_rounding(size_t output) const {
+  return output < r_.lineage.size() && r_.lineage[output].decided;
+}
+
+std::string Judge::problem(size_t output, const std::string& where, const OrtValue& actual,
+                           const OrtValue& expected) {
+  const bool rounded = r_.half != DType::Undefined && !is_drawn(output);
+  std::string what = is_drawn(output) ? form_difference(output, actual, expected)
+                     : rounded        ? rounded_difference(output, actual, expected)
+                                      : difference(output, actual, expected);
+  if (what.empty()) return {};
+  if (!rounded && !is_drawn(output) && is_rounding(output, actual, expected)) return {};
+  what = "output '" + r_.output_names[output] + "' differs from LibTorch's" + where + ": " + what;
+  if (!rounded || !is_decided_by_rounding(output)) return what;
+  if (tied_.insert(output).second)
+    v_.gaps.push_back(what + " (a comparison or an index decides it, in numbers rounded to " +
+                      std::string(name(r_.half)) + ")");
+  return {};
+}
+
+// Beside a run of LibTorch in float64.
+void Judge::measure_errors(const std::vector<OrtValue>& actual, const ReferenceRun& expected) {
+  std::vector<OrtValue> exact;
+  try {
+    exact = r_.in_type(DType::Double);
+  } catch (const std::runtime_error&) {
+    return;  // the model itself asks for other types
+  }
+  for (size_t i = 0; i < std::min({actual.size(), expected.outputs.size(), exact.size()}); ++i) {
+    const Tensor *e = expected.outputs[i].tensor.get(), *z = exact[i].tensor.get(),
+                 *a = actual[i].tensor.get();
+    if (!e || !z || !a || is_drawn(i) || !is_float(e->dtype()) || e->dims() != z->dims())
+      continue;
+    auto at = std::ranges::find(v_.errors, r_.output_names[i], &OutputErrors::name);
+    if (at == v_.errors.end())
+      at = v_.errors.insert(at,
+                            {r_.output_names[i], type_text(*e), 0, 0, 0, 0, unit_of(e->dtype())});
+    at->largest = std::max(at->largest, largest_difference(*e, nullptr));
+    at->between = std::max(at->between, largest_difference(*a, e));
+    at->of_libtorch = std::max(at->of_libtorch, largest_difference(*e, z));
+    at->of_onnx_runtime = std::max(at->of_onnx_runtime, largest_difference(*a, z));
+  }
+}
+
+// What is the same of two random results: an axis of unknown size may be random too.
+std::string Judge::form_difference(size_t output, const OrtValue& actual, const OrtValue& expected) {
+  if (actual.kind != expected.kind) return "a sequence and a tensor";
+  if (expected.kind != OrtValue::Kind::Tensor) return {};
+  const Tensor &a = *actual.tensor, &e = *expected.tensor;
+  if (a.dtype() != e.dtype())
+    return "element type is " + std::string(name(a.dtype())) + ", expected " +
+           std::string(name(e.dtype()));
+  bool same = a.dims().size() == e.dims().size();
+  const Shape& stated = r_.shapes[output];
+  for (size_t d = 0; same && d < a.dims().size(); ++d)
+    same = a.dims()[d] == e.dims()[d] || !stated || (*stated)[d].kind == Dim::Kind::Unknown;
+  return same ? std::string() : "it has another shape";
+}
+
+// An output of a model whose arithmetic was rounded, beside the same in float64 (in LibTorch's
+// own types where the model asks for these, which are exact enough). What is too far off may
+// still be no further than LibTorch in the same 16 bits.
+std::string Judge::rounded_difference(size_t output, const OrtValue& actual, const OrtValue& expected) {
+  const std::vector<TensorPtr> a = tensors_of(actual), own = tensors_of(expected);
+  const std::vector<TensorPtr> exact = again_in(DType::Double, output, own);
+  const Tolerance given = tolerance_of(r_, r_.output_names[output]);
+  std::string what = actual.kind != expected.kind ? "a sequence and a tensor"
+                     : a.size() != own.size()     ? "it has another length"
+                                                  : "";
+  double scaled = 0;
+  for (size_t i = 0; what.empty() && i < own.size(); ++i) {
+    if (a[i]->dtype() != own[i]->dtype() || !is_float(a[i]->dtype())) {
+      what = difference(output, *a[i], *own[i]);
+      continue;
+    }
+    const bool same = exact[i]->dims() == own[i]->dims() && is_float(exact[i]->dtype());
+    Comparison c = compare_rounded(*a[i], same ? *exact[i] : *own[i], r_.half, given);
+    // Some models compute something else in another type.
+    if (const Comparison in_own = compare_rounded(*a[i], *own[i], r_.half, given);
+        in_own.ok && !c.ok)
+      c = in_own;
+    v_.max_abs = std::max(v_.max_abs, c.max_abs);
+    scaled = std::max(scaled, c.max_rel);
+    if (!c.ok) what = c.message;
+  }
+  if (what.empty()) {
+    v_.max_scaled = std::max(v_.max_scaled, scaled);
+    return {};
+  }
+  if (given.atol < 0 && given.rtol < 0 && exact.size() == own.size() && a.size() == own.size()) {
+    const std::vector<TensorPtr> half = again_in(r_.half, output, {});
+    bool near = half.size() == own.size();
+    for (size_t i = 0; near && i < own.size(); ++i)
+      near = as_exact_as(*a[i], *half[i], *exact[i], r_.half);
+    v_.judged += near;
+    if (near) return {};
+  }
+  return what;
+}
+
+// The output of the last run in another type of float; where it cannot be had, `otherwise`.
+std::vector<TensorPtr> Judge::again_in(DType type, size_t output, std::vector<TensorPtr> otherwise) {
+  try {
+    const auto [at, fresh] = again_.try_emplace(type);
+    if (fresh) at->second = r_.in_type(type);
+    const std::vector<OrtValue>& all = at->second;
+    if (output >= all.size()) return otherwise;
+    std::vector<TensorPtr> again = tensors_of(all[output]);
+    return otherwise.empty() || again.size() == otherwise.size() ? again : otherwise;
+  } catch (const std::runtime_error&) {
+    return otherwise;
+  }
+}
+
+std::string Judge::difference(size_t output, const OrtValue& actual, const OrtValue& expected) {
+  if (actual.kind != expected.kind) return "a sequence and a tensor";
+  if (expected.kind == OrtValue::Kind::Tensor)
+    return difference(output, *actual.tensor, *expected.tensor);
+  if (actual.sequence.size() != expected.sequence.size())
+    return plural(actual.sequence.size(), "element") + ", LibTorch has " +
+           std::to_string(expected.sequence.size());
+  for (size_t i = 0; i < expected.sequence.size(); ++i) {
+    const std::string what = difference(output, *actual.sequence[i], *expected.sequence[i]);
+    if (!what.empty()) return "element " + std::to_string(i) + ": " + what;
+  }
+  return {};
+}
+
+std::string Judge::difference(size_t output, const Tensor& actual, const Tensor& expected) {
+  const Comparison c = compare(actual, expected, tolerance_of(r_, r_.output_names[output]));
+  v_.max_abs = std::max(v_.max_abs, c.max_abs);
+  return c.ok ? std::string() : c.message.empty() ? "it is another" : c.message;
+}
+
+// Results that cancel, or come from computed coordinates, differ by more than the tolerance
+// between any two ways to compute them in float32. A run in float64 tells that from a mistake;
+// who gave a tolerance has that one.
+bool Judge::is_rounding(size_t output, const OrtValue& actual, const OrtValue& expected) {
+  const Tolerance given = tolerance_of(r_, r_.output_names[output]);
+  if (!r_.in_type || given.atol >= 0 || given.rtol >= 0) return false;
+  const DType coarsest =
+      output < r_.lineage.size() ? r_.lineage[output].coarsest : DType::Undefined;
+  const std::vector<TensorPtr> a = tensors_of(actual), e = tensors_of(expected);
+  if (actual.kind != expected.kind || a.size() != e.size()) return false;
+  // LibTorch's own result is in float64 where the output is, whatever ONNX Runtime computed in.
+  bool same =
+      std::ranges::all_of(e, [](const TensorPtr& t) { return t->dtype() == DType::Double; });
+  std::vector<TensorPtr> exact = e;
+  try {
+    if (!same) {
+      const std::vector<OrtValue> all = r_.in_type(DType::Double);
+      if (output >= all.size() || all[output].kind != expected.kind) return false;
+      exact = tensors_of(all[output]);
+    }
+  } catch (const std::runtime_error&) {
+    return false;
+  }
+  same = exact.size() == e.size();
+  for (size_t i = 0; same && i < e.size(); ++i)
+    same = compare(*a[i], *e[i], given).ok || as_exact_as(*a[i], *e[i], *exact[i], coarsest);
+  v_.judged += same;
+  return same;
+}
+
+}  // namespace oe::verify

@@ -1,0 +1,43 @@
+// Whether an output of one run is right.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "lib/verify/verify_model.h"
+
+namespace oe::verify {
+
+// Compares outputs with LibTorch's, by what the request says of them, and keeps the largest errors,
+// the gaps and what a run in float64 decided in the verification.
+class Judge {
+ public:
+  Judge(const Request& r, Verification& v) : r_(r), v_(v) {}
+
+  void next_run() { again_.clear(); }  // LibTorch ran anew
+  // Whether random numbers determine it.
+  bool is_drawn(size_t output) const;
+  // What is wrong with an output of the last run; empty: nothing. `where`: " at x[2,3], seed 0".
+  std::string problem(size_t output, const std::string& where, const OrtValue& actual,
+                      const OrtValue& expected);
+  // Beside a run of LibTorch in float64. `actual`: in the order of the request's outputs.
+  void measure_errors(const std::vector<OrtValue>& actual, const ReferenceRun& expected);
+
+ private:
+  std::string form_difference(size_t output, const OrtValue& actual, const OrtValue& expected);
+  std::string rounded_difference(size_t output, const OrtValue& actual, const OrtValue& expected);
+  std::string difference(size_t output, const OrtValue& actual, const OrtValue& expected);
+  std::string difference(size_t output, const Tensor& actual, const Tensor& expected);
+  bool is_rounding(size_t output, const OrtValue& actual, const OrtValue& expected);
+  std::vector<TensorPtr> again_in(DType type, size_t output, std::vector<TensorPtr> otherwise);
+  bool is_decided_by_rounding(size_t output) const;
+
+  const Request& r_;
+  Verification& v_;
+  std::set<size_t> tied_;                         // outputs that rounding decided once
+  std::map<DType, std::vector<OrtValue>> again_;  // the outputs of the last run in other types
+};
+
+}  // namespace oe::verify

@@ -1,0 +1,117 @@
+"""TorchScript files, and ONNX files of them that PyTorch's own exporter wrote: right ones and wrong ones.
+
+make(folder) writes NAME.pt, NAME.ts.onnx (by torch.onnx.export) and wrong ones: NAME.wrong.onnx is the export of
+another module that differs in one line.
+"""
+import pathlib
+import warnings
+
+import torch
+from torch import nn
+from torch.onnx._internal.torchscript_exporter import onnx_proto_utils
+
+
+class Net(nn.Module):
+    """Two layers, and what comes between them."""
+
+    def __init__(self, how: str = "gelu"):
+        super().__init__()
+        self.first, self.last = nn.Linear(6, 8), nn.Linear(8, 3)
+        self.how = how
+
+    def forward(self, x):
+        y = torch.relu(self.first(x))
+        if self.how == "silu":
+            z = torch.nn.functional.silu(y)
+        elif self.how == "tanh":
+            z = torch.nn.functional.gelu(y, approximate="tanh")
+        else:
+            z = torch.nn.functional.gelu(y)
+        return torch.softmax(self.last(z), -1)
+
+
+class Signed(nn.Module):
+    """A trace has one of the two branches."""
+
+    def forward(self, x):
+        if bool(x.sum() > 0):
+            y = x * 2
+        else:
+            y = x - 1
+        return y
+
+
+class Clean(nn.Module):
+    """`wrong` forgets what becomes of NaN."""
+
+    def __init__(self, wrong: bool = False):
+        super().__init__()
+        self.wrong = wrong
+
+    def forward(self, x):
+        return torch.relu(x) if self.wrong else torch.relu(torch.nan_to_num(x))
+
+
+class Two(nn.Module):
+    def forward(self, a, b, n: int = 2):
+        return a - b * n, torch.cat([a, b], 0)
+
+
+class Noise(nn.Module):
+    def forward(self, x):
+        return x + torch.rand_like(x), x * 2
+
+
+class Ids(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(20, 4)
+
+    def forward(self, ids):
+        return self.table(ids).mean(1)
+
+
+# The exporter asks for the onnx package only to append functions, which these models do not have.
+onnx_proto_utils._add_onnxscript_fn = lambda model_bytes, custom_opsets: model_bytes
+
+
+def export(module: nn.Module, inputs: tuple, path: pathlib.Path, **more) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(module, inputs, str(path), dynamo=False, opset_version=17, **more)
+
+
+def make(folder: pathlib.Path) -> None:
+    torch.manual_seed(3)
+    net, x = Net().eval(), torch.randn(2, 6)
+    wrong, rough = Net("silu").eval(), Net("tanh").eval()
+    wrong.load_state_dict(net.state_dict())
+    rough.load_state_dict(net.state_dict())
+    torch.jit.script(net).save(str(folder / "mlp.pt"))
+    batch = {"input_names": ["in"], "output_names": ["out"], "dynamic_axes": {"in": {0: "rows"}, "out": {0: "rows"}}}
+    export(net, (x,), folder / "mlp.ts.onnx", **batch)
+    export(wrong, (x,), folder / "mlp.wrong.onnx", **batch)
+    export(rough, (x,), folder / "mlp.rough.onnx", **batch)
+    export(net, (x,), folder / "mlp.fixed.onnx")
+    export(net, (x,), folder / "mlp.weights.onnx", export_params=False)
+
+    torch.jit.script(Signed()).save(str(folder / "signed.pt"))
+    export(torch.jit.trace(Signed(), (torch.ones(3),)), (torch.ones(3),), folder / "signed.ts.onnx")
+
+    torch.jit.script(Clean()).save(str(folder / "clean.pt"))
+    export(Clean(), (x,), folder / "clean.ts.onnx")
+    export(Clean(wrong=True), (x,), folder / "clean.wrong.onnx")
+
+    torch.jit.script(Two()).save(str(folder / "pair.pt"))
+    a, b = torch.randn(2, 3), torch.randn(4, 3)
+    export(torch.jit.script(Two()), (a, a), folder / "pair.ts.onnx", input_names=["p", "q"],
+           dynamic_axes={"p": {0: "m"}, "q": {0: "k"}})
+    torch.save((b, a), str(folder / "pair_inputs.pt"))
+
+    torch.jit.script(Noise()).save(str(folder / "noisy.pt"))
+    export(Noise(), (x,), folder / "noisy.ts.onnx")
+
+    ids = torch.randint(0, 20, (2, 5))
+    torch.jit.script(Ids().eval()).save(str(folder / "tokens.pt"))
+    export(torch.jit.load(str(folder / "tokens.pt")), (ids,), folder / "tokens.ts.onnx", input_names=["tokens"],
+           dynamic_axes={"tokens": [0, 1]})
