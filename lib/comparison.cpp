@@ -150,9 +150,7 @@ void Comparison::tell(verify::Verification& v, verify::Ort& ort, Outcome& out, D
 }
 
 void Comparison::save_test_data(const ir::Model& m, const std::filesystem::path& folder) {
-  const auto run = [&](const verify::Sizes& s) {
-    return run_of({s, options_.seed, {}});
-  };
+  const auto run = [&](const verify::Sizes& s) { return run_of({s, options_.seed, {}}); };
   write_test_sets(m, request, run, folder);
 }
 

@@ -38,9 +38,9 @@ struct AtOpset {
 struct Outcome {
   ExitCode exit_code = ExitCode::Ok;
   int64_t opset = 0, ir_version = 0;
-  std::string stopped_after;  // the last stage, where --stop-after ended the chain
-  size_t nodes = 0;                             // of all graphs and functions
-  std::optional<size_t> functions;              // of the file, with --modules-as-functions
+  std::string stopped_after;        // the last stage, where --stop-after ended the chain
+  size_t nodes = 0;                 // of all graphs and functions
+  std::optional<size_t> functions;  // of the file, with --modules-as-functions
   std::optional<precision::Summary> precision;  // of --to
   uint64_t parameter_bytes = 0;
   onnx::WriteResult written;

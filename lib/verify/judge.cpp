@@ -58,8 +58,7 @@ void Judge::measure_errors(const std::vector<OrtValue>& actual, const ReferenceR
   for (size_t i = 0; i < std::min({actual.size(), expected.outputs.size(), exact.size()}); ++i) {
     const Tensor *e = expected.outputs[i].tensor.get(), *z = exact[i].tensor.get(),
                  *a = actual[i].tensor.get();
-    if (!e || !z || !a || is_drawn(i) || !is_float(e->dtype()) || e->dims() != z->dims())
-      continue;
+    if (!e || !z || !a || is_drawn(i) || !is_float(e->dtype()) || e->dims() != z->dims()) continue;
     auto at = std::ranges::find(v_.errors, r_.output_names[i], &OutputErrors::name);
     if (at == v_.errors.end())
       at = v_.errors.insert(at,
@@ -72,7 +71,8 @@ void Judge::measure_errors(const std::vector<OrtValue>& actual, const ReferenceR
 }
 
 // What is the same of two random results: an axis of unknown size may be random too.
-std::string Judge::form_difference(size_t output, const OrtValue& actual, const OrtValue& expected) {
+std::string Judge::form_difference(size_t output, const OrtValue& actual,
+                                   const OrtValue& expected) {
   if (actual.kind != expected.kind) return "a sequence and a tensor";
   if (expected.kind != OrtValue::Kind::Tensor) return {};
   const Tensor &a = *actual.tensor, &e = *expected.tensor;
@@ -89,7 +89,8 @@ std::string Judge::form_difference(size_t output, const OrtValue& actual, const 
 // An output of a model whose arithmetic was rounded, beside the same in float64 (in LibTorch's
 // own types where the model asks for these, which are exact enough). What is too far off may
 // still be no further than LibTorch in the same 16 bits.
-std::string Judge::rounded_difference(size_t output, const OrtValue& actual, const OrtValue& expected) {
+std::string Judge::rounded_difference(size_t output, const OrtValue& actual,
+                                      const OrtValue& expected) {
   const std::vector<TensorPtr> a = tensors_of(actual), own = tensors_of(expected);
   const std::vector<TensorPtr> exact = again_in(DType::Double, output, own);
   const Tolerance given = tolerance_of(r_, r_.output_names[output]);
@@ -128,7 +129,8 @@ std::string Judge::rounded_difference(size_t output, const OrtValue& actual, con
 }
 
 // The output of the last run in another type of float; where it cannot be had, `otherwise`.
-std::vector<TensorPtr> Judge::again_in(DType type, size_t output, std::vector<TensorPtr> otherwise) {
+std::vector<TensorPtr> Judge::again_in(DType type, size_t output,
+                                       std::vector<TensorPtr> otherwise) {
   try {
     const auto [at, fresh] = again_.try_emplace(type);
     if (fresh) at->second = r_.in_type(type);
