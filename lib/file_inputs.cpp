@@ -26,10 +26,14 @@ std::vector<const ir::Value*> own_inputs(const ir::Model& file,
   return own;
 }
 
+// PyTorch's exporter calls the inputs of a loaded file as the code does: "state.1".
 const InputLeaf* leaf_called(const torch_io::ExampleInputs& e, const std::string& name) {
   for (const InputLeaf& l : e.leaves)
     if (l.name == name || l.path == name) return &l;
-  return nullptr;
+  const size_t dot = name.rfind('.');
+  if (dot == std::string::npos || name.find_first_not_of("0123456789", dot + 1) != std::string::npos)
+    return nullptr;
+  return leaf_called(e, name.substr(0, dot));
 }
 
 bool all_called_as_leaves(const std::vector<const ir::Value*>& own,

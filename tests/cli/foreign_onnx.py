@@ -6,6 +6,7 @@ another module that differs in one line.
 import pathlib
 import warnings
 
+import onnx_models
 import torch
 from torch import nn
 from torch.onnx._internal.torchscript_exporter import onnx_proto_utils
@@ -55,6 +56,13 @@ class Clean(nn.Module):
 class Two(nn.Module):
     def forward(self, a, b, n: int = 2):
         return a - b * n, torch.cat([a, b], 0)
+
+
+class Skips(nn.Module):
+    """PyTorch's exporter leaves the unused argument out, and numbers the others."""
+
+    def forward(self, a, unused, c):
+        return a - c
 
 
 class Noise(nn.Module):
@@ -107,6 +115,11 @@ def make(folder: pathlib.Path) -> None:
     export(torch.jit.script(Two()), (a, a), folder / "pair.ts.onnx", input_names=["p", "q"],
            dynamic_axes={"p": {0: "m"}, "q": {0: "k"}})
     torch.save((b, a), str(folder / "pair_inputs.pt"))
+
+    torch.jit.script(Skips()).save(str(folder / "skips.pt"))
+    ports = [onnx_models.value(name, onnx_models.FLOAT, ["n", 3]) for name in ("c.1", "a.1", "y")]
+    (folder / "skips.ts.onnx").write_bytes(onnx_models.model(
+        [onnx_models.node("Sub", "sub", ["a.1", "c.1"], ["y"])], ports[:2], ports[2:], [], ir=8))
 
     torch.jit.script(Noise()).save(str(folder / "noisy.pt"))
     export(Noise(), (x,), folder / "noisy.ts.onnx")
