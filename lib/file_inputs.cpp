@@ -31,7 +31,8 @@ const InputLeaf* leaf_called(const torch_io::ExampleInputs& e, const std::string
   for (const InputLeaf& l : e.leaves)
     if (l.name == name || l.path == name) return &l;
   const size_t dot = name.rfind('.');
-  if (dot == std::string::npos || name.find_first_not_of("0123456789", dot + 1) != std::string::npos)
+  if (dot == std::string::npos ||
+      name.find_first_not_of("0123456789", dot + 1) != std::string::npos)
     return nullptr;
   return leaf_called(e, name.substr(0, dot));
 }

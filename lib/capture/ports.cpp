@@ -102,7 +102,7 @@ class OutputBuilder {
       case K::List:
         if (s.list()->is_open()) return add(ex_.open_lists.output(s, label(name)), name);
         for (size_t i = 0; i < s.list()->items.size(); ++i)
-          add(s.list()->items[i], join(name, std::to_string(i), false));
+          add_element(s.list()->items[i], join(name, std::to_string(i), false), label(name));
         return;
       case K::Dict:
         if (s.dict()->unordered)
@@ -141,6 +141,10 @@ class OutputBuilder {
   }
 
  private:
+  void add_element(const Sym& s, const std::string& name, const std::string& list) {
+    add(s, name);
+    if (s.kind == K::Tensor) ex_.recorder.program().outputs.back().list = list;
+  }
   [[noreturn]] static void refuse_rank(const std::string& output, const RankSource& from) {
     std::string message = "output " + output + " has a rank that depends on the input";
     std::string hint = "ONNX outputs have one rank: reshape it to a fixed number of axes";

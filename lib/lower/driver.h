@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "lib/lower/lower.h"
 #include "lib/lower/lowering.h"
@@ -27,6 +28,9 @@ class Driver {
   void list_construct(const program::Node& n);
   void finish(const program::Node& n, const Values& results);
   void outputs();
+  void output(const program::Arg& a, ir::Value*& port, std::unordered_set<const ir::Value*>& used);
+  size_t kept_list(size_t first) const;
+  void construct_list(size_t first, size_t count, ir::Value* port);
   bool poisoned(const program::Arg& a) const;
   void poison(const program::Node& n);
   void report(const program::Node& n, std::string code, std::string message);

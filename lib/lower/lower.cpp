@@ -84,9 +84,9 @@ ir::Model Driver::run() {
     call_.values_.emplace(v, made);
   }
   // Output names are taken before any node asks for one.
-  for (const program::Port& port : program_.outputs) {
-    ir::Value* reserved = model_.new_value(port.name);
-    model_.graph.outputs.push_back(reserved);
+  for (size_t i = 0; i < program_.outputs.size(); i += std::max<size_t>(kept_list(i), 1)) {
+    const program::Port& port = program_.outputs[i];
+    model_.graph.outputs.push_back(model_.new_value(kept_list(i) ? port.list : port.name));
   }
   nodes(program_.body);
   outputs();
@@ -260,33 +260,66 @@ const std::string& Driver::prefix(const program::Node& n) {
   return it->second;
 }
 
-// Every output of the model is a value of its own, made by a node, with the name asked for.
+// How many outputs from `first` on are the elements of a list of tensors that stays one (raw); 0:
+// it is no such list.
+size_t Driver::kept_list(size_t first) const {
+  const std::string& list = program_.outputs[first].list;
+  if (options_.type != ExportType::Raw || list.empty()) return 0;
+  size_t end = first;
+  const program::Value* one = program_.outputs[first].value.value();
+  for (; end < program_.outputs.size() && program_.outputs[end].list == list; ++end) {
+    const program::Value* v = program_.outputs[end].value.value();
+    if (!v || !one || v->type.dtype != one->type.dtype) return 0;
+  }
+  return end - first;
+}
+
+void Driver::construct_list(size_t first, size_t count, ir::Value* port) {
+  Values elements;
+  for (size_t i = first; i < first + count; ++i) {
+    const Arg& a = program_.outputs[i].value;
+    if (poisoned(a)) return;
+    elements.push_back(call_.lookup(a.value()));
+  }
+  port->type = ir::Type::sequence(ir::Type::tensor(elements[0]->type.dtype));
+  call_.append("ListConstruct", elements, {port}, {})->domain = "prim";
+  import_domain("prim");
+}
+
 void Driver::outputs() {
   std::unordered_set<const ir::Value*> used;
-  for (size_t i = 0; i < program_.outputs.size(); ++i) {
-    const Arg& a = program_.outputs[i].value;
-    ir::Value*& port = model_.graph.outputs[i];
-    if (poisoned(a)) {
-      auto it = a.value() ? unavailable_.find(a.value()) : unavailable_.end();
-      if (it != unavailable_.end() && a.value()->producer)
-        report(*a.value()->producer, "OE5103",
-               "the model returns a result that ONNX cannot express");
-      continue;
-    }
-    T v = nullptr;
-    if (auto* p = a.value())
-      v = call_.lookup(p);
+  for (size_t i = 0, place = 0; i < program_.outputs.size(); ++place) {
+    ir::Value*& port = model_.graph.outputs[place];
+    const size_t count = kept_list(i);
+    if (count > 0)
+      construct_list(i, count, port);
     else
-      v = argument(a, number_type(a));
-    if (!v->producer || !used.insert(v).second) {
-      port->type = v->type;
-      call_.append("Identity", {v}, {port}, {});
-      continue;
-    }
-    // The reserved name moves to the value; the place holder gets the value's old name.
-    std::swap(port->name, v->name);
-    port = v;
+      output(program_.outputs[i].value, port, used);
+    i += std::max<size_t>(count, 1);
   }
+}
+
+// Every output of the model is a value of its own, made by a node, with the name asked for.
+void Driver::output(const Arg& a, ir::Value*& port, std::unordered_set<const ir::Value*>& used) {
+  if (poisoned(a)) {
+    auto it = a.value() ? unavailable_.find(a.value()) : unavailable_.end();
+    if (it != unavailable_.end() && a.value()->producer)
+      report(*a.value()->producer, "OE5103", "the model returns a result that ONNX cannot express");
+    return;
+  }
+  T v = nullptr;
+  if (auto* p = a.value())
+    v = call_.lookup(p);
+  else
+    v = argument(a, number_type(a));
+  if (!v->producer || !used.insert(v).second) {
+    port->type = v->type;
+    call_.append("Identity", {v}, {port}, {});
+    return;
+  }
+  // The reserved name moves to the value; the place holder gets the value's old name.
+  std::swap(port->name, v->name);
+  port = v;
 }
 
 ir::Model lower(const program::Program& p, const LowerOptions& o, Diagnostics& d) {

@@ -82,6 +82,7 @@ struct Block {
 struct Port {  // one input or output of the model
   std::string name;
   Arg value;
+  std::string list{};  // of an output that is an element of a list: the list's name
 };
 
 struct Program {

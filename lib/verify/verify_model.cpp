@@ -326,7 +326,8 @@ class Driver {
       Tolerance t = tolerance_of(r_, r_.output_names[i]);
       const Tolerance standard = default_tolerance(e->dtype());
       const double scale = largest_difference(*e, nullptr);
-      t.atol = (t.atol < 0 ? standard.atol : t.atol) + (t.rtol < 0 ? standard.rtol : t.rtol) * scale;
+      t.atol =
+          (t.atol < 0 ? standard.atol : t.atol) + (t.rtol < 0 ? standard.rtol : t.rtol) * scale;
       if (!compare(*a, *e, t).ok) return false;
     }
     return true;
