@@ -1,4 +1,8 @@
 // What the supervisor does with a verb: here, or in the worker.
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
 #include <iostream>
 
 #include "app/report.h"
@@ -25,6 +29,12 @@ Report in_worker(const VerbEntry& entry, const Strings& arguments) try {
   return r;
 }
 
+// Who reads `onnx-export list-ops | head` has what they want: as any filter, without a word.
+void end_where_nobody_reads() {
+  pollfd out{STDOUT_FILENO, 0, 0};
+  if (poll(&out, 1, 0) > 0 && (out.revents & POLLERR)) end_by(SIGPIPE);
+}
+
 }  // namespace
 
 int run_verb(const VerbEntry& entry, const Strings& arguments) {
@@ -41,6 +51,8 @@ int run_verb(const VerbEntry& entry, const Strings& arguments) {
       r.outcome.exit_code = *done;
     else
       verb->finish(r = in_worker(entry, arguments), std::cout);
+    std::cout.flush();
+    end_where_nobody_reads();
     require_written(std::cout);
   } catch (const Failure& f) {
     r.stop = stop_of(f);

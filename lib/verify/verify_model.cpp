@@ -310,10 +310,42 @@ class Driver {
       v_.mismatch.clear();
       return run;
     }
-    if (std::isfinite(kind.floats.value) || r_.asks_for_nan) return std::nullopt;
+    const bool told = kind.floats.kind == Variation::Kind::Fill
+                          ? is_unstable(draw, *expected)
+                          : !std::isfinite(kind.floats.value) && !r_.asks_for_nan;
+    if (!told) return std::nullopt;
     v_.max_abs = error;
     run.difference = std::exchange(v_.mismatch, {});
+    if (std::isfinite(kind.floats.value))
+      run.difference += "; LibTorch's own results for 1e-5 and 2e-5 are as far apart";
     return run;
+  }
+
+  // Whether LibTorch's own results for two inputs that hardly differ, 1e-5 and 2e-5, are as far
+  // apart as the two are at 0: a row of norms of equal numbers makes its rounding into the result.
+  // At a mere step (a sign, a comparison) they agree.
+  bool is_unstable(Draw draw, const ReferenceRun& expected) {
+    const std::vector<OrtValue> actual = outputs();
+    std::vector<ReferenceRun> near;
+    for (const double value : {1e-5, 2e-5}) {
+      for (Variation& v : draw.variations)
+        if (v.kind == Variation::Kind::Fill) v.value = value;
+      try {
+        near.push_back(r_.reference(draw));
+      } catch (const std::runtime_error&) {
+        return false;
+      }
+    }
+    bool any = false;
+    for (size_t i = 0; i < std::min(actual.size(), expected.outputs.size()); ++i) {
+      const Tensor *a = actual[i].tensor.get(), *e = expected.outputs[i].tensor.get(),
+                   *x = near[0].outputs[i].tensor.get(), *y = near[1].outputs[i].tensor.get();
+      if (!a || !e || !x || !y || a->dtype() != e->dtype() || !is_float(e->dtype())) return false;
+      if (compare(*a, *e, tolerance_of(r_, r_.output_names[i])).ok) continue;
+      if (largest_difference(*a, e) > 2 * largest_difference(*x, y)) return false;
+      any = true;
+    }
+    return any;
   }
 
   // Large values cancel: what is left of them is as exact as they are.

@@ -53,6 +53,17 @@ class Clean(nn.Module):
         return torch.relu(x) if self.wrong else torch.relu(torch.nan_to_num(x))
 
 
+class Step(nn.Module):
+    """`wrong` takes the other side at zero."""
+
+    def __init__(self, wrong: bool = False):
+        super().__init__()
+        self.wrong = wrong
+
+    def forward(self, x):
+        return torch.where(x > 0 if self.wrong else x >= 0, x + 1, x - 1)
+
+
 class Two(nn.Module):
     def forward(self, a, b, n: int = 2):
         return a - b * n, torch.cat([a, b], 0)
@@ -109,6 +120,9 @@ def make(folder: pathlib.Path) -> None:
     torch.jit.script(Clean()).save(str(folder / "clean.pt"))
     export(Clean(), (x,), folder / "clean.ts.onnx")
     export(Clean(wrong=True), (x,), folder / "clean.wrong.onnx")
+
+    torch.jit.script(Step()).save(str(folder / "step.pt"))
+    export(Step(wrong=True), (x,), folder / "step.wrong.onnx")
 
     torch.jit.script(Two()).save(str(folder / "pair.pt"))
     a, b = torch.randn(2, 3), torch.randn(4, 3)
