@@ -59,6 +59,7 @@ void slice(Rewriter& r, ir::Node& n) {
 void top_k(Rewriter& r, ir::Node& n) {
   const auto k = ints(r.in(1));
   if (!k) throw Unsupported("needs opset 10 or later where k is computed");
+  if (k->at(0) == 0) throw Unsupported("needs opset 10 or later where nothing is chosen (k is 0)");
   n.inputs.resize(1);
   n.attributes.set("k", k->at(0));
   r.keep();

@@ -363,7 +363,8 @@ T arange(T n) {
 
 // --- reductions
 
-T reduce(std::string_view op, T x, const Ints& axes, bool keepdims) {
+T reduce(std::string_view op, T x, const Ints& given, bool keepdims) {
+  const Ints axes = x.ranked() && x->type.shape->empty() ? Ints{} : given;  // 0-d: axis 0 is none
   ir::Attributes a{{"keepdims", int64_t{keepdims}}};
   ir::Type type = ir::Type::tensor(x.dtype(), x->type.shape);
   if (x.ranked()) {

@@ -194,7 +194,6 @@ constexpr AxisRow kElementwise[] = {
     {"aten::binary_cross_entropy_with_logits", by_sizes},
     {"aten::poisson_nll_loss", by_sizes},
     {"aten::hinge_embedding_loss", by_sizes},
-    {"aten::margin_ranking_loss", by_sizes},
     {"aten::soft_margin_loss", by_sizes},
     {"aten::cosine_embedding_loss", by_sizes},
     {"aten::nll_loss", by_sizes},

@@ -23,6 +23,8 @@ def vander(x: Tensor, N: Optional[int], increasing: bool) -> Tensor:
     return torch.pow(base.unsqueeze(1), columns)
 
 def linalg_vander(x: Tensor, N: Optional[int]) -> Tensor:
+    if x.dim() == 0:
+        x = x.unsqueeze(0)
     n = x.size(-1) if N is None else N
     base = x if x.is_floating_point() else x.to(4)  # int64
     return torch.pow(base.unsqueeze(-1), torch.arange(n, device=x.device))

@@ -31,6 +31,13 @@ def linalg_vecdot(x: Tensor, y: Tensor, dim: int) -> Tensor:
     products = x * y
     return products.sum([dim], dtype=products.dtype)
 
+# Integers wrap around until the margin makes them floats.
+def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float, reduction: int) -> Tensor:
+    loss = torch.relu(-target * (input1 - input2) + margin)
+    if reduction == 0:
+        return loss
+    return loss.mean() if reduction == 1 else loss.sum()
+
 def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float, p: float, eps: float, swap: bool, reduction: int) -> Tensor:
     near = pairwise_distance(anchor, positive, p, eps, False)
     far = pairwise_distance(anchor, negative, p, eps, False)

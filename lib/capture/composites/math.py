@@ -1,7 +1,8 @@
 # Functions of elements that LibTorch computes by others.
 
 def special_entr(self: Tensor) -> Tensor:
-    y = -self * torch.log(self)
+    log = torch.log(self)
+    y = -self.to(log.dtype) * log
     zero = torch.where(self == 0, torch.zeros_like(y), torch.full_like(y, -float("inf")))
     return torch.where(torch.isnan(self), y, torch.where(self > 0, y, zero))
 

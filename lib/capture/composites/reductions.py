@@ -114,6 +114,8 @@ def corrcoef(self: Tensor) -> Tensor:
     return torch.clamp(c / deviation.unsqueeze(1) / deviation.unsqueeze(0), -1, 1)
 
 def sum_to_size(self: Tensor, size: List[int]) -> Tensor:
+    if len(size) == 0:
+        return self.sum()
     lead = self.dim() - len(size)
     axes: List[int] = []
     for i in range(self.dim()):

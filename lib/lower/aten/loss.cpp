@@ -95,10 +95,6 @@ T hinge_embedding(T x, T y, double margin, Reduction kind) {
   return reduced(apart + together, kind);
 }
 
-T margin_ranking(T a, T b, T y, double margin, Reduction kind) {
-  return reduced(relu(-y * (a - b) + margin), kind);
-}
-
 T soft_margin(T x, T y, Reduction kind) { return reduced(log(exp(-y * x) + 1), kind); }
 
 // 1 - cos for pairs that belong together, relu(cos - margin) for the others.
@@ -130,8 +126,6 @@ constexpr Lowering table[] = {
         "aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor"),
     typed<hinge_embedding>(
         "aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor"),
-    typed<margin_ranking>(
-        "aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor"),
     typed<soft_margin>(
         "aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor"),
     typed<cosine_embedding>(

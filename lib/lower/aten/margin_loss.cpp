@@ -5,11 +5,11 @@
 namespace oe::lower {
 namespace {
 
-// A batch as it is, one sample as a batch of one.
+// A batch as it is, one sample as a batch of one; a number is a sample of one class.
 T batched(T v) {
   if (v.rank() == 2) return v;
   T y = reshape(v, Ints{1, -1});
-  y->type.shape = std::vector<Dim>{Dim::of(1), (*v->type.shape)[0]};
+  y->type.shape = std::vector<Dim>{Dim::of(1), v.rank() == 0 ? Dim::of(1) : (*v->type.shape)[0]};
   return y;
 }
 

@@ -35,7 +35,11 @@ T accumulate(Call& g, T self, T r, const Scalar& beta, const Scalar& alpha) {
 
 T addmm(Call& g, T self, T a, T b, const Scalar& beta, const Scalar& alpha) {
   const DType t = g.result_dtype();
-  if (!is_float(t) || is_zero(beta) || !fits_attribute(alpha, t) || !fits_attribute(beta, t))
+  // ONNX Runtime's Gemm leaves beta out where there is nothing to multiply.
+  const bool nothing =
+      a.ranked() && (*a->type.shape)[1].is_number() && (*a->type.shape)[1].number == 0;
+  if (nothing || !is_float(t) || is_zero(beta) || !fits_attribute(alpha, t) ||
+      !fits_attribute(beta, t))
     return accumulate(g, self, product(a, b, t), beta, alpha);
   ir::Attributes attributes;
   if (!is_one(alpha)) attributes.set("alpha", static_cast<float>(alpha.d));
