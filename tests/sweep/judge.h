@@ -1,0 +1,18 @@
+// Whether ONNX Runtime's result is right beside PyTorch's own and the same computed in float64.
+#pragma once
+
+#include <string>
+
+#include "lib/support/tensor.h"
+
+namespace oe::sweep {
+
+// What is wrong with `actual`; empty: nothing. Element type and shape have to be those of
+// `expected`, integers and bools equal. A float is right where its error against `exact` is at most
+// 4 times the largest one of `expected`, plus 8 units in the last place of the tensor's largest
+// magnitude; or where it is as near to `expected` as torch.testing.assert_close asks by default.
+// NaN and infinities are right where `expected` has the same, or where `exact` has a number that
+// is near. `exact`: of type Double and the same shape; null: unknown.
+std::string difference(const Tensor& actual, const Tensor& expected, const Tensor* exact);
+
+}  // namespace oe::sweep
