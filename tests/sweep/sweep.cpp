@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -212,7 +213,7 @@ std::optional<size_t> judge_in_child(const Arguments& a, size_t first) {
   const bool late = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM;
   const std::string how = late ? "took more than " + std::to_string(a.seconds) + " s"
                           : WIFSIGNALED(status)
-                              ? "ended with signal " + std::to_string(WTERMSIG(status))
+                              ? std::string("ended with: ") + strsignal(WTERMSIG(status))
                               : "ended with exit code " + std::to_string(WEXITSTATUS(status));
   for (const int64_t opset : a.opsets)
     print_line({{"sample", *at}, {"opset", opset}, {"result", "crash"}, {"detail", how}});
