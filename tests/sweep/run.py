@@ -24,6 +24,7 @@ TOGETHER = 16     # operators that share a folder and a process
 LIMIT_S = 1800    # for such a part
 
 import make_samples  # noqa: E402
+import environment  # noqa: E402
 import table  # noqa: E402
 
 
@@ -32,7 +33,7 @@ def reason_of(detail: str) -> str:
     lines = re.findall(r"^  (\S.*\[OE\d+\])\s*$", detail, re.M)
     first = next((line.strip() for line in detail.splitlines() if line.strip()), "")
     text = "; ".join(sorted({re.sub(r"\s+", " ", line) for line in lines})) or first
-    return re.sub(r"(?<![A-Za-z_0-9])-?\d+(\.\d+)?(?!\w)", "#", text)[:160]
+    return re.sub(r"(?<![A-Za-z_0-9])-?(\d+(\.\d+)?(e[-+]?\d+)?|nan|inf)(?!\w)", "#", text)[:160]
 
 
 def judge(operators, dtype, options, folder) -> None:
@@ -120,6 +121,10 @@ def parse() -> argparse.Namespace:
 
 def main() -> int:
     options = parse()
+    problem = environment.prepare()
+    if problem:
+        print(f"SKIP the packages cannot be installed: {problem}\n0 passed, 0 failed, 1 skipped")
+        return 0
     first, step = map(int, options.part.split("/"))
     operators = sorted((op for op in make_samples.database() if re.search(options.ops, make_samples.name_of(op))),
                        key=make_samples.name_of)[first - 1::step]
