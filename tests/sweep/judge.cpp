@@ -89,4 +89,10 @@ std::string difference(const Tensor& actual, const Tensor& expected, const Tenso
   return float_difference(actual, expected, usable ? exact : nullptr);
 }
 
+bool equal_in_float(const Tensor& actual, const Tensor& expected) {
+  if (actual.dtype() != DType::Double || expected.dtype() != DType::Double) return false;
+  const double largest = verify::largest_difference(expected, nullptr);
+  return verify::compare(actual, expected, {1e-3 * largest, 0}).ok;
+}
+
 }  // namespace oe::sweep

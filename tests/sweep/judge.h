@@ -15,4 +15,8 @@ namespace oe::sweep {
 // is near. `exact`: of type Double and the same shape; null: unknown.
 std::string difference(const Tensor& actual, const Tensor& expected, const Tensor* exact);
 
+// Whether two tensors of doubles of one shape are equal as far as float32 goes: the elements differ
+// by at most a thousandth of the largest one, as a function of rounded inputs may.
+bool equal_in_float(const Tensor& actual, const Tensor& expected);
+
 }  // namespace oe::sweep

@@ -70,3 +70,9 @@ TEST_CASE("NaN and infinities stand where LibTorch has them", "[sweep]") {
   // LibTorch overflowed on the way, ONNX Runtime did not.
   CHECK(difference(*f32({1}), *f32({kInf}), f64({1}).get()).empty());
 }
+
+TEST_CASE("doubles that were computed in float32", "[sweep]") {
+  CHECK(sweep::equal_in_float(*f64({1000.5, 2}), *f64({1000, 2})));
+  CHECK_FALSE(sweep::equal_in_float(*f64({1002, 2}), *f64({1000, 2})));
+  CHECK_FALSE(sweep::equal_in_float(*f32({1}), *f32({1})));
+}
