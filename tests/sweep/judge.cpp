@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <optional>
 #include <vector>
 
 #include "lib/verify/compare.h"
@@ -43,14 +42,16 @@ std::string text(double v) {
   return buffer;
 }
 
-// How far from `exact` an element may be; nothing where `expected` is so far from it that PyTorch
+constexpr double kUnknown = -1;  // as an error
+
+// How far from `exact` an element may be; kUnknown where `expected` is so far from it that PyTorch
 // computes something else in float64 (the largest number of the type, a rounded index): by more
 // than half of the type's digits.
-std::optional<double> allowed_error(const Tensor& expected, const Tensor& exact) {
+double allowed_error(const Tensor& expected, const Tensor& exact) {
   const double largest = verify::largest_difference(exact, nullptr);
   const double own = verify::largest_difference(expected, &exact);
   const double unit = unit_of(expected.dtype());
-  if (own > std::sqrt(unit) * largest) return std::nullopt;
+  if (own > std::sqrt(unit) * largest) return kUnknown;
   const double last_place = largest > 0 ? std::exp2(std::floor(std::log2(largest))) * unit : 0;
   return kOwnErrors * own + kUnits * last_place;
 }
@@ -58,7 +59,7 @@ std::optional<double> allowed_error(const Tensor& expected, const Tensor& exact)
 std::string float_difference(const Tensor& actual, const Tensor& expected, const Tensor* exact) {
   const std::vector<double> a = actual.as_double(), e = expected.as_double(),
                             z = exact ? exact->as_double() : std::vector<double>();
-  const std::optional<double> allowed = exact ? allowed_error(expected, *exact) : std::nullopt;
+  const double allowed = exact ? allowed_error(expected, *exact) : kUnknown;
   const verify::Tolerance close = close_to(expected.dtype());
   size_t wrong = 0, worst = 0;
   double worst_error = -1;
@@ -68,7 +69,7 @@ std::string float_difference(const Tensor& actual, const Tensor& expected, const
     const double error = std::abs(a[i] - e[i]);
     if (finite && std::isfinite(e[i]) && error <= close.atol + close.rtol * std::abs(e[i]))
       continue;
-    if (finite && allowed && std::isfinite(z[i]) && std::abs(a[i] - z[i]) <= *allowed) continue;
+    if (finite && allowed >= 0 && std::isfinite(z[i]) && std::abs(a[i] - z[i]) <= allowed) continue;
     ++wrong;
     const double size = std::isfinite(error) ? error : HUGE_VAL;
     if (size > worst_error) worst = i, worst_error = size;
@@ -77,7 +78,7 @@ std::string float_difference(const Tensor& actual, const Tensor& expected, const
   std::string what = std::to_string(wrong) + " of " + std::to_string(a.size()) +
                      " elements, the worst at " + std::to_string(worst) + ": " + text(a[worst]) +
                      ", expected " + text(e[worst]);
-  if (allowed) what += ", in float64 " + text(z[worst]) + " (allowed " + text(*allowed) + ")";
+  if (allowed >= 0) what += ", in float64 " + text(z[worst]) + " (allowed " + text(allowed) + ")";
   return what;
 }
 

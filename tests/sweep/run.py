@@ -113,6 +113,14 @@ def parse() -> argparse.Namespace:
     options = parser.parse_args()
     options.build = options.build.resolve()
     options.work = options.build.parent / "sweep"
+    if not re.fullmatch(r"[1-9]\d*/[1-9]\d*", options.part):
+        parser.error(f"--part is K/N, such as 1/4, and not '{options.part}'")
+    if not re.fullmatch(r"\d+(,\d+)*", options.opsets):
+        parser.error(f"--opsets is a list, such as 9,18, and not '{options.opsets}'")
+    try:
+        re.compile(options.ops)
+    except re.error as e:
+        parser.error(f"--ops is no regular expression: {e}")
     unknown = set(options.dtypes.split(",")) - set(make_samples.DTYPES)
     if unknown:
         parser.error(f"no dtype is called {', '.join(sorted(unknown))}")
@@ -128,6 +136,9 @@ def main() -> int:
     first, step = map(int, options.part.split("/"))
     operators = sorted((op for op in make_samples.database() if re.search(options.ops, make_samples.name_of(op))),
                        key=make_samples.name_of)[first - 1::step]
+    if not operators:
+        print(f"error: no operator of this part is called like '{options.ops}'", file=sys.stderr)
+        return 2
     options.work.mkdir(parents=True, exist_ok=True)
     parts = [(operators[i:i + TOGETHER], dtype) for dtype in options.dtypes.split(",")
              for i in range(0, len(operators), TOGETHER)]
