@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <vector>
 
 #include "lib/verify/compare.h"
@@ -42,24 +43,49 @@ std::string text(double v) {
   return buffer;
 }
 
-constexpr double kUnknown = -1;  // as an error
+double largest_of(DType t) {
+  return t == DType::Double    ? std::numeric_limits<double>::max()
+         : t == DType::Float16 ? 65504
+                               : std::numeric_limits<float>::max();
+}
 
-// How far from `exact` an element may be; kUnknown where `expected` is so far from it that PyTorch
-// computes something else in float64 (the largest number of the type, a rounded index): by more
-// than half of the type's digits.
-double allowed_error(const Tensor& expected, const Tensor& exact) {
-  const double largest = verify::largest_difference(exact, nullptr);
-  const double own = verify::largest_difference(expected, &exact);
-  const double unit = unit_of(expected.dtype());
-  if (own > std::sqrt(unit) * largest) return kUnknown;
-  const double last_place = largest > 0 ? std::exp2(std::floor(std::log2(largest))) * unit : 0;
-  return kOwnErrors * own + kUnits * last_place;
+// How far from float64's results the elements may be.
+class Allowed {
+ public:
+  Allowed(const Tensor& expected, const Tensor& exact) : range_(largest_of(expected.dtype())) {
+    const double largest = verify::largest_difference(exact, nullptr);
+    const double own = verify::largest_difference(expected, &exact);
+    const double unit = unit_of(expected.dtype());
+    units_ = largest > 0 ? kUnits * std::exp2(std::floor(std::log2(largest))) * unit : 0;
+    // By more than half of the type's digits: that is no rounding but something else that float64
+    // computes (another bin, a rounded index), which says nothing about the other elements.
+    if (own <= std::sqrt(unit) * largest) owns_ = kOwnErrors * own;
+  }
+
+  // Of an element that PyTorch has `own` off `exact`. What the type does not reach is nothing to
+  // compare with: it stands for the type's own largest number.
+  double error(double own, double exact) const {
+    if (!std::isfinite(exact) || std::abs(exact) > range_) return -1;
+    return std::max(owns_, std::isfinite(own) ? own : 0) + units_;
+  }
+
+ private:
+  double range_, units_ = 0, owns_ = 0;
+};
+
+std::vector<double> allowed_errors(const std::vector<double>& expected,
+                                   const std::vector<double>& exact, const Allowed& allowed) {
+  std::vector<double> errors;
+  for (size_t i = 0; i < exact.size(); ++i)
+    errors.push_back(allowed.error(std::abs(expected[i] - exact[i]), exact[i]));
+  return errors;
 }
 
 std::string float_difference(const Tensor& actual, const Tensor& expected, const Tensor* exact) {
   const std::vector<double> a = actual.as_double(), e = expected.as_double(),
                             z = exact ? exact->as_double() : std::vector<double>();
-  const double allowed = exact ? allowed_error(expected, *exact) : kUnknown;
+  const std::vector<double> allowed =
+      exact ? allowed_errors(e, z, Allowed(expected, *exact)) : std::vector<double>(a.size(), -1.0);
   const verify::Tolerance close = close_to(expected.dtype());
   size_t wrong = 0, worst = 0;
   double worst_error = -1;
@@ -69,7 +95,7 @@ std::string float_difference(const Tensor& actual, const Tensor& expected, const
     const double error = std::abs(a[i] - e[i]);
     if (finite && std::isfinite(e[i]) && error <= close.atol + close.rtol * std::abs(e[i]))
       continue;
-    if (finite && allowed >= 0 && std::isfinite(z[i]) && std::abs(a[i] - z[i]) <= allowed) continue;
+    if (finite && allowed[i] >= 0 && std::abs(a[i] - z[i]) <= allowed[i]) continue;
     ++wrong;
     const double size = std::isfinite(error) ? error : HUGE_VAL;
     if (size > worst_error) worst = i, worst_error = size;
@@ -78,7 +104,7 @@ std::string float_difference(const Tensor& actual, const Tensor& expected, const
   std::string what = std::to_string(wrong) + " of " + std::to_string(a.size()) +
                      " elements, the worst at " + std::to_string(worst) + ": " + text(a[worst]) +
                      ", expected " + text(e[worst]);
-  if (allowed >= 0) what += ", in float64 " + text(z[worst]) + " (allowed " + text(allowed) + ")";
+  if (exact) what += ", in float64 " + text(z[worst]) + " (allowed " + text(allowed[worst]) + ")";
   return what;
 }
 

@@ -62,8 +62,13 @@ TEST_CASE("without a run in float64 assert_close decides", "[sweep]") {
 }
 
 TEST_CASE("a run in float64 that gives something else does not count", "[sweep]") {
-  CHECK_FALSE(difference(*f32({2}), *f32({1}), f64({100}).get()).empty());
+  CHECK_FALSE(difference(*f32({-2}), *f32({1}), f64({100}).get()).empty());
   CHECK(difference(*f32({1}), *f32({1}), f64({100}).get()).empty());
+  // Not for the other elements; nearer than PyTorch is right.
+  CHECK(difference(*f32({100, 1}), *f32({1, 1}), f64({100, 1}).get()).empty());
+  CHECK_FALSE(difference(*f32({1, 2}), *f32({1, 1}), f64({100, 1}).get()).empty());
+  // The largest number of float64 stands for that of float32.
+  CHECK_FALSE(difference(*f32({0}), *f32({3.4e38F}), f64({1.7e308}).get()).empty());
 }
 
 TEST_CASE("NaN and infinities stand where LibTorch has them", "[sweep]") {
