@@ -56,7 +56,7 @@ void clean_up(ir::Model& m, const Diagnostics& d, int64_t opset) {
   throw_problems("the graph after legalize", ir::verify(m));
 }
 
-Converted refused(const std::exception& e) { return {std::nullopt, e.what(), refusal_of(e)}; }
+Converted refused(const std::exception& e) { return {std::nullopt, e.what(), refusal_of(e), {}}; }
 
 }  // namespace
 
@@ -80,6 +80,7 @@ std::map<int64_t, Converted> convert(const program::Program& p,
       ir::Model m = descent->at(opset, d);
       clean_up(m, d, opset);
       results[opset].model = std::move(m);
+      for (const Diagnostic& x : d.all()) results[opset].warned.insert(x.code);
     } catch (const std::exception& e) {
       results[opset] = refused(e);
     }

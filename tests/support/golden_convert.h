@@ -4,6 +4,7 @@
 #include <exception>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,8 @@ void throw_errors(const Diagnostics& d, int64_t opset);
 struct Converted {
   std::optional<ir::Model> model;
   std::string error;
-  std::string refusal;  // diagnostic code; empty when the converter itself went wrong
+  std::string refusal;           // diagnostic code; empty when the converter itself went wrong
+  std::set<std::string> warned;  // diagnostic codes that the opset's warnings have
 };
 // The converter's word that it cannot; "" for any other exception.
 std::string refusal_of(const std::exception& e);
