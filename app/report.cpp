@@ -340,6 +340,7 @@ std::string summary(const Report& r, const Options& o) {
   text += ports(out);
   if (out.precision) text += precision_text(*out.precision);
   if (!out.state.empty()) text += ", saved state in " + o.state_file;
+  if (!out.assumptions.empty()) text += ", " + plural(out.assumptions.size(), "assumption");
   if (!out.verification.empty()) text += ", " + out.verification;
   return text;
 }

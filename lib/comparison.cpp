@@ -18,6 +18,8 @@ std::vector<verify::OrtValue> to_ort(std::vector<torch_io::HostValue> values) {
     if (v.sequence) {
       value.kind = verify::OrtValue::Kind::Sequence;
       value.sequence = std::move(v.tensors);
+    } else if (v.tensors.empty()) {
+      value.kind = verify::OrtValue::Kind::None;
     } else {
       value.tensor = std::move(v.tensors[0]);
     }
@@ -87,6 +89,7 @@ Comparison::Comparison(const Options& o, torch_io::ExampleInputs inputs,
     r.shapes.push_back(v->type.shape);
     stated_.push_back(v->type.dtype);
     form.sequences.push_back(v->type.kind == ir::Type::Kind::Sequence);
+    form.optionals.push_back(v->type.kind == ir::Type::Kind::Optional);
     form.vectors.push_back(v->type.shape && v->type.shape->size() == 1);
   }
   r.lineage = verify::lineage(m);
@@ -100,6 +103,7 @@ Comparison::Comparison(const Options& o, torch_io::ExampleInputs inputs,
     run.outputs = as_stated(std::move(run.outputs), stated_);
     return converted(std::move(run));
   };
+  r.by_qnnpack = [this] { return to_ort(reference_.last_by_qnnpack(form)); };
   r.in_type = [this](DType type) { return to_ort(reference_.last_in(type, form)); };
 }
 

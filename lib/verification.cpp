@@ -30,7 +30,10 @@ class ConvertedComparison : public Comparison {
                    what.captured.worlds, what.reference, what.model) {
     const capture::Captured& c = what.captured;
     request.assumes = !c.assumptions.empty();
-    for (const program::Port& port : c.program.outputs) form.output_names.push_back(port.name);
+    for (const program::Port& port : c.program.outputs) {
+      form.output_names.push_back(port.name);
+      form.absent.push_back(port.absent);
+    }
     for (const capture::CarriedState& s : c.state) {
       form.output_names[s.output] = s.attribute;
       request.state.push_back({s.input, s.output});

@@ -26,11 +26,24 @@ T linear_index(T data, const Values& coordinates);
 // Constant padding by concatenation: any element type, computed and negative pads. `value` is 0-d.
 T pad_by_concat(Rewriter& r, T x, T pads, T value);
 
+// As Round does; without it below opset 11.
+T round_to_even(T x);
+
 // --- whole nodes
+// What the operators mean, without them.
+void quantize_linear(Rewriter& r, ir::Node& n);
+void dequantize_linear(Rewriter& r, ir::Node& n);
+// What a DequantizeLinear gives, from its operands by a Cast.
+T dequantized(Rewriter& r, const ir::Node& n);
+void matmul_integer(Rewriter& r, ir::Node& n);
 // The `axes` input of a reduction becomes an attribute.
 void reduce_axes_to_attribute(Rewriter& r, ir::Node& n);
 // ReduceProd as products of entry after entry, which are exact for integers.
 void product_in_steps(Rewriter& r, ir::Node& n);
+// ReduceLogSumExp as what it means: numbers less the largest of them.
+void log_sum_exp_from_largest(Rewriter& r, ir::Node& n);
+// ReduceSumSquare and ReduceL2 as sums of products.
+void sum_of_squares(Rewriter& r, ir::Node& n);
 // ReduceSum of integers through int64, and of int64 in two halves of 32 bits, whose sums float64
 // holds up to two million entries.
 void sum_in_halves(Rewriter& r, ir::Node& n);
@@ -81,6 +94,8 @@ void bitwise(Rewriter& r, ir::Node& n);
 void bitwise_not(Rewriter& r, ir::Node& n);
 // Transposes, sums and products of matrices.
 void einsum(Rewriter& r, ir::Node& n);
+// DFT of a known or computed size as products with matrices.
+void dft_as_products(Rewriter& r, ir::Node& n);
 // Shifted copies of each block position, added.
 void col_to_im(Rewriter& r, ir::Node& n);
 

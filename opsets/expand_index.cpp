@@ -13,9 +13,23 @@ T trailing_sizes(Rewriter& r, T v, int64_t from) {
   return sizes.empty() ? r.i64s({}) : concat(sizes, 0);
 }
 
+// How many elements the first `count` axes have; -1, for Reshape to find out, where the rest has
+// some: beside an axis of 0 it cannot.
+T leading_size(Rewriter& r, T v, int64_t count) {
+  T product = r.i64s({1});
+  bool empty = false;
+  for (int64_t a = 0; a < v.rank(); ++a) {
+    if (a < count)
+      product = product * vector(size(v, a));
+    else
+      empty = empty || v.dim(a).value_or(0) == 0;
+  }
+  return empty ? product : r.i64s({-1});
+}
+
 // `v` with its first `count` axes made one: [product, rest...].
 T flatten_leading(Rewriter& r, T v, int64_t count) {
-  T shape = concat({r.i64s({-1}), trailing_sizes(r, v, count)}, 0);
+  T shape = concat({leading_size(r, v, count), trailing_sizes(r, v, count)}, 0);
   return reshape(v, shape, v.rank() - count + 1);
 }
 
@@ -57,8 +71,7 @@ void scatter_nd_loop(Rewriter& r, ir::Node& n, std::string_view combine) {
   T data = r.in(0), indices = r.in(1), updates = r.in(2);
   const int64_t k = tuple_length(r, indices);
   T tuples = reshape(indices, Ints{-1, k});
-  T rows =
-      reshape(updates, concat({r.i64s({-1}), trailing_sizes(r, data, k)}, 0), data.rank() - k + 1);
+  T rows = flatten_leading(r, updates, indices.rank() - 1);
   const Values results = r.loop(size(tuples, 0), {data}, [&](T i, const Values& state) -> Values {
     T at = vector(i);
     T where = gather(tuples, at, 0), what = gather(rows, at, 0);
@@ -102,7 +115,7 @@ void flat_scatter_nd(Rewriter& r, ir::Node& n) {
   // Data as [positions, elements of a row], one row of updates for each index.
   T row = r.i64s({1});
   for (int64_t a = k; a < rank; ++a) row = row * vector(size(data, a));
-  T matrix = reshape(data, concat({r.i64s({-1}), row}, 0), 2);
+  T matrix = reshape(data, concat({leading_size(r, data, k), row}, 0), 2);
   T position = reshape(tuple_positions(r, data, indices, k), Ints{-1, 1});
   T where = expand(position, concat({r.i64s({1}), row}, 0));
   T what = reshape(updates, shape(where), 2);

@@ -5,10 +5,11 @@
 
 namespace oe::opsets {
 
-void product_in_steps(Rewriter& r, ir::Node& n) {
-  constexpr int64_t kUnrolled = 8;
-  T x = r.in(0);
-  const int64_t rank = x.rank();
+namespace {
+
+// The axes that a reduction names, from 0 and ascending; all of them where it names none.
+Ints reduced_axes(Rewriter& r, const ir::Node& n) {
+  const int64_t rank = r.in(0).rank();
   Ints axes;
   if (const Ints* given = n.attributes.get<Ints>("axes")) axes = *given;
   if (r.in(1)) {
@@ -21,10 +22,19 @@ void product_in_steps(Rewriter& r, ir::Node& n) {
   for (int64_t& a : axes) a = wrapped(a, rank);
   if (axes.empty())
     for (int64_t a = 0; a < rank; ++a) axes.push_back(a);
+  std::sort(axes.begin(), axes.end());
+  return axes;
+}
+
+}  // namespace
+
+void product_in_steps(Rewriter& r, ir::Node& n) {
+  constexpr int64_t kUnrolled = 8;
+  T x = r.in(0);
+  const Ints reduced = reduced_axes(r, n);
   const bool keep = n.attributes.get_or<int64_t>("keepdims", 1) != 0;
-  std::sort(axes.rbegin(), axes.rend());  // from the back: the axes in front stay where they are
-  const Ints reduced(axes.rbegin(), axes.rend());
-  for (int64_t axis : axes) {
+  // From the back: the axes in front stay where they are.
+  for (int64_t axis : Ints(reduced.rbegin(), reduced.rend())) {
     const auto known = x.dim(axis);
     if (known && *known > 0 && *known <= kUnrolled) {
       T product = gather(x, r.i64(0), axis);
@@ -42,6 +52,23 @@ void product_in_steps(Rewriter& r, ir::Node& n) {
   }
   if (keep && !reduced.empty()) x = unsqueeze(x, reduced);
   r.bind(n.outputs[0], x);
+}
+
+void log_sum_exp_from_largest(Rewriter& r, ir::Node& n) {
+  T x = r.in(0);
+  const Ints axes = reduced_axes(r, n);
+  const bool keep = n.attributes.get_or<int64_t>("keepdims", 1) != 0;
+  T largest = reduce("ReduceMax", x, axes);
+  largest = where(equal(largest - largest, 0.0), largest, 0.0);  // infinite: as it is
+  T y = log(reduce("ReduceSum", exp(x - largest), axes, keep));
+  r.bind(n.outputs[0], y + (keep ? largest : squeeze(largest, axes)));
+}
+
+void sum_of_squares(Rewriter& r, ir::Node& n) {
+  T x = r.in(0);
+  const bool keep = n.attributes.get_or<int64_t>("keepdims", 1) != 0;
+  T y = reduce("ReduceSum", x * x, reduced_axes(r, n), keep);
+  r.bind(n.outputs[0], n.op == "ReduceL2" ? sqrt(y) : y);
 }
 
 bool small_integers(const ir::Value* v, int depth) {

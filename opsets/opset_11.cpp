@@ -216,18 +216,7 @@ void range(Rewriter& r, ir::Node& n) {
 }
 
 // To the nearest, halves to the even neighbour.
-void round(Rewriter& r, ir::Node& n) {
-  T x = r.in(0);
-  const DType t = x.dtype();
-  T half = r.number(0.5, t), below = floor(x);
-  T rest = x - below;
-  // floor is odd where floor - 2 * Floor(floor / 2) is one; NaN compares as false everywhere.
-  T even = floor(below * half);
-  T parity = below - (even + even);
-  T tie_up = ~(rest < half) & (parity > half);
-  T up = (rest > half) | tie_up;
-  r.bind(n.outputs[0], below + cast(up, t));
-}
+void round(Rewriter& r, ir::Node& n) { r.bind(n.outputs[0], round_to_even(r.in(0))); }
 
 void scatter_elements(Rewriter& r, ir::Node& n) {
   T x = r.in(0);

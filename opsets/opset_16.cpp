@@ -27,11 +27,18 @@ void scatter_nd(Rewriter& r, ir::Node& n) {
   r.keep();
 }
 
+void conditional(Rewriter& r, ir::Node& n) {
+  for (const ir::Value* v : n.outputs)
+    if (v && v->type.kind == ir::Type::Kind::Optional)
+      throw Unsupported("needs opset 16 or later for a value that may be absent");
+  r.keep();
+}
+
 constexpr Row rows[] = {
     same("GreaterOrEqual"),
     needs("GridSample"),
     same("Identity"),
-    same("If"),
+    rewrite("If", conditional),
     same("LeakyRelu"),
     same("LessOrEqual"),
     same("Loop"),

@@ -1,4 +1,5 @@
 // Opset 17: LayerNormalization, windows, Fourier transforms, maps over sequences.
+#include "opsets/expand.h"
 #include "opsets/rung.h"
 
 namespace oe::opsets {
@@ -27,7 +28,7 @@ void layer_normalization(Rewriter& r, ir::Node& n) {
 
 constexpr Row rows[] = {
     body("BlackmanWindow"),
-    needs("DFT"),
+    rewrite("DFT", dft_as_products),
     body("HammingWindow"),
     body("HannWindow"),
     rewrite("LayerNormalization", layer_normalization),

@@ -2,6 +2,7 @@
 #include "opsets/ort_forms.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "opsets/expand.h"
 
@@ -16,6 +17,11 @@ bool may_be_empty(const ir::Value* v) {
 
 bool made_by(const ir::Value* v, std::string_view op) { return v->producer && v->producer->is(op); }
 
+// where(IsNaN(x), 0, x)
+bool without_nan(const ir::Value* v) {
+  return made_by(v, "Where") && made_by(v->producer->inputs[0], "IsNaN");
+}
+
 // --- where a form occurs
 
 // Its kernel moves the statistics in the initializers themselves, so that the next call and other
@@ -23,6 +29,12 @@ bool made_by(const ir::Value* v, std::string_view op) { return v->producer && v-
 bool trains(const ir::Node& n) { return n.attributes.get_or<int64_t>("training_mode", 0) != 0; }
 
 bool batch_first(const ir::Node& n) { return n.attributes.get_or<int64_t>("layout", 0) == 1; }
+
+// Its DFT loses digits: of 400 random samples, transformed by it, the largest of an error is 4e-5
+// of the largest result, of 512 it is 6e-7; LibTorch's is 2e-7.
+// Its ReduceLogSumExp begins with the first element as the largest so far, but where that is
+// infinite with 0, so that numbers far below 0 sum up to nothing.
+bool always(const ir::Node&) { return true; }
 
 // Integers that may be none at all, divided by one number that may be zero then: LibTorch divides
 // nothing, ONNX Runtime refuses the zero.
@@ -38,9 +50,51 @@ bool divides_nothing(const ir::Node& n) {
 bool of_integers(const ir::Node& n) { return is_integer(n.inputs[0]->type.dtype); }
 bool of_large_integers(const ir::Node& n) { return of_integers(n) && !small_integers(n.inputs[0]); }
 
+// Squares along the last axis are added one to the other in one float: of 400,000 the error is
+// 1e-4, ReduceSum's is 6e-6.
+bool of_many_squares(const ir::Node& n) {
+  constexpr int64_t kFew = 4096;
+  if (n.inputs[0]->type.dtype != DType::Float || !n.inputs[0]->type.shape) return false;
+  const auto axes = n.inputs.size() > 1 && n.inputs[1]
+                        ? ints(n.inputs[1])
+                        : std::optional(n.attributes.get_or<Ints>("axes", {}));
+  if (!axes) return false;
+  const auto& shape = *n.inputs[0]->type.shape;
+  const auto rank = static_cast<int64_t>(shape.size());
+  int64_t count = 1;
+  for (int64_t a = 0; a < rank; ++a) {
+    const bool reduced = axes->empty() || std::ranges::any_of(*axes, [&](int64_t b) {
+                           return wrapped(b, rank) == a;
+                         });
+    const Dim& d = shape[static_cast<size_t>(a)];
+    if (reduced && !d.is_number()) return true;
+    if (reduced) count *= d.number;
+    if (count > kFew) return true;
+  }
+  return false;
+}
+
 bool windowed(const ir::Node& n) {
   return n.attributes.get_or<int64_t>("left_window_size", -1) != -1 ||
          n.attributes.get_or<int64_t>("right_window_size", -1) != -1;
+}
+
+// It transposes an operand whose last axis is summed, and divides by the size of that axis.
+bool sums_over_nothing(const ir::Node& n) {
+  std::string equation = n.attributes.get_or<std::string>("equation", "");
+  std::erase(equation, ' ');
+  const size_t arrow = equation.find("->");
+  if (arrow == std::string::npos || equation.find('.') != std::string::npos) return false;
+  const std::string output = equation.substr(arrow + 2);
+  for (size_t i = 0, from = 0; i < n.inputs.size(); ++i) {
+    const size_t to = std::min(equation.find(',', from), arrow);
+    const bool sums = to > from && output.find(equation[to - 1]) == std::string::npos;
+    const auto& shape = n.inputs[i]->type.shape;
+    if (i > 0 && sums && (!shape || !shape->back().is_number() || shape->back().number == 0))
+      return true;
+    from = to + 1;
+  }
+  return false;
 }
 
 // A Scan runs over no empty axis, and dies of empty entries.
@@ -61,6 +115,24 @@ bool at_range_below_zero(const ir::Node& n) {
 bool by_vector(const ir::Node& n) {
   const Shape &a = n.inputs[0]->type.shape, &b = n.inputs[1]->type.shape;
   return b && b->size() == 1 && (!a || a->size() > 1);
+}
+
+// The node that makes numbers of a constant of integers; null where `v` is no such.
+const ir::Node* dequantizes(const ir::Value* v) {
+  const ir::Node* made = v->producer;
+  if (made && made->is("Transpose")) made = made->inputs[0]->producer;
+  return made && made->is("DequantizeLinear") && made->inputs[0]->data ? made : nullptr;
+}
+
+// A product with such a constant becomes one that rounds the other operand to 8 bits, too
+// (MatMulNBits).
+bool by_integers(const ir::Node& n) { return dequantizes(n.inputs[0]) || dequantizes(n.inputs[1]); }
+
+// The larger or smaller one of a number and NaN is the number.
+bool scatters_extremes(const ir::Node& n) {
+  const auto reduction = n.attributes.get_or<std::string>("reduction", "none");
+  return (reduction == "max" || reduction == "min") && is_float(n.inputs[0]->type.dtype) &&
+         !without_nan(n.inputs[2]);
 }
 
 // Padding of the output is refused from the stride on; ONNX asks that it is below the stride or the
@@ -85,6 +157,35 @@ void gather_from_end(Rewriter& r, ir::Node& n) {
 void vector_as_column(Rewriter& r, ir::Node& n) {
   T a = r.in(0);
   r.bind(n.outputs[0], squeeze(matmul(a, unsqueeze(r.in(1), {1})), {a.rank() - 1}));
+}
+
+// The constant as a Cast and arithmetic, which it folds when it loads the model.
+void cast_integers(Rewriter& r, ir::Node& n) {
+  for (size_t i = 0; i < 2; ++i) {
+    const ir::Node* made = dequantizes(n.inputs[i]);
+    if (!made) continue;
+    const ir::Node* transposed = n.inputs[i]->producer;
+    T numbers = dequantized(r, *made);
+    n.inputs[i] = transposed->is("Transpose")
+                      ? transpose(numbers, transposed->attributes.get_or<Ints>("perm", {1, 0}))
+                      : numbers;
+  }
+  r.keep();
+}
+
+// What NaN goes to is found by integers and written last.
+void nan_after_extremes(Rewriter& r, ir::Node& n) {
+  const auto marks = [](T x) { return cast(is_nan(x), DType::Int32); };
+  T data = r.in(0), updates = r.in(2);
+  ir::Attributes a = n.attributes;
+  a.set("reduction", std::string("max"));
+  T hit = node(n.op, {marks(data), r.in(1), marks(updates)}, a,
+               ir::Type::tensor(DType::Int32, n.outputs[0]->type.shape));
+  n.inputs[2] = where(is_nan(updates), 0.0, updates);
+  ir::Value* out = r.detach(0);
+  T extreme = r.at(n.outputs[0]);
+  r.keep();
+  r.bind(out, where(hit > 0, std::numeric_limits<double>::quiet_NaN(), extreme));
 }
 
 // The same as less padding at the end; what goes beyond that has no input under it.
@@ -124,24 +225,33 @@ constexpr Form forms[] = {
     {"Attention", windowed, expand_body},
     {"BatchNormalization", trains, expand_batch_training},
     {"ConvTranspose", pads_beyond_stride, less_padding},
+    {"DFT", always, dft_as_products},
     {"Div", divides_nothing, never_by_zero},
+    {"Einsum", sums_over_nothing, einsum},
     {"GRU", batch_first, time_first},
     {"Gather", at_range_below_zero, gather_from_end},
     {"LSTM", batch_first, time_first},
+    {"MatMul", by_integers, cast_integers},
     {"MatMul", by_vector, vector_as_column},
     {"Mod", divides_nothing, never_by_zero},
     {"RNN", batch_first, time_first},
+    {"ReduceL2", of_many_squares, sum_of_squares},
+    {"ReduceLogSumExp", always, log_sum_exp_from_largest},
     {"ReduceProd", of_integers, product_in_steps},
     {"ReduceSum", of_large_integers, sum_in_halves},
+    {"ReduceSumSquare", of_many_squares, sum_of_squares},
     {"Scan", scans_nothing, scan_as_loop},
+    {"ScatterElements", scatters_extremes, nan_after_extremes},
+    {"ScatterND", scatters_extremes, nan_after_extremes},
 };
 
 }  // namespace
 
 Rewrite ort_form(const ir::Node& n) {
   if (!n.domain.empty()) return nullptr;
-  const auto* form = std::ranges::find(forms, n.op, &Form::op);
-  return form != std::end(forms) && form->occurs(n) ? form->rewrite : nullptr;
+  const auto* form =
+      std::ranges::find_if(forms, [&](const Form& f) { return f.op == n.op && f.occurs(n); });
+  return form != std::end(forms) ? form->rewrite : nullptr;
 }
 
 }  // namespace oe::opsets

@@ -39,30 +39,34 @@ T concat(const Values& v, int64_t axis) {
 }
 
 T slice(T x, int64_t axis, const Int& start, const Int& end, int64_t step) {
-  if (start.known == 0 && end.known == kEnd && step == 1) return x;
+  return slice(x, axis, start, end, known(step));
+}
+
+T slice(T x, int64_t axis, const Int& start, const Int& end, const Int& step) {
+  if (start.known == 0 && end.known == kEnd && step.known == 1) return x;
   Builder& g = x.builder();
   ir::Type type = ir::Type::tensor(x.dtype(), x->type.shape);
   if (type.shape) {
     Dim& size = (*type.shape)[static_cast<size_t>(x.axis(axis))];
     const Dim whole = std::exchange(size, Dim::unknown());
-    if (whole.is_number() && start.known && end.known) {
+    if (whole.is_number() && start.known && end.known && step.known) {
       const auto place = [&](int64_t i) {
         return std::clamp<int64_t>(i < 0 ? i + whole.number : i, 0, whole.number);
       };
       const int64_t length = std::max<int64_t>(place(*end.known) - place(*start.known), 0);
-      size = Dim::of((length + step - 1) / step);
+      size = Dim::of((length + *step.known - 1) / *step.known);
     }
   }
   if (g.opset() >= 10) {
     Values in{x, g.vector({start}), g.vector({end}), g.i64s({axis})};
-    if (step != 1) in.push_back(g.i64s({step}));
+    if (step.known != 1) in.push_back(g.vector({step}));
     return g.op("Slice", in, {}, std::move(type));
   }
-  if (start.known && end.known && step == 1)
+  if (start.known && end.known && step.known == 1)
     return g.op("Slice", {x},
                 {{"starts", Ints{*start.known}}, {"ends", Ints{*end.known}}, {"axes", Ints{axis}}},
                 std::move(type));
-  if (step != 1) throw Unsupported("needs opset 10 or later for slices with steps", 10);
+  if (step.known != 1) throw Unsupported("needs opset 10 or later for slices with steps", 10);
   T first = g.value(start);
   return gather(x, first + arange(g.value(end) - first), axis);
 }

@@ -181,8 +181,12 @@ T where(T condition, T a, T b) {
   T n = size(choice, 0);
   // Position i reads a[i], or b[i] which lies n further on.
   T index = arange(n) + (g.i64(1) - choice) * n;
-  return reshape(gather(concat({flattened(a), flattened(b)}, 0), index, 0), result,
-                 static_cast<int64_t>(common->size()));
+  T picked = gather(concat({flattened(a), flattened(b)}, 0), index, 0);
+  // A zero in the shape says "as in the input", which is a vector; -1 for it gives no elements too.
+  const auto sized = [](const Dim& d) { return d.is_number() && d.number != 0; };
+  if (!common->empty() && !std::all_of(common->begin() + 1, common->end(), sized))
+    result = result - cast(equal(result, 0), DType::Int64);
+  return reshape(picked, result, static_cast<int64_t>(common->size()));
 }
 
 T number(double v, T like) { return like.builder().number(v, like.dtype()); }

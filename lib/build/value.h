@@ -216,6 +216,7 @@ T concat(const Values& v, int64_t axis);
 inline constexpr int64_t kEnd = INT64_MAX;
 // x[start:end:step] along an axis; bounds are clamped, negative ones count from the end; step > 0.
 T slice(T x, int64_t axis, const Int& start, const Int& end, int64_t step = 1);
+T slice(T x, int64_t axis, const Int& start, const Int& end, const Int& step);
 T slice(T x, int64_t axis, T start, T end);    // 0-d int64
 T entry(T x, int64_t axis, const Int& index);  // one entry of an axis, which goes away
 T reverse(T x, int64_t axis);

@@ -39,16 +39,19 @@ std::vector<std::shared_ptr<Cell>> reachable(const std::shared_ptr<StorageCell>&
 
 }  // namespace
 
+bool same_argument(Executor& ex, const Sym& a, const Sym& b) {
+  Frozen f = freeze(ex, a), g = freeze(ex, b);
+  f.content_only = g.content_only = f.sym.is(K::List);  // sizes: what they are, not which list
+  return identical(ex, f, g);
+}
+
 bool same_place(Executor& ex, const TensorHandle& a, const TensorHandle& b) {
   const TensorHandle *x = &a, *y = &b;
   for (; x->parent && y->parent; x = x->parent.get(), y = y->parent.get()) {
     const ViewStep &p = *x->step, &q = *y->step;
     if (p.op != q.op || p.output != q.output || p.args.size() != q.args.size()) return false;
-    for (size_t i = 0; i < p.args.size(); ++i) {
-      Frozen f = freeze(ex, p.args[i]), g = freeze(ex, q.args[i]);
-      f.content_only = g.content_only = f.sym.is(K::List);  // sizes: what they are, not which list
-      if (!identical(ex, f, g)) return false;
-    }
+    for (size_t i = 0; i < p.args.size(); ++i)
+      if (!same_argument(ex, p.args[i], q.args[i])) return false;
   }
   return !x->parent && !y->parent && x->storage == y->storage;
 }
@@ -256,21 +259,23 @@ void leaves(Slot& s, const Frozen* end, std::vector<std::pair<Slot*, const Froze
     leaves(s.items[i], end && end->items.size() == s.items.size() ? &end->items[i] : nullptr, out);
 }
 
-// Only numbers that are constant or older than the loop's body.
-bool known_outside(const TensorHandle& h, int first_value) {
-  const std::function<bool(const Sym&)> known = [&](const Sym& s) {
-    if (s.is(K::List))
-      return !s.list()->is_open() &&
-             std::all_of(s.list()->items.begin(), s.list()->items.end(), known);
-    if (!s.is_number()) return !s.is(K::Tensor) && !s.is(K::Sequence);
-    return s.taint == Taint::Constant || s.recorded->id < first_value;
-  };
-  for (const TensorHandle* p = &h; p->parent; p = p->parent.get())
-    if (!std::all_of(p->step->args.begin(), p->step->args.end(), known)) return false;
-  return true;
+}  // namespace
+
+bool known_before(const Sym& s, int first_value) {
+  if (s.is(K::List))
+    return !s.list()->is_open() && std::ranges::all_of(s.list()->items, [&](const Sym& e) {
+      return known_before(e, first_value);
+    });
+  if (!s.is_number()) return !s.is(K::Tensor) && !s.is(K::Sequence);
+  return s.taint == Taint::Constant || (s.recorded && s.recorded->id < first_value);
 }
 
-}  // namespace
+bool known_before(const TensorHandle& h, int first_value) {
+  for (const TensorHandle* p = &h; p->parent; p = p->parent.get())
+    for (const Sym& s : p->step->args)
+      if (!known_before(s, first_value)) return false;
+  return true;
+}
 
 void tie_wandering(const std::vector<Slot*>& slots) {
   std::vector<std::pair<Slot*, const Frozen*>> all;
@@ -326,7 +331,7 @@ bool note_ends(Executor& ex, const std::vector<std::pair<Slot*, const Frozen*>>&
       continue;
     }
     const TensorHandle& h = *end->sym.tensor();
-    if (ex.heap.found(*h.storage) && known_outside(h, first_value)) {
+    if (ex.heap.found(*h.storage) && known_before(h, first_value)) {
       if (!s->place || !same_place(ex, *s->place, h)) {
         // Another place than in the pass before: none that holds for every iteration.
         if (s->place) {

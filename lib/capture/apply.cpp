@@ -27,7 +27,7 @@ bool asks_autograd(const std::string& base) {
 // What has no value in an ONNX graph can only be folded.
 bool representable(const at::Tensor& t) {
   const DType dtype = torch_io::to_dtype(t.scalar_type());
-  return !foreign_kind(t) && !t.is_quantized() && dtype != DType::Undefined && !is_complex(dtype);
+  return !foreign_kind(t) && !t.is_quantized() && dtype != DType::Undefined;
 }
 
 }  // namespace
@@ -38,8 +38,9 @@ void Apply::fail(size_t w, const std::string& message) {
   ex_.worlds.fail(w, message, ex_.site.here());
 }
 
-// Whether a result of constants is recorded all the same.
-bool Apply::stays_computed(const PerWorld& out, const std::vector<Sym>& args) {
+// Whether a result of constants is recorded all the same: integer weights stay integers.
+bool Apply::stays_computed(const OpInfo& op, const PerWorld& out, const std::vector<Sym>& args) {
+  if (op.base.starts_with("quantized_decomposed::dequantize_")) return true;
   if (!out.at(0).isTensor() || !out.at(0).toTensor().defined()) return false;
   const at::Tensor result = out.at(0).toTensor();
   if (plan_.fold_limit && static_cast<int64_t>(result.nbytes()) <= *plan_.fold_limit) return false;
@@ -71,37 +72,52 @@ void Apply::require_known_types(const OpInfo& op, const std::vector<Sym>& args) 
   }
 }
 
-// What LibTorch gives in world w; nothing where it refuses, and the world has failed.
-std::optional<torch::jit::Stack> Apply::run_in(size_t w, const OpInfo& op,
-                                               const std::vector<Sym>& args, int list_length) {
-  torch::jit::Stack stack;
-  stack.reserve(args.size());
-  std::string message;
+// What LibTorch gives; nothing where it refuses.
+std::optional<torch::jit::Stack> Apply::ask(const OpInfo& op, torch::jit::Stack stack,
+                                            int list_length, std::string& refusal) {
   try {
-    for (const Sym& a : args) stack.push_back(value(a, w));
-    if (op.schema->is_vararg()) stack.emplace_back(static_cast<int64_t>(args.size()));
-    std::optional<Trial> trial;
-    if (w < plan_.trials.size() && !plan_.trials[w].empty()) trial.emplace(plan_.trials[w]);
-    note_operator(op.name);
+    // Where autograd does not run, LibTorch's dispatcher resolves a conjugate before it asks.
+    if (op.base == "aten::is_conj") return torch::jit::Stack{stack[0].toTensor().is_conj()};
+    if (op.base == "aten::is_neg") return torch::jit::Stack{stack[0].toTensor().is_neg()};
     op.op->getOperation()(stack);
     if (list_length < 0 || stack.size() != 1 || !stack[0].isList() ||
         stack[0].toListRef().size() == static_cast<size_t>(list_length))
       return stack;
-    message = "Expected " + std::to_string(list_length) + " elements in a list but found " +
+    refusal = "Expected " + std::to_string(list_length) + " elements in a list but found " +
               std::to_string(stack[0].toListRef().size());
   } catch (const Failure&) {
     throw;
   } catch (const Unreachable&) {
     throw;
   } catch (const c10::Error& e) {
-    message = e.what_without_backtrace();
+    refusal = e.what_without_backtrace();
   } catch (const std::exception& e) {
-    message = e.what();
+    refusal = e.what();
   }
-  if (auto cut = message.find("\nException raised from"); cut != std::string::npos)
-    message.resize(cut);
-  fail(w, message);
+  if (auto cut = refusal.find("\nException raised from"); cut != std::string::npos)
+    refusal.resize(cut);
   return std::nullopt;
+}
+
+// What LibTorch gives in world w; nothing where it refuses, and the world has failed.
+std::optional<torch::jit::Stack> Apply::run_in(size_t w, const OpInfo& op,
+                                               const std::vector<Sym>& args, int list_length) {
+  torch::jit::Stack stack;
+  stack.reserve(args.size());
+  for (const Sym& a : args) stack.push_back(value(a, w));
+  if (op.schema->is_vararg()) stack.emplace_back(static_cast<int64_t>(args.size()));
+  std::optional<Trial> trial;
+  if (w < plan_.trials.size() && !plan_.trials[w].empty()) trial.emplace(plan_.trials[w]);
+  note_operator(op.name);
+  std::string refusal;
+  auto results = ask(op, stack, list_length, refusal);
+  if (!results && ex_.made_up.wanted(w))
+    results = ex_.made_up.call(w, args, stack, [&](torch::jit::Stack other) {
+      std::string ignored;
+      return ask(op, std::move(other), list_length, ignored);
+    });
+  if (!results) fail(w, refusal);
+  return results;
 }
 
 // Each result of a constant: the same in all worlds.
@@ -118,7 +134,7 @@ std::vector<PerWorld> Apply::run_once(const OpInfo& op, const std::vector<Sym>& 
 std::vector<PerWorld> Apply::run_in_all(const OpInfo& op, const std::vector<Sym>& args,
                                         int list_length) {
   std::vector<PerWorld> results(op.schema->returns().size(), PerWorld::sized(ex_.worlds.count()));
-  ex_.worlds.each([&](size_t w) {
+  const auto run = [&](size_t w) {
     std::optional<torch::jit::Stack> stack;
     try {
       stack = run_in(w, op, args, list_length);
@@ -127,7 +143,13 @@ std::vector<PerWorld> Apply::run_in_all(const OpInfo& op, const std::vector<Sym>
     }
     if (stack)
       for (size_t i = 0; i < results.size(); ++i) results[i].set(w, std::move((*stack)[i]));
-  });
+  };
+  // The last one that fails is none that really comes here: it may go on with made-up values.
+  const Worlds::Set real = ex_.worlds.real();
+  for (const bool first : {true, false})
+    ex_.worlds.each([&](size_t w) {
+      if (Worlds::contains(real, w) == first) run(w);
+    });
   return results;
 }
 
@@ -138,6 +160,7 @@ std::vector<Sym> Apply::operator()(const OpInfo& op, const std::vector<Sym>& arg
       if (s.is(K::Tensor)) s = ex_.values.tensor(ex_.views.read(s));  // it may be a view
     return *made;
   }
+  if (auto made = ex_.quantized.call(op, args)) return *made;
   const auto& returns = op.schema->returns();
   const Taint taint = is_random(op, args) ? Taint::Data : content_taint(op, args);
   if (asks_autograd(op.base) && value(args[0], ex_.worlds.first()).toTensor().is_inference())
@@ -146,11 +169,12 @@ std::vector<Sym> Apply::operator()(const OpInfo& op, const std::vector<Sym>& arg
   std::vector<PerWorld> results =
       constant ? run_once(op, args, list_length) : run_in_all(op, args, list_length);
   Call call{op, args, taint};
-  call.folded = constant && (!plan_.writable(op.recorded) ||
-                             std::ranges::none_of(
-                                 results, [&](const auto& r) { return stays_computed(r, args); }));
+  call.folded = constant &&
+                (!plan_.writable(op.recorded) || std::ranges::none_of(results, [&](const auto& r) {
+                  return stays_computed(op, r, args);
+                }));
   const bool text = !returns.empty() && returns[0].type()->kind() == c10::TypeKind::StringType;
-  if (!call.folded && ex_.recorder.on() && !text) {
+  if (!call.folded && ex_.recorder.on() && !text && !Quantized::relabels(op)) {
     require_known_types(op, args);
     program::Args recorded;
     recorded.reserve(args.size());
@@ -176,7 +200,12 @@ bool Apply::rank_known(const OpInfo& op, const std::vector<Sym>& args) {
       for (const Sym& e : s.list()->items) look(e);
   };
   for (const Sym& a : args) look(a);
-  return !unranked || gives_rank(op, args.size());
+  if (!gives_rank(op, args.size())) return !unranked;
+  return std::ranges::none_of(args, [&](const Sym& a) {  // sizes of which the number is not known
+    if (!a.is(K::List) || !a.list()->is_open() || !a.list()->open.is(K::Tensor)) return false;
+    const TensorValuePtr sizes = ex_.views.read(a.list()->open);
+    return a.list()->element->kind() == c10::TypeKind::IntType && !sizes->axes.at(0).is_static();
+  });
 }
 
 std::vector<Axis> Apply::infer_axes(const OpInfo& op, const std::vector<Sym>& args,
@@ -220,6 +249,7 @@ TensorValuePtr Apply::typed(const Call& call, PerWorld c, size_t index) {
     if (!v->ranked) v->axes.clear();
   }
   v->taint = join(call.taint, axes_taint(*v));
+  if (first.is_quantized() && !call.folded) v->quantizer = ex_.quantized.of_result(op, call.args);
   return v;
 }
 
@@ -232,6 +262,8 @@ Sym Apply::tensor_output(const Call& call, PerWorld c, size_t index) {
         v->name = ex_.views.read(a.tensor())->name + "_" + std::string(call.op.method());
         break;
       }
+  } else if (Quantized::relabels(call.op)) {
+    v->recorded = ex_.recorder.value(ex_.views.read(call.args[0]));
   } else if (call.node) {
     v->recorded = ex_.recorder.add_output(call.node, ex_.recorder.type_of(*v));
   }

@@ -40,11 +40,16 @@ class Apply {
   // Numbers of the graph.
   Sym size_of(const Sym& tensor, int64_t axis);
   Sym sizes_of(const Sym& tensor);
+  // Of a tensor whose rank a condition decides; nothing of others.
+  std::optional<Sym> rank_of(const Sym& tensor);
   Sym numel_of(const Sym& tensor);
   Axis fresh_axis(Taint t);
 
   // LibTorch, or the model, refuses to go on in world w.
   void fail(size_t w, const std::string& message);
+
+  // Runs LibTorch's own operator for nothing but its errors: worlds where it refuses have failed.
+  void attempt(const OpInfo& op, const std::vector<Sym>& args) { run_in_all(op, args, -1); }
 
  private:
   // A call whose results are made into values.
@@ -55,11 +60,14 @@ class Apply {
     bool folded = false;
     program::Node* node = nullptr;  // null: nothing is recorded
   };
+  std::optional<Sym> agreed_size(const TensorValue& t, int64_t axis);
   std::optional<torch::jit::Stack> run_in(size_t w, const OpInfo& op, const std::vector<Sym>& args,
                                           int list_length);
+  std::optional<torch::jit::Stack> ask(const OpInfo& op, torch::jit::Stack stack, int list_length,
+                                       std::string& refusal);
   std::vector<PerWorld> run_once(const OpInfo& op, const std::vector<Sym>& args, int list_length);
   std::vector<PerWorld> run_in_all(const OpInfo& op, const std::vector<Sym>& args, int list_length);
-  bool stays_computed(const PerWorld& out, const std::vector<Sym>& args);
+  bool stays_computed(const OpInfo& op, const PerWorld& out, const std::vector<Sym>& args);
   bool is_random(const OpInfo& op, const std::vector<Sym>& args) const;
   void require_known_types(const OpInfo& op, const std::vector<Sym>& args);
   bool rank_known(const OpInfo& op, const std::vector<Sym>& args);

@@ -15,6 +15,10 @@ bool is_custom_class(const ObjectCell& o) {
 
 c10::IValue Apply::value(const Sym& s, size_t w) {
   auto missing = [&]() -> c10::IValue {
+    if (ex_.made_up.wanted(w)) {
+      if (s.is_number()) return ex_.made_up.of(s);
+      if (s.is(K::Tensor)) return ex_.made_up.of(ex_.views.read(s.tensor()), w);
+    }
     fail(w, "a value is not known in this world");
     throw Unreachable{"a value is not known in this world"};
   };
@@ -75,6 +79,8 @@ program::Arg Apply::arg(const Sym& s) {
       return {ex_.recorder.value(ex_.views.read(s.tensor()))};
     case K::Sequence:
       return {s.sequence()->recorded};
+    case K::Places:
+      return arg(ex_.places.copied(s));
     case K::Maybe:
       ex_.site.refuse(
           "OE4012",
@@ -104,8 +110,10 @@ program::Arg Apply::arg(const Sym& s) {
       return {s.c.at(0).toStringRef()};
     case K::Opaque:
       if (s.c.at(0).isDevice()) return {s.c.at(0).toDevice().str()};
-      if (s.c.at(0).isComplexDouble())
-        ex_.site.refuse("OE4011", "a complex number has no counterpart in ONNX operators");
+      if (s.c.at(0).isComplexDouble()) {
+        const c10::complex<double> z = s.c.at(0).toComplexDouble();
+        return {program::ComplexNumber{z.real(), z.imag()}};
+      }
       return {};
     case K::Object:
       // No row takes one: the operator itself is what is reported, with its line.

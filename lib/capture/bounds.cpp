@@ -1,4 +1,5 @@
-// What the declared bounds of dynamic axes say: --input x:batch=2..64x3 is never one row.
+// What is known of sizes: their declared bounds (--input x:batch=2..64x3 is never one row), and
+// which are the same.
 #include <algorithm>
 
 #include "lib/capture/executor.h"
@@ -29,6 +30,14 @@ bool never_one(const Executor& ex, const Axis& a) {
 // A comparison of a size that has one result within the bounds.
 std::optional<Sym> Interpreter::known_by_bounds(const OpInfo& op, const std::vector<Sym>& args) {
   if (args.size() != 2) return std::nullopt;
+  // A size that is compared with itself.
+  if (args[0].is(K::Int) && args[1].is(K::Int) && args[0].axis_id &&
+      args[0].axis_id == args[1].axis_id) {
+    if (op.name == "aten::eq.int" || op.name == "aten::le.int" || op.name == "aten::ge.int")
+      return Sym::of(true);
+    if (op.name == "aten::ne.int" || op.name == "aten::lt.int" || op.name == "aten::gt.int")
+      return Sym::of(false);
+  }
   const auto a = range_of(ex_, args[0]), b = range_of(ex_, args[1]);
   if (!a || !b || (args[0].is_constant_number() && args[1].is_constant_number()))
     return std::nullopt;

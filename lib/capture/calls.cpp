@@ -1,6 +1,7 @@
 // Operators as the model calls them: known without running, in place, composite, or functional.
 #include <algorithm>
 
+#include "lib/capture/composites.h"
 #include "lib/capture/executor.h"
 #include "lib/capture/missing.h"
 
@@ -23,6 +24,8 @@ std::optional<Sym> Interpreter::known_of_tensor(const OpInfo& op, const std::vec
     if (axis >= -rank && axis < rank)
       return strides[static_cast<size_t>(axis < 0 ? axis + rank : axis)];
   }
+  if (op.name == "aten::dim")
+    if (auto known = ex_.apply.rank_of(args[0])) return known;
   if (op.base == "aten::is_contiguous")
     if (auto known = ex_.views.contiguity_of(args[0])) return known;
   // A number that became a tensor and a number again is that number (traced sizes).
@@ -35,6 +38,10 @@ std::optional<Sym> Interpreter::known_of_tensor(const OpInfo& op, const std::vec
 }
 
 namespace {
+
+bool names_axis(const std::string& parameter) {
+  return parameter == "dim" || parameter == "dims" || parameter == "dim0" || parameter == "dim1";
+}
 
 // How many elements a list result has to have; -1: any number.
 int unpacked_length(const torch::jit::Node* n) {
@@ -49,11 +56,59 @@ int unpacked_length(const torch::jit::Node* n) {
 std::optional<std::vector<Sym>> Interpreter::call_composite(const OpInfo& op,
                                                             const std::vector<Sym>& args) {
   torch::jit::Function* f = op.composite;
-  if (!op.users && ex_.plan.writable(op.recorded)) return std::nullopt;  // a rule says how
-  if (!f || ex_.apply.content_taint(op, args) == Taint::Constant) return std::nullopt;
+  torch::jit::Function* of_quantized =
+      ex_.quantized.among(args) ? composite_of_quantized(op.name) : nullptr;
+  if (of_quantized)
+    f = of_quantized;
+  else if (!op.users && ex_.plan.writable(op.recorded))
+    return std::nullopt;  // a rule says how
+  const bool writes = op.schema->is_mutable();
+  const bool folds = !writes && !op.random && ex_.apply.content_taint(op, args) == Taint::Constant;
+  if (!f || folds) return std::nullopt;
+  // Where LibTorch's own refuses, what it is made of might not (Euclid's algorithm on floats).
+  if (!writes && !ex_.site.held() && (of_quantized || f == composite(op.name)))
+    ex_.apply.attempt(op, args);
   const Site::Held held(ex_.site);
   const Sym result = run_function(*f, args, ex_.site.path(), ex_.site.call());
   return result.is(K::Tuple) ? result.tuple() : std::vector<Sym>{result};
+}
+
+// The operator along one of the axes that a tensor has: one after the other as an If. Nothing where
+// the axis is known, and for sizes, which are numbers of the graph whichever axis it is.
+std::optional<std::vector<Sym>> Interpreter::along_computed_axis(const OpInfo& op,
+                                                                 const std::vector<Sym>& args,
+                                                                 JitNode* n) {
+  if (ex_.worlds.alone() || args.empty() || op.base == "aten::size") return std::nullopt;
+  const Sym* tensor = &args[0];
+  if (tensor->is(K::List) && !tensor->list()->is_open() && !tensor->list()->items.empty())
+    tensor = &tensor->list()->items[0];
+  if (!tensor->is(K::Tensor) || !ex_.views.read(*tensor)->ranked) return std::nullopt;
+  const auto& parameters = op.schema->arguments();
+  for (size_t i = 1; i < args.size() && i < parameters.size(); ++i) {
+    if (!names_axis(parameters[i].name())) continue;  // not dim_size of a scatter
+    const bool listed =
+        args[i].is(K::List) && !args[i].list()->is_open() && args[i].list()->items.size() == 1;
+    const Sym axis = listed ? args[i].list()->items[0] : args[i];
+    if (!axis.is(K::Int) || axis.taint == Taint::Constant) continue;
+    const bool adds = op.base == "aten::unsqueeze" || op.base == "aten::stack";
+    const size_t axes = ex_.views.read(*tensor)->axes.size() + (adds ? 1 : 0);
+    const Sym wrapped = ex_.apply("aten::remainder.int",
+                                  {axis, Sym::of(static_cast<int64_t>(std::max<size_t>(axes, 1)))});
+    std::function<std::vector<Sym>(size_t)> from = [&](size_t d) {
+      const auto along = [&, d] {
+        std::vector<Sym> known = args;
+        const Sym number = Sym::of(static_cast<int64_t>(d));
+        known[i] = listed ? ex_.values.list({number}, args[i].list()->element) : number;
+        return call_operator(op, known, n);
+      };
+      if (d + 1 >= axes) return along();
+      const Sym here = ex_.apply("aten::eq.int", {wrapped, Sym::of(static_cast<int64_t>(d))});
+      return *ex_.control.kept_branches(
+          here, [&, d](size_t k) { return k == 0 ? along() : from(d + 1); }, {false, false}, true);
+    };
+    return from(0);
+  }
+  return std::nullopt;
 }
 
 Sym Interpreter::call_operator(const std::string& op, const std::vector<Sym>& args) {
@@ -83,6 +138,10 @@ std::vector<Sym> Interpreter::call_operator(const OpInfo& op, const std::vector<
           },
           {false, false}, true);
     }
+  if (auto out = call_by_rank(op, args, n)) return *out;
+  if (auto out = call_by_number(op, args)) return *out;
+  if (auto out = call_like_other(op, args)) return *out;
+  if (auto chosen = along_computed_axis(op, args, n)) return *chosen;
   if (auto written = ex_.writes.call(op, args)) return *written;
   if (op.base == "aten::as_strided") return {ex_.views.as_strided(op, args)};
   const int length = unpacked_length(n);

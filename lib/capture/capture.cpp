@@ -42,7 +42,7 @@ class LeftOutSizes {
   }
   void report(Diagnostics& d) const {
     for (const LeftOut& l : o_.left_out) {
-      if (l.sizes == kAsked || l.sizes == kLookedFor) continue;
+      if (l.sizes == kAsked || l.sizes == kLookedFor || l.sizes == kMadeUp) continue;
       d.report({"OE2204", Severity::Warning, "",
                 "LibTorch ended the process in " + l.op + " at " + l.sizes + other_axes(l) +
                     ": the operator does not check its sizes; these were left out",
@@ -98,16 +98,20 @@ struct Job {
   const Writable& writable;
   const std::vector<DynamicAxis>& axes;
   int64_t unroll;               // longest loop that is unrolled
+  bool places = false;          // Plan::places
+  bool made_up = false;         // Plan::made_up
   bool kept_by_choice = false;  // a longer one was met and kept
 };
 
 Attempt run(Job& job, const std::vector<World>& worlds) {
-  const auto& [m, inputs, o, writable, axes, unroll, unused] = job;
+  const auto& [m, inputs, o, writable, axes, unroll, places, made_up, unused] = job;
   Attempt a;
   std::vector<std::vector<c10::IValue>> leaves;
   Plan plan;
   plan.mode = o.mode;
   plan.unroll = unroll;
+  plan.places = places;
+  plan.made_up = made_up;
   plan.writable = writable;
   if (o.constant_folding) plan.fold_limit = o.fold_limit;
   for (const World& w : worlds) {
@@ -158,6 +162,24 @@ Attempt run(Job& job, const std::vector<World>& worlds) {
   return a;
 }
 
+// Unless that ended the process before.
+bool may_make_up(const Options& o) {
+  return std::ranges::none_of(o.left_out, [](const LeftOut& l) { return l.sizes == kMadeUp; });
+}
+
+// The same, where need be with made-up values for the body of a loop that runs nowhere.
+Attempt run_all(Job& job, const std::vector<World>& worlds) {
+  try {
+    return run(job, worlds);
+  } catch (const Failure& f) {
+    if (job.made_up || !may_make_up(job.o) ||
+        (f.diagnostic_code != "OE4056" && f.diagnostic_code != "OE4061"))
+      throw;
+  }
+  job.made_up = true;
+  return run(job, worlds);
+}
+
 // Worlds that run what none has run yet: branches that larger sizes or later iterations reach.
 class Extension {
  public:
@@ -180,6 +202,7 @@ class Extension {
     for (const Variation::Kind sign : {Variation::Kind::Positive, Variation::Kind::Negative})
       offer(a, worlds, {worlds[0].sizes, {}, {}, {sign, 0}});
     for (const int64_t iteration : {1, 3}) offer(a, worlds, {worlds[0].sizes, 0, {{}, iteration}});
+    make_up(a, worlds);
   }
 
  private:
@@ -206,6 +229,19 @@ class Extension {
     a = std::move(b);
     worlds = std::move(extended);
     while (!a.missed.empty()) follow(a, worlds);
+  }
+
+  // What still ran in no world, on values of the right type.
+  void make_up(Attempt& a, const std::vector<World>& worlds) {
+    if (a.dropped == 0 || job_.made_up || !may_make_up(job_.o)) return;
+    const Restore before{job_.made_up};
+    job_.made_up = true;
+    try {
+      Attempt b = run(job_, worlds);
+      if (b.dropped < a.dropped && b.missed.empty()) a = std::move(b);
+    } catch (const Failure&) {
+      // Such a branch cannot be said in ONNX: that it is never taken stays an assumption.
+    }
   }
 
   Job& job_;
@@ -242,7 +278,7 @@ void require_alternatives(const Job& job, const std::vector<World>& worlds, cons
 
 // Runs the model in more and more worlds until every axis has one of another size that runs.
 Captured capture(Job& job, Diagnostics& d) {
-  const auto& [m, inputs, o, unused, axes, unroll, kept] = job;
+  const auto& [m, inputs, o, unused, axes, unroll, places, made_up, kept] = job;
   std::vector<std::vector<int64_t>> candidates;
   size_t most = 0;
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -269,7 +305,7 @@ Captured capture(Job& job, Diagnostics& d) {
     if (try_one && one != example && one != other && !left_out.contains(one))
       worlds.push_back({one, {}, {}});
     add_alternatives(job, worlds);
-    Attempt a = run(job, worlds);
+    Attempt a = run_all(job, worlds);
     require_alternatives(job, worlds, a);
 
     // An axis is proven when a world with another size than the example's ran to the end.
@@ -313,15 +349,20 @@ Captured capture(Job& job, Diagnostics& d) {
   }
 }
 
-Captured capture_all(const torch_io::Loaded& m, const torch_io::ExampleInputs& inputs,
-                     const Options& o, const Writable& writable, Diagnostics& d) {
-  const c10::AutoGradMode gradients(true);  // as torch.is_grad_enabled() says by default
-  const std::vector<DynamicAxis> axes = dynamic_axes(inputs);
-  Job job{m, inputs, o, writable, axes, o.unroll};
+// Whether a value without a rank is an output.
+bool lacks_rank(const Captured& c) {
+  return std::ranges::any_of(c.program.outputs, [](const program::Port& port) {
+    const program::Value* v = port.value.value();
+    return v && v->type.kind == program::Type::Kind::Optional && !v->type.element->shape;
+  });
+}
+
+// With loops kept, or all of them unrolled.
+Captured capture_loops(Job job, Diagnostics& d) {
   Diagnostics kept;
   try {
     Captured with_loops = capture(job, kept);
-    if (!job.kept_by_choice || with_loops.assumptions.empty()) {
+    if (!job.kept_by_choice || (with_loops.assumptions.empty() && !lacks_rank(with_loops))) {
       for (const Diagnostic& x : kept.all()) d.report(x);
       return with_loops;
     }
@@ -329,8 +370,35 @@ Captured capture_all(const torch_io::Loaded& m, const torch_io::ExampleInputs& i
     if (!job.kept_by_choice || f.exit_code != ExitCode::Unsupported) throw;
   }
   // What follows a long loop may need to know what it left: the length of a list, a number.
-  Job unrolled{m, inputs, o, writable, axes, std::numeric_limits<int64_t>::max()};
-  return capture(unrolled, d);
+  job.unroll = std::numeric_limits<int64_t>::max();
+  return capture(job, d);
+}
+
+Captured capture_all(const torch_io::Loaded& m, const torch_io::ExampleInputs& inputs,
+                     const Options& o, const Writable& writable, Diagnostics& d) {
+  const c10::AutoGradMode gradients(true);  // as torch.is_grad_enabled() says by default
+  const std::vector<DynamicAxis> axes = dynamic_axes(inputs);
+  Job job{m, inputs, o, writable, axes, o.unroll};
+  const auto try_as = [&](bool places) {
+    job.places = places;
+    Diagnostics found;
+    Captured captured = capture_loops(job, found);
+    for (const Diagnostic& x : found.all()) d.report(x);
+    return captured;
+  };
+  try {
+    return try_as(false);
+  } catch (const Failure& f) {
+    if (f.diagnostic_code != "OE4020") throw;
+    // Something is written that a list may hold: it has to know whose memory that is, which costs
+    // more than the copies that do where nobody writes.
+    try {
+      return try_as(true);
+    } catch (const Failure& g) {
+      if (g.diagnostic_code == "OE4020") throw;
+    }
+    throw;
+  }
 }
 
 // Until no more state is found that the method carries on.

@@ -3,41 +3,137 @@
 
 #include <torch/csrc/jit/api/compilation_unit.h>
 #include <torch/csrc/jit/frontend/resolver.h>
+#include <torch/csrc/jit/frontend/sugared_value.h>
+#include <torch/csrc/jit/runtime/operator.h>
+#include <torch/custom_class.h>
 
+#include <algorithm>
 #include <unordered_map>
+
+#include "lib/torch/load.h"
 
 namespace oe::capture {
 namespace {
 
-// Compiled once; nothing writes to it afterwards.
-const torch::jit::CompilationUnit& unit() {
-  static const auto* all = [] {
-    auto* made = new torch::jit::CompilationUnit;
-    for (const char* const* text = kCompositeTexts; *text; ++text)
-      made->define(std::nullopt, *text, torch::jit::nativeResolver(), nullptr);
+using torch::jit::Function;
+
+// ops.quantized.add
+struct Operators : torch::jit::SugaredValue {
+  std::string kind() const override { return "operators"; }
+  std::shared_ptr<torch::jit::SugaredValue> attr(const torch::jit::SourceRange&,
+                                                 torch::jit::GraphFunction&,
+                                                 const std::string& name_space) override {
+    return std::make_shared<torch::jit::BuiltinModule>(name_space);
+  }
+};
+
+bool known_to_libtorch(const std::string& op) {
+  return !torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(op)).empty();
+}
+
+// A file, compiled when one of its functions is asked for. Nothing writes to what is compiled.
+class File {
+ public:
+  explicit File(const CompositeText& text) : text_(&text) {
+    const std::string_view all = text.text;
+    for (size_t at = 0; at != std::string_view::npos; at = all.find('\n', at)) {
+      at += all[at] == '\n';
+      if (all.substr(at).starts_with("def ")) {
+        at += 4;
+        names_.emplace_back(all.substr(at, all.find('(', at) - at));
+      }
+    }
+  }
+  const CompositeText& text() const { return *text_; }
+  const std::vector<std::string>& names() const { return names_; }
+  Function* function(const std::string& name);
+
+ private:
+  const CompositeText* text_;
+  std::vector<std::string> names_;
+  std::shared_ptr<torch::jit::CompilationUnit> unit_;
+};
+
+std::vector<File>& files() {
+  static std::vector<File> all = [] {
+    torch_io::register_quantized_operators();
+    std::vector<File> made;
+    for (const CompositeText* text = kCompositeTexts; text->text; ++text) made.emplace_back(*text);
     return made;
   }();
-  return *all;
+  return all;
+}
+
+// What the files name: "torch", "ops", LibTorch's own classes, and what begins with _ in another.
+struct Names : torch::jit::NativeResolver {
+  std::shared_ptr<torch::jit::SugaredValue> resolveValue(
+      const std::string& name, torch::jit::GraphFunction& f,
+      const torch::jit::SourceRange& at) override {
+    if (name == "ops") return std::make_shared<Operators>();
+    if (name.starts_with('_'))
+      for (File& file : files())
+        if (std::ranges::find(file.names(), name) != file.names().end())
+          return std::make_shared<torch::jit::FunctionValue>(file.function(name));
+    return NativeResolver::resolveValue(name, f, at);
+  }
+  c10::TypePtr resolveType(const std::string& name, const torch::jit::SourceRange&) override {
+    return torch::getCustomClass(name);
+  }
+};
+
+Function* File::function(const std::string& name) {
+  if (!unit_) {
+    unit_ = std::make_shared<torch::jit::CompilationUnit>();
+    unit_->define(std::nullopt, text_->text, std::make_shared<Names>(), nullptr);
+  }
+  return unit_->find_function(name);
+}
+
+// Where the function for an operator is: aten::trapezoid.x is trapezoid__x.
+struct Source {
+  File* file;
+  std::string name;
+};
+using Sources = std::unordered_map<std::string, Source>;
+Sources sources_where(bool of_quantized) {
+  Sources made;
+  for (File& file : files()) {
+    if (file.text().of_quantized != of_quantized) continue;
+    for (const std::string& name : file.names()) {
+      std::string op = std::string(file.text().name_space) + "::" + name;
+      if (const size_t split = op.find("__"); split != std::string::npos) op.replace(split, 2, ".");
+      if (!name.starts_with('_') || known_to_libtorch(op))
+        made.emplace(std::move(op), Source{&file, name});
+    }
+  }
+  return made;
+}
+const Sources& plain() {
+  static const Sources all = sources_where(false);
+  return all;
+}
+const Sources& of_quantized() {
+  static const Sources all = sources_where(true);
+  return all;
+}
+
+Function* found(const Sources& in, const std::string& op) {
+  const auto it = in.find(op);
+  return it == in.end() ? nullptr : it->second.file->function(it->second.name);
 }
 
 }  // namespace
 
-std::vector<torch::jit::Function*> composites() { return unit().get_functions(); }
+std::vector<Composite> composites() {
+  std::vector<Composite> all;
+  for (const Sources* in : {&plain(), &of_quantized()})
+    for (const auto& [op, source] : *in) all.push_back({op, source.file->function(source.name)});
+  return all;
+}
 
 // Asked at every call of an operator: one search, no names made.
-torch::jit::Function* composite(const std::string& op) {
-  static const auto by_operator = [] {
-    std::unordered_map<std::string, torch::jit::Function*> all;
-    for (torch::jit::Function* f : composites()) {
-      std::string name = "aten::" + f->name();
-      if (const size_t split = name.find("__"); split != std::string::npos)
-        name.replace(split, 2, ".");
-      all.emplace(std::move(name), f);
-    }
-    return all;
-  }();
-  const auto it = by_operator.find(op);
-  return it == by_operator.end() ? nullptr : it->second;
-}
+Function* composite(const std::string& op) { return found(plain(), op); }
+
+Function* composite_of_quantized(const std::string& op) { return found(of_quantized(), op); }
 
 }  // namespace oe::capture

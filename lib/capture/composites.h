@@ -1,4 +1,5 @@
 // Operators that LibTorch defines by others, as TorchScript: composites/*.py, one function each.
+// A name that begins with _ and is no operator's is the file's own.
 #pragma once
 
 #include <string>
@@ -13,11 +14,23 @@ namespace oe::capture {
 // The function for "aten::trapezoid.x" (trapezoid__x in the files); null when there is none. Its
 // parameters are the operator's, in order.
 torch::jit::Function* composite(const std::string& op);
+// The function for the operator where an argument is a quantized tensor.
+torch::jit::Function* composite_of_quantized(const std::string& op);
 
-// All of them.
-std::vector<torch::jit::Function*> composites();
+// All of them, with the operator's name.
+struct Composite {
+  std::string op;
+  torch::jit::Function* function;
+};
+std::vector<Composite> composites();
 
-// The files' contents, null at the end.
-extern const char* const kCompositeTexts[];
+// A file: the namespace of its operators, whether it is about quantized tensors, and its content.
+// Null at the end.
+struct CompositeText {
+  const char* name_space;
+  bool of_quantized;
+  const char* text;
+};
+extern const CompositeText kCompositeTexts[];
 
 }  // namespace oe::capture

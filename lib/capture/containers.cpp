@@ -177,7 +177,8 @@ std::optional<std::vector<Sym>> Containers::call(const OpInfo& op, const std::ve
 
 // An operator on a list that is none of its methods.
 std::optional<std::vector<Sym>> Containers::list_operator(const OpInfo& op,
-                                                          const std::vector<Sym>& args) {
+                                                          const std::vector<Sym>& given) {
+  const std::vector<Sym> args = ex_.places.copied(given, op.schema->is_mutable());
   const bool open =
       std::ranges::any_of(args, [](const Sym& s) { return s.is(K::List) && s.list()->is_open(); });
   Taint taint = Taint::Constant;

@@ -22,6 +22,9 @@ class Containers {
   std::optional<std::vector<Sym>> call(const OpInfo& op, const std::vector<Sym>& args,
                                        torch::jit::Node* n);
 
+  // A method of a list; nothing where it is none.
+  std::optional<std::vector<Sym>> list_call(const OpInfo& op, const std::vector<Sym>& args);
+
  private:
   using Outputs = std::optional<std::vector<Sym>>;
 
@@ -32,7 +35,6 @@ class Containers {
 
   // --- lists.cpp
   struct ListMethods;
-  Outputs list_call(const OpInfo& op, const std::vector<Sym>& args);
   std::vector<Sym> change_constant_list(const OpInfo& op, const std::vector<Sym>& args);
 
   // --- list_values.cpp

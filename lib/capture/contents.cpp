@@ -99,6 +99,7 @@ bool Contents::stackable(const Sym& a, const Sym& b, bool a_stacked, bool b_stac
 
 TensorValue Contents::element_type(const Sample& s) {
   if (s.sym.is(K::Sequence)) return s.sym.sequence()->element;
+  if (s.sym.is(K::Places)) return ex_.places.element_type(s.sym);
   TensorValue t = *ex_.views.read(s.sym.tensor());
   if (!s.stacked) return t;
   t.axes.erase(t.axes.begin());
@@ -183,6 +184,8 @@ Sym Contents::sequence(program::Arg recorded, PerWorld c, TensorValue element) {
   v->c = std::move(c);
   element.taint = Taint::Data;
   element.number = nullptr;
+  element.choice = nullptr;
+  element.sizes_of = nullptr;
   element.recorded = nullptr;
   v->element = std::move(element);
   v->recorded = recorded.value();

@@ -76,6 +76,7 @@ class Control {
   // The number of iterations where it is a constant that is no larger than `most`.
   std::optional<int64_t> known_iterations(const Loop& loop, Frame& f, int64_t most);
   bool records(const Loop& loop, Frame& f);
+  bool steps_over_size(const JitNode* loop) const;
 
   // --- iterations.cpp
   // World w runs at most `most` iterations, unrecorded; nothing when LibTorch refuses one.

@@ -100,6 +100,12 @@ bool Control::kept_instead(const Loop& loop, Frame& f) {
   return false;
 }
 
+// `for k in range(x.size(d))` in a composite is an algorithm of that many steps. It is kept even
+// where the size is small and known, because a graph does not grow with a size.
+bool Control::steps_over_size(const JitNode* loop) const {
+  return ex_.site.held() && loop->input(0)->node()->kind() == c10::aten::size;
+}
+
 void Control::run_loop(JitNode* n, Frame& f) {
   Sym trip = f.get(n->input(0)), cond = f.get(n->input(1));
   std::vector<Sym> carried;
@@ -120,6 +126,7 @@ void Control::run_loop(JitNode* n, Frame& f) {
   const Loop whole{n, 0, trip, cond, carried};
   int64_t copies = copies_;
   if (decide && resolve(trip) && resolve(cond)) {
+    if (steps_over_size(n) && trip.c.at(0).toInt() > 0) return kept_loop(whole, f);
     const auto known = known_iterations(whole, f, plan_.unroll / copies_);
     if (!known && records(whole, f) && kept_instead(whole, f)) return;
     copies *= std::max<int64_t>(1, known.value_or(1));
@@ -143,13 +150,14 @@ void Control::run_loop(JitNode* n, Frame& f) {
 }
 
 void Control::in_scope(program::Block* block, const std::function<void()>& f) {
-  const size_t depth = ex_.site.depth();
+  const size_t depth = ex_.site.depth(), own_values = ex_.made_up.mark();
   const c10::AutoGradMode gradients(c10::GradMode::is_enabled());  // a no_grad region may be left
-  ex_.heap.open_scope();
+  ex_.heap.open_scope(static_cast<int>(ex_.recorder.program().values.size()));
   if (block) ex_.recorder.enter(block);
   auto leave = [&] {
     if (block) ex_.recorder.leave();
     ex_.heap.close_scope();
+    ex_.made_up.take_back(own_values);
   };
   try {
     f();

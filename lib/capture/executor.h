@@ -9,11 +9,14 @@
 //   Assumed       what the program takes for granted
 //   Values        inputs, constants, what the model owns (values.cpp, state.cpp)
 //   Apply         operators: run, type, record, fold (apply.cpp, arguments.cpp, taint.cpp, axes/)
+//   MadeUp        values for what no example reaches
+//   Quantized     quantized tensors, of which the program has the integers (quantized.cpp)
 //   Views         reading and writing through views (views.cpp, write_back.cpp, strides.cpp), and
 //                 tensors that are one or another (aliases.cpp)
 //   Writes        in-place and out= operators (in_place.cpp)
 //   Containers    lists, dicts and tuples (containers.cpp, lists.cpp, dicts.cpp)
 //   Contents, OpenLists   lists whose length is not known at export (open_*.cpp)
+//   Places        lists of views of one tensor (places.cpp, place_lists.cpp)
 //   Control       If and Loop: taken, unrolled or kept (control_flow.cpp, kept_if.cpp,
 //                 kept_loop.cpp, iterations.cpp)
 //   Interpreter   functions, blocks, instructions (interpreter.cpp, instructions.cpp, inlined.cpp,
@@ -34,8 +37,11 @@
 #include "lib/capture/control.h"
 #include "lib/capture/heap.h"
 #include "lib/capture/interpreter.h"
+#include "lib/capture/made_up.h"
 #include "lib/capture/open_lists.h"
 #include "lib/capture/operators.h"
+#include "lib/capture/places.h"
+#include "lib/capture/quantized.h"
 #include "lib/capture/recorder.h"
 #include "lib/capture/site.h"
 #include "lib/capture/sym.h"
@@ -58,6 +64,10 @@ struct Plan {
   // Results of constant operands that are larger than these are recorded when they have more bytes;
   // nullopt: all that are made of tensors are.
   std::optional<int64_t> fold_limit;
+  // Lists keep whose memory their elements are; else these are copies, which nobody may write.
+  bool places = false;
+  // What no world reaches is run on made-up values.
+  bool made_up = false;
   // Whether an operator can be recorded at all.
   Writable writable;
 };
@@ -76,11 +86,14 @@ class Executor {
   Assumed assumed{site};
   Values values{*this};
   Apply apply{*this, plan};
+  MadeUp made_up{*this, plan};
+  Quantized quantized{*this};
   Views views{*this};
   Writes writes{*this};
   Containers containers{*this};
   Contents contents{*this};
   OpenLists open_lists{*this};
+  Places places{*this};
   Control control{*this, plan};
   Interpreter interpreter{*this};
 };

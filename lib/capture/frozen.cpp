@@ -4,6 +4,8 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/zeros.h>
 
+#include <algorithm>
+
 #include "lib/capture/executor.h"
 #include "lib/capture/open_lists.h"
 
@@ -24,7 +26,8 @@ const void* identity(const Sym& s) {
 }
 
 bool container(const Sym& s) {
-  return s.is(K::Tuple) || s.is(K::List) || s.is(K::Dict) || s.is(K::Object) || s.is(K::Maybe);
+  return s.is(K::Tuple) || s.is(K::List) || s.is(K::Dict) || s.is(K::Object) || s.is(K::Maybe) ||
+         s.is(K::Places);
 }
 
 const char* describe(const Sym& s) {
@@ -61,6 +64,7 @@ bool leafy(const Sym& s) { return s.is(K::Tensor) || s.is_number() || s.is(K::Se
 
 Sym thaw(Executor& ex, const Frozen& f) {
   if (f.tensor) return ex.values.tensor(f.tensor);
+  if (f.sym.is(K::Places)) return ex.places.with(f.sym, thaw(ex, f.items[0]));
   const c10::TypePtr columns = f.open ? nullptr : columns_of(f.sym);
   if (!columns && !f.sym.is(K::Tuple)) return f.sym;
   std::vector<Sym> items;
@@ -70,6 +74,8 @@ Sym thaw(Executor& ex, const Frozen& f) {
 
 void add_samples(Executor& ex, const Frozen& list, std::vector<Sample>& out) {
   for (const Frozen& e : list.items) out.push_back({thaw(ex, e), list.open});
+  // In front: those that tell what an element is.
+  std::ranges::stable_partition(out, [](const Sample& s) { return !s.sym.is(K::Places); });
 }
 
 Cell* cell_of(const Sym& s) {
@@ -100,8 +106,8 @@ Form common_form(Executor& ex, const std::vector<Sample>& samples) {
   bool sequence = false, tensors = true, stack = !samples.empty();
   const Sample* element = nullptr;  // one that is no stack, if there is any
   for (const Sample& s : samples) {
-    sequence = sequence || s.sym.is(K::Sequence);
-    tensors = tensors && (s.sym.is(K::Tensor) || s.sym.is(K::Sequence));
+    sequence = sequence || s.sym.is(K::Sequence) || s.sym.is(K::Places);
+    tensors = tensors && (s.sym.is(K::Tensor) || s.sym.is(K::Sequence) || s.sym.is(K::Places));
     if (!s.stacked && !element) element = &s;
   }
   if (!element && !samples.empty()) element = &samples[0];
@@ -114,7 +120,7 @@ Form common_form(Executor& ex, const std::vector<Sample>& samples) {
 std::optional<Frozen> opened(Executor& ex, const Frozen& list, Form form, const Sample& sample) {
   std::optional<Sym> content;
   if (list.open) {
-    content = thaw(ex, list.items[0]);
+    content = ex.places.copied(thaw(ex, list.items[0]));
     if (form == Form::Sequence && content->is(K::Tensor))
       content = ex.contents.sequence_from(*content);
   } else {
@@ -147,7 +153,10 @@ bool same_structure(Executor& ex, const Frozen& a, const Frozen& b) {
   for (size_t i = 0; i < a.keys.size(); ++i)
     if (!equal_constants(a.keys[i], b.keys[i])) return false;
   if (a.open != b.open) return false;
+  if (a.sym.is(K::Places)) return ex.places.same(*a.sym.places(), *b.sym.places());
   if (!a.open) return true;
+  if (a.items[0].sym.is(K::Places) || b.items[0].sym.is(K::Places))
+    return same_structure(ex, a.items[0], b.items[0]);
   const Sym x = thaw(ex, a.items[0]), y = thaw(ex, b.items[0]);
   return (x.is(K::Sequence) && y.is(K::Sequence)) || ex.contents.stackable(x, y, true, true);
 }
@@ -177,6 +186,9 @@ Frozen freeze(Executor& ex, const Sym& s) {
       break;
     case K::List:
       freeze_list(ex, *s.list(), f);
+      break;
+    case K::Places:
+      f.items.push_back(freeze(ex, s.places()->positions));
       break;
     case K::Dict:
       f.unordered = s.dict()->unordered;
@@ -277,6 +289,7 @@ TensorValuePtr join_types(Executor& ex, const TensorValue& a, const TensorValue&
                         "convert both to one type with to()");
   auto t = std::make_shared<TensorValue>();
   t->taint = join(taint, join(a.taint, b.taint));
+  t->quantizer = ex.quantized.joined(a, b);
   t->ranked = a.ranked && b.ranked && a.axes.size() == b.axes.size();
   if (!t->ranked) return t;
   for (size_t i = 0; i < a.axes.size(); ++i) {
@@ -309,6 +322,8 @@ Sym rebuild(Executor& ex, const Frozen& like, std::vector<Sym> items) {
       return Sym::of_tuple(std::move(items), like.sym.type());
     case K::Maybe:
       return Sym::maybe(std::move(items[0]), std::move(items[1]));
+    case K::Places:
+      return ex.places.with(like.sym, std::move(items[0]));
     case K::List: {
       if (!like.open) return ex.values.list(std::move(items), like.sym.list()->element);
       Sym l = ex.values.list({}, like.sym.list()->element);

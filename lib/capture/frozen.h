@@ -25,7 +25,7 @@ struct Frozen {
 };
 
 // The two forms that an open list can have (see contents.cpp).
-enum class Form { None, Stack, Sequence };
+enum class Form { None, Stack, Sequence, Places };
 // What an open list's elements look like: an element, or a whole stack or sequence of them.
 struct Sample {
   Sym sym;
@@ -38,6 +38,11 @@ const void* identity(const Sym& s);
 Cell* cell_of(const Sym& s);
 // The same, or the memory of a tensor or a sequence.
 Cell* memory_of(const Sym& s);
+// Two arguments of view operators that are one number, or lists of the same.
+bool same_argument(Executor& ex, const Sym& a, const Sym& b);
+// Whether an argument, or those of all steps of a view, are constants or values with a smaller id.
+bool known_before(const Sym& argument, int first_value);
+bool known_before(const TensorHandle& h, int first_value);
 // Both look at the same memory in the same way.
 bool same_place(Executor& ex, const TensorHandle& a, const TensorHandle& b);
 

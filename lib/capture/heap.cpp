@@ -33,13 +33,22 @@ void Heap::change(Cell& c) {
 }
 
 void Heap::check_write(const Cell& c) const {
-  for (const auto& other : c.entangled)
-    if (other.lock()) {
+  const auto maker = [](const Cell& of) {
+    if (!of.made || of.made->text.empty()) return std::string();
+    return "made by '" + of.made->text + "'" +
+           (of.made->line ? " in line " + std::to_string(of.made->line) : "");
+  };
+  for (const auto& weak : c.entangled)
+    if (const auto other = weak.lock()) {
+      const std::string mine = maker(c), theirs = maker(*other);
+      std::string made = theirs.empty() ? "" : ", " + theirs;  // both places
+      if (!mine.empty() && mine != theirs) made += "; what is written was " + mine;
       if (dynamic_cast<const StorageCell*>(&c))
         site_.refuse("OE4020",
-                     "a tensor is written that may or may not share memory with another one",
+                     "a tensor is written that may or may not share memory with another one" + made,
                      "copy it with clone() before the write");
-      site_.refuse("OE4020", "a list, dict or object is changed that may or may not be another one",
+      site_.refuse("OE4020",
+                   "a list, dict or object is changed that may or may not be another one" + made,
                    "make a copy before the change");
     }
 }
@@ -50,9 +59,10 @@ void Heap::set_base(StorageCell& s, TensorValuePtr v) {
   s.version = next_version_++;
 }
 
-void Heap::open_scope() {
+void Heap::open_scope(int first_value) {
   Scope s;
   s.start = next_serial_;
+  s.first_value = first_value;
   scopes_.push_back(std::move(s));
 }
 

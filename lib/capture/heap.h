@@ -12,6 +12,12 @@
 
 namespace oe::capture {
 
+// Cells with a smaller serial, values with a smaller id: those that were there before some moment.
+struct Older {
+  uint64_t serial = UINT64_MAX;
+  int value = INT32_MAX;
+};
+
 class Heap {
  public:
   explicit Heap(const Site& site) : site_(site) {}
@@ -23,6 +29,7 @@ class Heap {
   std::shared_ptr<C> make() {
     auto cell = std::make_shared<C>();
     cell->serial = next_serial_++;
+    cell->made = site_.here();
     return cell;
   }
   // The same place in memory, with an identity of its own.
@@ -44,13 +51,16 @@ class Heap {
   void set_base(StorageCell& s, TensorValuePtr v);
 
   // --- scopes, one inside the other
-  void open_scope();
+  // `first_value`: id of the first value that is recorded inside.
+  void open_scope(int first_value);
   // Takes every change back that was made since the scope was opened.
   void close_scope();
   // The cells that the scope found and changed, in order.
   std::vector<std::shared_ptr<Cell>> changed_cells() const;
   // Whether the innermost scope found the cell.
   bool found(const Cell& c) const { return c.serial < scopes_.back().start; }
+  // What is older than the innermost scope.
+  Older older() const { return {scopes_.back().start, scopes_.back().first_value}; }
 
   // --- cells that may be one another
   // From now on either may be the other.
@@ -62,7 +72,8 @@ class Heap {
 
  private:
   struct Scope {
-    uint64_t start = 0;  // serial of the first cell made inside
+    uint64_t start = 0;   // serial of the first cell made inside
+    int first_value = 0;  // id of the first value recorded inside
     std::vector<std::pair<std::shared_ptr<Cell>, std::shared_ptr<Cell>>> saved;  // live, content
     std::unordered_set<const Cell*> touched;
     // Storages that something made inside may be, with what was made.

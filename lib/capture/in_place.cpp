@@ -266,6 +266,7 @@ std::optional<std::vector<Sym>> Writes::call(const OpInfo& op, const std::vector
     return std::vector<Sym>{};
   }
   if (op.base == "aten::requires_grad_") return std::vector<Sym>{args[0]};
+  if (op.composite && !op.twin) return std::nullopt;  // its function writes
   if (op.written >= 0) return call_in_place(op, args);
   if (op.schema->is_mutable())
     ex_.site.refuse("OE4016", op.base + " changes its arguments in a way that is not supported");

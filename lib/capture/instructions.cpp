@@ -151,6 +151,7 @@ struct Interpreter::Instruction {
                      "interfaces and custom classes have no TorchScript code to convert");
     const ObjectCell& self = *args[0].object();
     torch::jit::Function& method = self.type->getMethod(name);
+    if (auto made = ex.interpreter.run_built_in(method, args)) return f.set(n, {*made});
     const std::string path = self.type->is_module() ? self.path : f.path;
     // A module's call of a method of its own is part of its call.
     ModuleCallPtr call = f.call;

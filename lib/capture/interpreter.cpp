@@ -25,6 +25,23 @@ Sym Interpreter::run_method(const Sym& self, const std::string& method, std::vec
   }
 }
 
+// A method of packed weights, which has no code but that in C++: they never change, so what it
+// tells of them is a constant.
+std::optional<Sym> Interpreter::run_built_in(torch::jit::Function& f,
+                                             const std::vector<Sym>& args) {
+  const std::string& name = f.qualname().qualifiedName();
+  if (!name.starts_with("__torch__.torch.classes.quantized.") &&
+      !name.starts_with("__torch__.torch.classes.rnn."))
+    return std::nullopt;
+  torch::jit::Stack stack;
+  for (const Sym& a : args) {
+    if (ex_.apply.taint_of(a) != Taint::Constant) return std::nullopt;
+    stack.push_back(ex_.apply.value(a, ex_.worlds.first()));
+  }
+  f.run(stack);
+  return stack.empty() ? Sym::none() : ex_.values.kept_constant(stack.back(), "");
+}
+
 Sym Interpreter::run_function(torch::jit::Function& f, std::vector<Sym> args,
                               const std::string& path, const ModuleCallPtr& call) {
   Frame frame;
@@ -70,6 +87,10 @@ std::vector<Sym> Interpreter::run_nodes(JitBlock* b, JitNode* first, Frame& f) {
   }
   std::vector<Sym> out;
   for (const JitValue* v : b->outputs()) out.push_back(f.get(v));
+  // What the block gives, or did not look at, ends with it: what is alive may not be written.
+  for (const JitValue* v : b->outputs())
+    if (v->node()->owningBlock() == b) f.values.erase(v);
+  for (const JitValue* v : b->inputs()) f.values.erase(v);
   return out;
 }
 

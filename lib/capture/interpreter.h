@@ -47,6 +47,7 @@ class Interpreter {
   Sym run_method(const Sym& self, const std::string& method, std::vector<Sym> args);
   Sym run_function(torch::jit::Function& f, std::vector<Sym> args, const std::string& path,
                    const ModuleCallPtr& call);
+  std::optional<Sym> run_built_in(torch::jit::Function& f, const std::vector<Sym>& args);
   std::vector<Sym> run_block(JitBlock* b, const std::vector<Sym>& params, Frame& f);
   // The nodes of `b` from `first` on; its results.
   std::vector<Sym> run_nodes(JitBlock* b, JitNode* first, Frame& f);
@@ -63,11 +64,18 @@ class Interpreter {
  private:
   struct Instruction;
   void run_node(JitNode* n, Frame& f);
+  std::optional<std::vector<Sym>> along_computed_axis(const OpInfo& op,
+                                                      const std::vector<Sym>& args, JitNode* n);
   std::optional<Sym> known_of_tensor(const OpInfo& op, const std::vector<Sym>& args);
   // --- bounds.cpp: what the declared bounds of dynamic axes say
   std::optional<Sym> known_by_bounds(const OpInfo& op, const std::vector<Sym>& args);
   std::optional<std::vector<Sym>> squeeze_within_bounds(const OpInfo& op,
                                                         const std::vector<Sym>& args);
+  // --- ranks.cpp: what a condition decides of ranks and numbers
+  std::optional<std::vector<Sym>> call_by_rank(const OpInfo& op, const std::vector<Sym>& args,
+                                               JitNode* n);
+  std::optional<std::vector<Sym>> call_like_other(const OpInfo& op, const std::vector<Sym>& args);
+  std::optional<std::vector<Sym>> call_by_number(const OpInfo& op, const std::vector<Sym>& args);
   // Refused where the function has no TorchScript code.
   JitBlock* code_of(torch::jit::Function& f);
   Sym run_code(JitBlock* block, std::vector<Sym> args, Frame& frame);

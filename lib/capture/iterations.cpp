@@ -7,22 +7,14 @@
 #include "lib/capture/executor.h"
 
 namespace oe::capture {
-namespace {
-
-// While it lives, nothing is recorded.
-struct Unrecorded {
-  Recorder& recorder;
-  explicit Unrecorded(Recorder& r) : recorder(r) { recorder.pause(); }
-  ~Unrecorded() { recorder.resume(); }
-};
-
-}  // namespace
-
 std::optional<Iterated> Control::iterate(const Loop& loop, Frame& f, size_t w, int64_t most) {
   Iterated out;
   const Worlds::Alone alone(ex_.worlds, w);
-  const Unrecorded unrecorded(ex_.recorder);
+  const Recorder::Paused unrecorded(ex_.recorder);
   const size_t depth = iterations_.size();
+  // On made-up values a loop may go on for ever.
+  constexpr int64_t kMostMadeUp = 100;
+  if (plan_.made_up && !ex_.worlds.real(w)) most = std::min(most, kMostMadeUp);
   try {
     in_scope(nullptr, [&] {
       ex_.worlds.within(Worlds::only(w), ex_.worlds.real() & Worlds::only(w), [&] {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "lib/capture/executor.h"
+#include "lib/capture/ranks.h"
 
 namespace oe::capture {
 
@@ -34,10 +35,13 @@ Sym Joiner::leaf(const Frozen& a, const Frozen& b) {
     TensorValuePtr t = a_unset || b_unset ? std::make_shared<TensorValue>(*known.tensor)
                                           : join_types(ex, *a.tensor, *b.tensor, cond.taint);
     t->taint = join(t->taint, cond.taint);
+    if (a_unset || b_unset) t->quantizer = ex.quantized.joined(*known.tensor, *known.tensor);
     t->c = a_unset   ? pick(b.tensor->c, b.tensor->c)
            : b_unset ? pick(a.tensor->c, a.tensor->c)
                      : pick(a.tensor->c, b.tensor->c);
     t->number = nullptr;
+    t->sizes_of = nullptr;
+    t->choice = t->ranked || a_unset || b_unset ? nullptr : rank_choice(cond, *a.tensor, *b.tensor);
     returns(0, a, a_unset);
     returns(1, b, b_unset);
     program::Type type = ex.recorder.type_of(*t);
@@ -61,6 +65,9 @@ Sym Joiner::leaf(const Frozen& a, const Frozen& b) {
         : b_unset ? pick(a.sym.c, a.sym.c)
                   : pick(a.sym.c, b.sym.c);
   if (!a_unset && !b_unset && a.sym.axis_id == b.sym.axis_id) s.axis_id = a.sym.axis_id;
+  if (s.is(K::Int) && cond.recorded && !a_unset && !b_unset && a.sym.is_constant_number() &&
+      b.sym.is_constant_number())
+    s.choice = std::make_shared<const NumberChoice>(NumberChoice{cond, {a.sym, b.sym}});
   returns(0, a, a_unset);
   returns(1, b, b_unset);
   s.recorded = ex.recorder.add_output(node, number_type(s.kind));
@@ -95,16 +102,31 @@ void Joiner::inside(size_t k, const std::function<void()>& f) {
   ex.recorder.leave();
 }
 
+// The same where tensors may be read that the other branch reads too.
+void Joiner::read_inside(size_t k, const std::function<void()>& f) {
+  inside(k, [&] { ex.control.in_scope(nullptr, f); });
+}
+
 // Two lists of different lengths become open lists of one form, each in its own branch.
 bool Joiner::open_lists(Frozen& a, Frozen& b) {
+  if (const auto like = ex.places.common(a, b, {scope_start, first_value})) {
+    std::optional<Frozen> x, y;
+    read_inside(0, [&] { x = ex.places.opened(a, *like); });
+    read_inside(1, [&] { y = ex.places.opened(b, *like); });
+    if (x && y) {
+      a = std::move(*x);
+      b = std::move(*y);
+      return true;
+    }
+  }
   std::vector<Sample> samples;
   add_samples(ex, a, samples);
   add_samples(ex, b, samples);
   Form form = common_form(ex, samples);
   for (; form != Form::None; form = form == Form::Stack ? Form::Sequence : Form::None) {
     std::optional<Frozen> x, y;
-    inside(0, [&] { x = opened(ex, a, form, samples[0]); });
-    inside(1, [&] { y = opened(ex, b, form, samples[0]); });
+    read_inside(0, [&] { x = opened(ex, a, form, samples[0]); });
+    read_inside(1, [&] { y = opened(ex, b, form, samples[0]); });
     if (!x || !y) continue;
     a = std::move(*x);
     b = std::move(*y);
@@ -118,6 +140,7 @@ Sym Joiner::merge_unset(const Frozen& a, const Frozen& b) {
   const bool a_unset = a.sym.is(K::Uninitialized);
   const Frozen& set = a_unset ? b : a;
   if (!container(set.sym)) return set.sym;
+  ex.places.require_older(set, {scope_start, first_value});
   std::vector<Sym> items;
   for (const Frozen& e : set.items)
     items.push_back(a_unset ? merge(Frozen{}, e) : merge(e, Frozen{}));

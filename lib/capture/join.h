@@ -52,6 +52,7 @@ struct Joiner {
   Sym merge_shapes(const Frozen& a, const Frozen& b);
   Sym leaf(const Frozen& a, const Frozen& b);
   Sym sequence_leaf(const Frozen& a, const Frozen& b);
+  void read_inside(size_t k, const std::function<void()>& f);
   bool open_lists(Frozen& a, Frozen& b);
   PerWorld pick(const PerWorld& a, const PerWorld& b) const;
 

@@ -46,8 +46,8 @@ struct Control::KeptLoop {
 
   // Repeats the body until no slot has to be wider: then what is recorded holds for every
   // iteration. Until then a world that enters later may meet a state that never was: it is not
-  // really there.
-  void find_slots() {
+  // really there. False where the body runs neither with an example nor with made-up values.
+  bool find_slots() {
     const auto before = ex.assumed.state();
     for (bool changed = true; changed;) {
       ex.assumed.take_back(before);
@@ -59,12 +59,20 @@ struct Control::KeptLoop {
                            [&] { changed = pass(); });
         });
       } catch (const Unreachable& u) {
+        if (ex.plan.made_up && !(ex.worlds.real() & runs)) {
+          ex.assumed.take_back(before);
+          ex.assumed.say(
+              "the loop is taken to run no iteration; its body could be run with no example: " +
+              u.message);
+          return false;
+        }
         ex.site.refuse("OE4056", "the body of a loop could be run with no example: " + u.message,
                        "give an example for which the loop runs at least once");
       }
       settle();
     }
     block->returns = std::move(returns);
+    return true;
   }
 
   // The body once. True when a slot had to become wider, or a cell needs one.
@@ -221,8 +229,7 @@ void Control::kept_loop(Loop loop, Frame& f) {
     loop.trip = ex_.apply("aten::sub.int", {loop.trip, Sym::of(loop.first)});
   KeptLoop kept{ex_, loop, f};
   kept.prepare();
-  kept.find_slots();
-  f.set(loop.node, kept.leave());
+  f.set(loop.node, kept.find_slots() ? kept.leave() : std::move(loop.carried));
 }
 
 }  // namespace oe::capture

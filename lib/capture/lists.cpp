@@ -170,8 +170,10 @@ std::optional<std::vector<Sym>> Containers::list_call(const OpInfo& op,
                                                       const std::vector<Sym>& args) {
   ListMethods call{ex_, args};
   const ListMethods::Method* method = ListMethods::named(op.method());
-  if (call.list.is_open() || (method && call.opens(*method)))
+  if (call.list.is_open() || (method && call.opens(*method))) {
+    if (auto out = ex_.places.method(op, args)) return out;
     return ex_.open_lists.method(op, args);
+  }
   if (!method) return std::nullopt;
   return (call.*method->run)();
 }

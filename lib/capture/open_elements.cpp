@@ -11,6 +11,7 @@
 namespace oe::capture {
 
 Sym OpenLists::length(const Sym& content) {
+  if (content.is(K::Places)) return length(content.places()->positions);
   if (content.is(K::Tuple)) return length(content.tuple().at(0));
   if (content.is(K::Tensor)) return ex_.apply.size_of(content, 0);
   Sym s;
@@ -35,6 +36,7 @@ Sym OpenLists::number_in(const Sym& tensor, const c10::TypePtr& type) {
 }
 
 Sym OpenLists::element(const Sym& content, const Sym& index, const c10::TypePtr& type) {
+  if (content.is(K::Places)) return ex_.places.element(content, index);
   if (content.is(K::Tuple)) {
     std::vector<Sym> out;
     const auto types = column_types(type, content.tuple().size());

@@ -56,7 +56,8 @@ struct OpenLists::Methods {
   Outputs len() { return one(ex.open_lists.length(list.open)); }
   Outputs get_item() {
     const Sym e = ex.open_lists.element(content(), args[1], list.element);
-    if (!list.is_open())  // the stack is no part of the list: the elements themselves are
+    // The stack is no part of the list: the elements themselves are.
+    if (!list.is_open() && !ex.places.choose(e, list.items, args[1]))
       for (const Sym& item : list.items) hold(e, item);
     return one(e);
   }

@@ -12,7 +12,7 @@
 namespace oe::capture {
 
 Sym OpenLists::output(const Sym& list, const std::string& name) {
-  const Sym& content = list.list()->open;
+  const Sym content = ex_.places.copied(list.list()->open);
   if (content.is(K::Tuple))
     throw Failure(ExitCode::Unsupported, "OE4043",
                   "output " + name +
@@ -24,6 +24,7 @@ Sym OpenLists::output(const Sym& list, const std::string& name) {
 
 c10::IValue OpenLists::value(const Sym& content, const c10::TypePtr& type, size_t w) {
   if (content.is(K::Sequence)) return ex_.apply.value(content, w);
+  if (content.is(K::Places)) return ex_.places.value(content, w);
   c10::impl::GenericList list(type);
   const Sym* column = &content;
   while (column->is(K::Tuple)) column = &column->tuple().at(0);
@@ -83,6 +84,10 @@ bool OpenLists::cuts_dynamic_axis(const OpInfo& op, const std::vector<Sym>& args
 
 Sym OpenLists::split(const OpInfo& op, const std::vector<Sym>& args) {
   Sym l = ex_.values.list({}, c10::TensorType::get());
+  if (ex_.plan.places) {
+    l.list()->open = ex_.places.cut(op, args);
+    return l;
+  }
   const Sym& dim = args[static_cast<size_t>(*op.schema->argumentIndexWithName("dim"))];
   if (op.base == "aten::unbind") {
     l.list()->open = ex_.apply("aten::movedim.int", {args[0], dim, Sym::of(int64_t{0})});

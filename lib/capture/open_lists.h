@@ -56,6 +56,7 @@ class OpenLists {
   // Another operator on one; nothing where there is no form for it.
   std::optional<std::vector<Sym>> call(const OpInfo& op, const std::vector<Sym>& args);
 
+  Sym length(const Sym& content);
   Sym element(const Sym& content, const Sym& index, const c10::TypePtr& type);
   // A 0-d tensor as the number that `type` says; itself where that is no number.
   Sym number_in(const Sym& tensor, const c10::TypePtr& type);
@@ -70,7 +71,6 @@ class OpenLists {
 
  private:
   // --- open_elements.cpp
-  Sym length(const Sym& content);
   Sym slice(const Sym& content, const Sym& start, const Sym& end, int64_t step = 1);
   Sym backwards(const Sym& sequence);
   Sym concat(Sym a, Sym b);

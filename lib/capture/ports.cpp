@@ -2,7 +2,9 @@
 // out.
 #include "lib/capture/ports.h"
 
-#include "lib/capture/ranks.h"
+#include <utility>
+
+#include "lib/capture/frozen.h"
 #include "lib/support/text.h"
 
 namespace oe::capture {
@@ -116,23 +118,32 @@ class OutputBuilder {
         }
         return;
       case K::None:
+        ++absent_;
         d_.report({"OE2201", Severity::Note, "", "output " + label(name) + " is None and left out",
                    "", nullptr, 0});
         return;
       case K::Maybe:
-        throw Failure(ExitCode::Unsupported, "OE4041",
-                      "output " + label(name) + " is None or a value, depending on the input",
-                      "return a value in every case, and what says whether it counts");
+        return put(label(name), {optional(s, label(name))});
       case K::Tensor:
-        if (const TensorValuePtr t = ex_.views.read(s.tensor()); !t->ranked)
-          refuse_rank(label(name), rank_source(ex_.recorder.value(t)));
+        if (const TensorValuePtr t = ex_.views.read(s.tensor()); !t->ranked) {
+          d_.report({"OE4065", Severity::Note, "",
+                     "output " + label(name) +
+                         " has a rank that depends on the input; it is an optional that always "
+                         "has a value, because ONNX wants a rank of every other output",
+                     "", nullptr, 0});
+          return put(label(name), {some(s)});
+        }
+        if (const std::string steps = ex_.quantized.describe(s); !steps.empty())
+          d_.report({"OE3063", Severity::Note, "",
+                     "output " + label(name) +
+                         " is a quantized tensor; the file gives its integers, " + steps,
+                     "", nullptr, 0});
         [[fallthrough]];
       case K::Sequence:
       case K::Int:
       case K::Float:
       case K::Bool:
-        ex_.recorder.program().outputs.push_back({label(name), ex_.apply.arg(s)});
-        return;
+        return put(label(name), ex_.apply.arg(s));
       default:
         throw Failure(ExitCode::Unsupported, "OE4040",
                       "output " + label(name) + " is neither a tensor nor a number",
@@ -141,23 +152,53 @@ class OutputBuilder {
   }
 
  private:
+  void put(const std::string& name, program::Arg value) {
+    ex_.recorder.program().outputs.push_back(
+        {name, std::move(value), {}, std::exchange(absent_, 0)});
+  }
+  program::Value* made(program::Args args, const program::Type& element) {
+    program::Node* n = ex_.recorder.record("prim::Optional", std::move(args), ex_.site.here());
+    return ex_.recorder.add_output(n, program::Type::optional(element));
+  }
+  static program::Type type_of(const program::Arg& a) {
+    if (const program::Value* v = a.value()) return v->type;
+    return std::holds_alternative<int64_t>(a.v)  ? program::Type::integer()
+           : std::holds_alternative<double>(a.v) ? program::Type::floating()
+                                                 : program::Type::boolean();
+  }
+  // The value as an optional.
+  program::Value* some(const Sym& s) {
+    const program::Arg value = ex_.apply.arg(s);
+    return made({value}, type_of(value));
+  }
+  // None or a value, as an optional.
+  program::Value* optional(const Sym& s, const std::string& name) {
+    const Sym &present = s.tuple().at(0), &value = s.tuple().at(1);
+    if (!leafy(value))
+      throw Failure(
+          ExitCode::Unsupported, "OE4041",
+          "output " + name + " is None or " + describe(value) + ", depending on the input",
+          "return tensors or numbers that may be None each");
+    auto node = std::make_unique<program::Node>();
+    node->op = "prim::If";
+    node->args = {ex_.apply.arg(present)};
+    node->origin = ex_.site.here();
+    program::Type type;
+    for (const bool there : {true, false}) {
+      node->blocks.push_back(std::make_unique<program::Block>());
+      ex_.recorder.enter(node->blocks.back().get());
+      program::Value* v = there ? some(value) : made({}, *type.element);
+      ex_.recorder.leave();
+      node->blocks.back()->returns = {{v}};
+      type = v->type;
+    }
+    program::Value* out = ex_.recorder.add_output(node.get(), type);
+    ex_.recorder.append(std::move(node));
+    return out;
+  }
   void add_element(const Sym& s, const std::string& name, const std::string& list) {
     add(s, name);
     if (s.kind == K::Tensor) ex_.recorder.program().outputs.back().list = list;
-  }
-  [[noreturn]] static void refuse_rank(const std::string& output, const RankSource& from) {
-    std::string message = "output " + output + " has a rank that depends on the input";
-    std::string hint = "ONNX outputs have one rank: reshape it to a fixed number of axes";
-    if (!from.axes.empty()) {
-      const std::string axes = oe::join(from.axes, ", ");
-      message += ": " + from.node->op.substr(0, from.node->op.find('.')) + " drops " + axes +
-                 " where it is 1";
-      hint = "say in the model which axis is squeezed; or leave " + axes +
-             " out of --dynamic-axes, or give it a lower bound: --input x:" + from.axes[0] +
-             "=2..64x8";
-    }
-    throw Failure(ExitCode::Unsupported, "OE4042", message, hint,
-                  from.node ? from.node->origin : nullptr);
   }
   static std::string label(const std::string& name) { return name.empty() ? "output" : name; }
   static std::string join(const std::string& outer, const std::string& inner, bool named) {
@@ -167,6 +208,7 @@ class OutputBuilder {
   Executor& ex_;
   bool field_names_;
   Diagnostics& d_;
+  int absent_ = 0;  // values since the last output that are always None
 };
 
 }  // namespace

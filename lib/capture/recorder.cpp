@@ -10,6 +10,15 @@
 #include "lib/torch/convert.h"
 
 namespace oe::capture {
+namespace {
+
+// Of a quantized tensor the program has the integers.
+DType recorded_dtype(const at::Tensor& t) {
+  return torch_io::to_dtype(t.is_quantized() ? c10::toUnderlying(t.scalar_type())
+                                             : t.scalar_type());
+}
+
+}  // namespace
 
 program::Node* Recorder::record(std::string op, program::Args args, OriginPtr origin) {
   auto n = std::make_unique<program::Node>();
@@ -32,19 +41,16 @@ program::Value* Recorder::value(const TensorValuePtr& t) {
   if (t->taint != Taint::Constant)
     throw Failure(ExitCode::Internal, "OE1001", "a computed tensor was never recorded");
   at::Tensor dense = t->c.at(0).toTensor();
-  if (dense.layout() != c10::kStrided || dense.is_quantized())
+  if (dense.layout() != c10::kStrided)
     throw Failure(ExitCode::Unsupported, "OE4002",
                   (t->name.empty() ? "a constant" : "'" + t->name + "'") + " is a tensor of type " +
                       dense.toString() + ", which ONNX graphs do not have");
   dense = dense.resolve_conj().resolve_neg().to(at::kCPU).contiguous();
-  const DType dtype = torch_io::to_dtype(dense.scalar_type());
-  if (dtype == DType::Undefined || is_complex(dtype))
+  const DType dtype = recorded_dtype(dense);
+  if (dtype == DType::Undefined)
     throw Failure(ExitCode::Unsupported, "OE4003",
                   (t->name.empty() ? "a constant" : "'" + t->name + "'") + " is of type " +
-                      c10::toString(dense.scalar_type()) +
-                      (is_complex(dtype) ? ": complex numbers have no operators in ONNX"
-                                         : ", which ONNX does not have"),
-                  is_complex(dtype) ? "keep the real and the imaginary part as two tensors" : "");
+                      c10::toString(dense.scalar_type()) + ", which ONNX does not have");
   auto owner = std::make_shared<at::Tensor>(dense);
   program::Value* v = program_.new_value(type_of(*t), t->name);
   v->constant = std::make_shared<const Tensor>(dtype, dense.sizes().vec(), dense.const_data_ptr(),
@@ -84,7 +90,7 @@ std::string Recorder::symbol_name(const TensorValue& t, size_t axis) const {
 
 program::Type Recorder::type_of(const TensorValue& t) const {
   const at::Tensor& example = t.c.any().toTensor();
-  const DType dtype = torch_io::to_dtype(example.scalar_type());
+  const DType dtype = recorded_dtype(example);
   if (!t.ranked) return program::Type::tensor(dtype, std::nullopt);
   std::vector<Dim> dims;
   for (size_t i = 0; i < t.axes.size(); ++i) {

@@ -28,8 +28,17 @@ class Recorder {
   explicit Recorder(program::Program& p) : program_(p) { blocks_.push_back(&p.body); }
 
   bool on() const { return off_ == 0; }
-  void pause() { ++off_; }
-  void resume() { --off_; }
+  // While it lives, nothing is recorded.
+  class Paused {
+   public:
+    explicit Paused(Recorder& r) : recorder_(r) { ++recorder_.off_; }
+    ~Paused() { --recorder_.off_; }
+    Paused(const Paused&) = delete;
+    Paused& operator=(const Paused&) = delete;
+
+   private:
+    Recorder& recorder_;
+  };
   void enter(program::Block* b) {
     blocks_.push_back(b);
     sizes_.emplace_back();

@@ -41,6 +41,11 @@ class Replay {
   void run(const Node& n) {
     if (n.op == "prim::If") return branch(n);
     if (n.op == "prim::Loop") return loop(n);
+    if (n.op == "prim::of_rank" || n.op == "prim::Optional") {
+      values_[n.outputs[0]] =
+          n.args.empty() ? c10::IValue() : value(n.args[0], c10::AnyType::get());
+      return;
+    }
     const OpInfo& op = operators_.named(n.op);
     torch::jit::Stack stack;
     const auto& parameters = op.schema->arguments();

@@ -49,6 +49,9 @@ class Site {
     size_t outer_;
   };
 
+  // Whether what runs is what a composite operator is made of.
+  bool held() const { return held_ != 0; }
+
   // The running node's origin; null before the first one.
   OriginPtr here() const;
   [[noreturn]] void refuse(const std::string& code, const std::string& message,

@@ -50,6 +50,11 @@ bool Slot::widen_tensor(Executor& ex, const TensorValue& end) {
 
 // A list whose length changes from iteration to iteration.
 bool Slot::widen_list(Executor& ex, const Frozen& end) {
+  if (const auto like = ex.places.common(init, end, ex.heap.older())) {
+    reopen = Form::Places;
+    places = *like;
+    return true;
+  }
   std::vector<Sample> samples;
   add_samples(ex, init, samples);
   add_samples(ex, end, samples);
@@ -63,7 +68,9 @@ Frozen Slot::conform(Executor& ex, const Frozen& end) const {
   if (init.sym.is(K::Maybe) && !end.sym.is(K::Uninitialized) && !end.sym.is(K::Maybe))
     return conform(ex, as_maybe(end));
   Frozen out = end;
-  if (init.open && end.sym.is(K::List) && !same_structure(ex, init, end)) {
+  if (init.open && init.items[0].sym.is(K::Places)) {
+    if (const auto same = ex.places.opened(end, init.items[0].sym)) out = *same;
+  } else if (init.open && end.sym.is(K::List) && !same_structure(ex, init, end)) {
     std::vector<Sample> samples = {{thaw(ex, init.items[0]), true}};
     add_samples(ex, end, samples);
     const Form form = samples[0].sym.is(K::Sequence) ? Form::Sequence : Form::Stack;
@@ -81,12 +88,14 @@ Frozen Slot::conform(Executor& ex, const Frozen& end) const {
 
 void Slot::settle(Executor& ex) {
   if (reopen != Form::None) {
-    std::optional<Frozen> list = opened(ex, init, reopen, sample);
+    std::optional<Frozen> list =
+        reopen == Form::Places ? ex.places.opened(init, places) : opened(ex, init, reopen, sample);
     if (!list) list = opened(ex, init, Form::Sequence, sample);
     init = std::move(*list);
     kind = Kind::Items;
     items.assign(1, Slot{});
     items[0].init = init.items[0];
+    if (reopen == Form::Places) items[0].hold_pieces();
     reopen = Form::None;
     return;
   }
@@ -95,6 +104,7 @@ void Slot::settle(Executor& ex) {
 
 // Set inside only: the structure of what is set, every piece unset.
 void Slot::widen_unset(Executor& ex, const Frozen& end) {
+  ex.places.require_older(end, ex.heap.older());
   init = end;
   init.content_only = true;
   for (Frozen& e : init.items) e = Frozen{};
@@ -110,13 +120,15 @@ void Slot::widen_optional(Executor& ex, const Frozen& end) {
 }
 
 // A container with a slot for every piece.
-void Slot::widen_pieces(Executor& ex, const Frozen& end) {
+void Slot::hold_pieces() {
   kind = Kind::Items;
   items.assign(init.items.size(), Slot{});
-  for (size_t i = 0; i < items.size(); ++i) {
-    items[i].init = init.items[i];
-    items[i].widen(ex, end.items[i]);
-  }
+  for (size_t i = 0; i < items.size(); ++i) items[i].init = init.items[i];
+}
+
+void Slot::widen_pieces(Executor& ex, const Frozen& end) {
+  hold_pieces();
+  for (size_t i = 0; i < items.size(); ++i) items[i].widen(ex, end.items[i]);
 }
 
 void Slot::check_kind(Executor& ex, const Frozen& end) const {
@@ -171,7 +183,10 @@ void Slot::carry_tensor(Executor& ex, const TensorValue& end) {
   type = std::make_shared<TensorValue>(init.tensor ? *init.tensor : end);
   type->taint = Taint::Data;
   type->number = nullptr;
+  type->choice = nullptr;
+  type->sizes_of = nullptr;
   type->recorded = nullptr;
+  type->quantizer = ex.quantized.joined(end, end);
   if (!init.tensor)  // set inside only: its axes are the iteration's own
     for (Axis& a : type->axes)
       if (!a.is_static()) own_axes.insert((a = ex.apply.fresh_axis(Taint::Data)).id);
@@ -320,6 +335,10 @@ std::vector<const Frozen*> Slot::in_form_of_loop(Executor& ex,
     if (init.sym.is(K::Maybe) && !found[w]->sym.is(K::Maybe)) {
       made[w] = as_maybe(*found[w]);
       out[w] = &made[w];
+    } else if (init.open && init.items[0].sym.is(K::Places)) {
+      const auto same = ex.places.opened_in(w, *found[w], init.items[0].sym);
+      if (same) made[w] = *same;
+      out[w] = same ? &made[w] : nullptr;
     } else if (init.open && !found[w]->open) {
       made[w] = *found[w];
       made[w].open = true;
@@ -375,6 +394,7 @@ Sym Slot::enter(Executor& ex, program::Block* body, const Sym& first,
   Sym s = init.sym.is(K::Uninitialized) ? unset_number(number) : init.sym;
   s.taint = Taint::Data;
   s.axis_id = 0;
+  s.choice = nullptr;
   s.c = replaced(s.c, later);
   s.recorded = parameter(number_type(s.kind));
   return s;
@@ -421,6 +441,7 @@ Sym Slot::leave(Executor& ex, program::Node* node, const std::vector<const Froze
   s.kind = number;
   s.taint = Taint::Data;
   s.axis_id = 0;
+  s.choice = nullptr;
   s.c = std::move(c);
   s.recorded = ex.recorder.add_output(node, number_type(s.kind));
   return s;

@@ -23,6 +23,7 @@ struct Slot {
   std::optional<TensorValue> element;  // of a carried sequence
   Form reopen = Form::None;  // a list whose length changes: the form it takes, at settle()
   Sample sample;
+  Sym places;            // of Form::Places
   bool content = false;  // of a cell, which stays the one it is
   // What a carried tensor, list, dict or object is besides what the iteration before made
   // (aliases.cpp).
@@ -52,6 +53,7 @@ struct Slot {
  private:
   void widen_unset(Executor& ex, const Frozen& end);
   void widen_optional(Executor& ex, const Frozen& end);
+  void hold_pieces();
   void widen_pieces(Executor& ex, const Frozen& end);
   bool widen_same(Executor& ex, const Frozen& end);
   bool widen_leaf(Executor& ex, const Frozen& end);

@@ -35,9 +35,24 @@ const at::Tensor& telling_example(const TensorValue& t, const Worlds& worlds) {
 
 }  // namespace
 
+// A size that the tensor has in either rank.
+std::optional<Sym> Apply::agreed_size(const TensorValue& t, int64_t axis) {
+  if (!t.choice) return std::nullopt;
+  std::array<std::optional<int64_t>, 2> known;
+  for (size_t k = 0; k < 2; ++k) {
+    const TensorValue& of = t.choice->of[k];
+    const auto rank = static_cast<int64_t>(of.axes.size());
+    if (!of.ranked || axis < -rank || axis >= rank) return std::nullopt;
+    const int64_t at = axis < 0 ? axis + rank : axis;
+    if (of.axes[static_cast<size_t>(at)].is_static()) known[k] = example(of).size(at);
+  }
+  return known[0] && known[0] == known[1] ? std::optional(Sym::of(*known[0])) : std::nullopt;
+}
+
 Sym Apply::size_of(const Sym& tensor, int64_t axis) {
   TensorValuePtr t = ex_.views.read(tensor.tensor());
   if (!t->ranked) {
+    if (const auto agreed = agreed_size(*t, axis)) return *agreed;
     Sym s = (*this)(ex_.operators.named("aten::size.int"), {tensor, Sym::of(axis)}).at(0);
     s.taint = join(s.taint, Taint::Shape);
     return s;
@@ -71,12 +86,30 @@ Sym Apply::size_of(const Sym& tensor, int64_t axis) {
 
 Sym Apply::sizes_of(const Sym& tensor) {
   TensorValuePtr t = ex_.views.read(tensor.tensor());
-  if (!t->ranked)
-    ex_.site.refuse("OE4015", "the sizes of a tensor whose rank varies are taken as a list");
+  if (!t->ranked) {
+    Sym sizes = (*this)("aten::_shape_as_tensor", {tensor});
+    auto content = std::make_shared<TensorValue>(*ex_.views.read(sizes));
+    content->sizes_of = t;
+    Sym list = ex_.values.list({}, c10::IntType::get());
+    list.list()->open = ex_.values.tensor(std::move(content));
+    return list;
+  }
   std::vector<Sym> items;
   for (size_t i = 0; i < t->axes.size(); ++i)
     items.push_back(size_of(tensor, static_cast<int64_t>(i)));
   return ex_.values.list(std::move(items), c10::IntType::get());
+}
+
+std::optional<Sym> Apply::rank_of(const Sym& tensor) {
+  const TensorValuePtr t = ex_.views.read(tensor.tensor());
+  if (t->ranked || !t->choice) return std::nullopt;
+  const RankChoice& choice = *t->choice;
+  if (!choice.of[0].ranked || !choice.of[1].ranked) return std::nullopt;
+  const auto rank = [&](size_t k) { return static_cast<int64_t>(choice.of[k].axes.size()); };
+  Sym out = (*this)("aten::dim", {tensor});
+  out.choice = std::make_shared<const NumberChoice>(
+      NumberChoice{choice.guard, {Sym::of(rank(0)), Sym::of(rank(1))}});
+  return out;
 }
 
 Sym Apply::numel_of(const Sym& tensor) {

@@ -5,6 +5,7 @@
 #include <ATen/core/jit_type.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "lib/program/program.h"
+#include "lib/support/origin.h"
 
 namespace oe::capture {
 
@@ -68,6 +70,9 @@ struct Axis {
 };
 
 struct Sym;
+struct Quantizer;
+struct RankChoice;
+struct NumberChoice;
 
 // The immutable content of a tensor at one moment.
 struct TensorValue {
@@ -78,6 +83,9 @@ struct TensorValue {
   program::Value* recorded = nullptr;  // null for a constant that nothing recorded has used yet
   std::string name;                    // state_dict name of a parameter, or derived from it
   std::shared_ptr<const Sym> number;   // set when this is NumToTensor(number)
+  std::shared_ptr<const Quantizer> quantizer;  // of a quantized tensor that is no constant
+  std::shared_ptr<const RankChoice> choice;    // of one that has no rank: the condition that has it
+  std::shared_ptr<TensorValue> sizes_of;       // set when this is the sizes of one without a rank
 };
 using TensorValuePtr = std::shared_ptr<TensorValue>;
 inline const at::Tensor& example(const TensorValue& t) { return t.c.any().toTensor(); }
@@ -101,6 +109,7 @@ inline Taint axes_taint(const TensorValue& t) {
 struct Cell : std::enable_shared_from_this<Cell> {
   // Order of creation (Heap::make): tells the cells a scope found from those it made.
   uint64_t serial = 0;
+  OriginPtr made;  // the line that made it; null for what the model owns
   // Set when this may or may not be the other cell (a branch or an iteration chose): writing either
   // is refused while both are in use.
   std::vector<std::weak_ptr<Cell>> entangled;
@@ -154,6 +163,7 @@ struct ListCell;
 struct DictCell;
 struct ObjectCell;
 struct SequenceValue;
+struct PlacesValue;
 struct Elements;
 
 struct Sym {
@@ -171,6 +181,7 @@ struct Sym {
     Object,
     Maybe,     // None or a value, by what the input says: `tuple` is (is a value, the value)
     Sequence,  // the elements of an open list that no tensor can stack (see ListCell)
+    Places,    // the elements of an open list that are views of one tensor (places.h)
     Opaque,    // device, generator, function, enum, custom class, complex number: constants only
   };
   Kind kind = Kind::Uninitialized;
@@ -178,6 +189,7 @@ struct Sym {
   PerWorld c;                          // of a number, string or opaque value
   program::Value* recorded = nullptr;  // of a number that is no constant
   int axis_id = 0;                     // of an Int: it is exactly the size of axes with this id
+  std::shared_ptr<const NumberChoice> choice;  // of an Int that a condition chose
 
   // What a value of another kind refers to; null where it is of none of these.
   const std::shared_ptr<TensorHandle>& tensor() const { return held<TensorHandle>(); }
@@ -187,6 +199,7 @@ struct Sym {
   const std::shared_ptr<const SequenceValue>& sequence() const {
     return held<const SequenceValue>();
   }
+  const std::shared_ptr<const PlacesValue>& places() const { return held<const PlacesValue>(); }
   const std::shared_ptr<const Elements>& elements() const { return held<const Elements>(); }
   const std::vector<Sym>& tuple() const;  // also of Maybe
   c10::TypePtr type() const;              // of Tuple (names its fields); may be null
@@ -218,6 +231,9 @@ struct Sym {
   static Sym of(std::shared_ptr<const SequenceValue> s) {
     return referring(Kind::Sequence, std::move(s));
   }
+  static Sym of(std::shared_ptr<const PlacesValue> p) {
+    return referring(Kind::Places, std::move(p));
+  }
   static Sym of_tuple(std::vector<Sym> elements, c10::TypePtr type);
   static Sym maybe(Sym present, Sym value);
 
@@ -237,8 +253,20 @@ struct Sym {
   }
   std::variant<std::monostate, std::shared_ptr<TensorHandle>, std::shared_ptr<ListCell>,
                std::shared_ptr<DictCell>, std::shared_ptr<ObjectCell>,
-               std::shared_ptr<const SequenceValue>, std::shared_ptr<const Elements>>
+               std::shared_ptr<const SequenceValue>, std::shared_ptr<const PlacesValue>,
+               std::shared_ptr<const Elements>>
       refers_;
+};
+
+// What a tensor is where the condition holds, and where it does not.
+struct RankChoice {
+  Sym guard;
+  std::array<TensorValue, 2> of;
+};
+// The same of a number: two constants.
+struct NumberChoice {
+  Sym guard;
+  std::array<Sym, 2> of;
 };
 
 // The items of a tuple; of a Maybe whether it is a value, and the value.
@@ -260,6 +288,19 @@ struct SequenceValue {
   std::shared_ptr<StorageCell> storage;
 };
 
+// Views of one tensor that differ in numbers only.
+struct Pattern {
+  std::shared_ptr<TensorHandle> base;
+  std::vector<ViewStep> steps;  // from the base on; Uninitialized stands for a number that differs
+};
+// Views of a few tensors. Immutable.
+struct PlacesValue {
+  std::vector<Pattern> kinds;
+  // Element by element which of several kinds it is, and its numbers (0 where it has fewer than
+  // others): a 1-D tensor, or a tuple of them.
+  Sym positions;
+};
+
 // A storage is the memory that `handle` looks at, when the guard is `when`.
 struct Alternative {
   Sym guard;
@@ -270,8 +311,8 @@ struct Alternative {
 struct ListCell : Cell {
   std::vector<Sym> items;
   // Set when the length is not known at export (then there are no items): the elements stacked on a
-  // new axis 0, for tuples column by column; a Sequence where their shapes differ. What it holds
-  // is replaced, never written.
+  // new axis 0, for tuples column by column; a Sequence where their shapes differ; Places where
+  // writing an element writes a tensor. What it holds is replaced, never written.
   Sym open;
   c10::TypePtr element;
 

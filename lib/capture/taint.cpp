@@ -20,6 +20,8 @@ const std::unordered_set<std::string>& metadata() {
                                                         "prim::is_cpu",
                                                         "prim::requires_grad",
                                                         "prim::is_quantized",
+                                                        "aten::qscheme",
+                                                        "aten::q_per_channel_axis",
                                                         "prim::is_sparse",
                                                         "prim::is_mkldnn",
                                                         "prim::is_mps",
@@ -76,6 +78,7 @@ Taint Apply::taint_of(const Sym& s) {
       return t;
     }
     case K::Sequence:
+    case K::Places:
       return Taint::Data;
     case K::Maybe:
     case K::Tuple: {

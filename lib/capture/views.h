@@ -28,6 +28,12 @@ class Views {
   // `h` becomes another way to look at memory: that of `as`.
   void look_as(const std::shared_ptr<TensorHandle>& h, const TensorHandle& as);
 
+  // The slice that a piece of split, chunk, narrow and their kin is; nothing for other views.
+  struct Piece {
+    Sym axis, start, end;
+  };
+  std::optional<Piece> piece_of(const ViewStep& step, const Sym& parent);
+
   // Strides and what depends on them; nothing where all worlds agree.
   Sym as_strided(const OpInfo& op, const std::vector<Sym>& args);
   std::vector<Sym> strides_of(const Sym& tensor);
@@ -42,11 +48,6 @@ class Views {
   TensorValuePtr write_back(const TensorHandle& h, const TensorValuePtr& parent,
                             const TensorValuePtr& v);
   TensorValuePtr write_back_by_places(const ViewStep& step, const Sym& parent, const Sym& v);
-  struct Piece {
-    Sym axis, start, end;
-  };
-  std::optional<Piece> piece_of(const ViewStep& step, const Sym& parent);
-
   // --- aliases.cpp
   TensorValuePtr shaped_as(const TensorValuePtr& v, const TensorValue& target,
                            const Alternative& a);

@@ -43,13 +43,31 @@ bool splits(const std::string& base) {
 // tensor; of other operators whose result shares memory (to, contiguous, dropout) it is the tensor.
 bool is_view_operator(const std::string& op) {
   const std::string base = base_of(op);
-  static const std::unordered_set<std::string> names = {
-      "aten::transpose",        "aten::swapaxes", "aten::swapdims", "aten::t",
-      "aten::numpy_T",          "aten::mT",       "aten::permute",  "aten::movedim",
-      "aten::moveaxis",         "aten::select",   "aten::slice",    "aten::narrow",
-      "aten::diagonal",         "aten::unbind",   "aten::split",    "aten::chunk",
-      "aten::split_with_sizes", "aten::unfold",   "aten::adjoint",  "aten::as_strided",
-      "aten::linalg_diagonal"};
+  static const std::unordered_set<std::string> names = {"aten::transpose",
+                                                        "aten::swapaxes",
+                                                        "aten::swapdims",
+                                                        "aten::t",
+                                                        "aten::numpy_T",
+                                                        "aten::mT",
+                                                        "aten::permute",
+                                                        "aten::movedim",
+                                                        "aten::moveaxis",
+                                                        "aten::select",
+                                                        "aten::slice",
+                                                        "aten::narrow",
+                                                        "aten::diagonal",
+                                                        "aten::unbind",
+                                                        "aten::split",
+                                                        "aten::chunk",
+                                                        "aten::split_with_sizes",
+                                                        "aten::unfold",
+                                                        "aten::as_strided",
+                                                        "aten::linalg_diagonal",
+                                                        "aten::conj",
+                                                        "aten::_conj",
+                                                        "aten::_neg_view",
+                                                        "aten::view_as_real",
+                                                        "aten::view_as_complex"};
   return names.contains(base) || regroups(base) || repeats(base) || splits(base);
 }
 
@@ -157,7 +175,11 @@ TensorValuePtr Views::write_back(const TensorHandle& h, const TensorValuePtr& pa
     return done(ex_.apply("aten::transpose.int", {n, step.args[0], step.args[1]}));
   if (base == "aten::t") return done(ex_.apply("aten::t", {n}));
   if (base == "aten::numpy_T") return done(ex_.apply("aten::numpy_T", {n}));
-  if (base == "aten::mT" || base == "aten::adjoint") return done(ex_.apply("aten::mT", {n}));
+  if (base == "aten::mT") return done(ex_.apply("aten::mT", {n}));
+  if (base == "aten::conj" || base == "aten::_conj") return done(ex_.apply("aten::conj", {n}));
+  if (base == "aten::_neg_view") return done(ex_.apply("aten::neg", {n}));
+  if (base == "aten::view_as_real") return done(ex_.apply("aten::view_as_complex", {n}));
+  if (base == "aten::view_as_complex") return done(ex_.apply("aten::view_as_real", {n}));
   if (base == "aten::permute") {
     std::vector<Sym> inverse(static_cast<size_t>(rank));
     const auto& dims = step.args[0].list()->items;

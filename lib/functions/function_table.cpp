@@ -37,6 +37,11 @@ std::string bits(const TensorPtr& t) {
   }
   return s + std::string(static_cast<const char*>(t->data()), t->nbytes());
 }
+std::string bits(const Type& t) {
+  std::string s = std::to_string(static_cast<int>(t.kind));
+  if (t.element) return s + bits(*t.element);
+  return s + "," + std::to_string(static_cast<int>(t.dtype)) + to_string(t.shape);
+}
 template <class T>
 std::string bits(const std::vector<T>& list) {
   std::string s = bits(static_cast<int64_t>(list.size()));
@@ -45,12 +50,6 @@ std::string bits(const std::vector<T>& list) {
 }
 std::string bits_of(const Attribute& a) {
   return std::to_string(a.index()) + std::visit([](const auto& v) { return bits(v); }, a);
-}
-
-std::string bits_of(const Type& t) {
-  std::string s = std::to_string(static_cast<int>(t.kind));
-  if (t.element) return s + bits_of(*t.element);
-  return s + "," + std::to_string(static_cast<int>(t.dtype)) + to_string(t.shape);
 }
 
 // Short names for what stands in a function's body, unique there.
@@ -130,7 +129,7 @@ class FunctionTable::Canonical {
       text += v ? " v" : " -";
       if (!v) continue;
       define(v);
-      if (nested) text += bits_of(v->type);
+      if (nested) text += bits(v->type);
     }
   }
   // The types of values of a nested graph are written into the file.
@@ -138,7 +137,7 @@ class FunctionTable::Canonical {
     text += "{";
     for (const Value* v : g.inputs) {
       define(v);
-      text += bits_of(v->type) + ";";
+      text += bits(v->type) + ";";
     }
     nodes(g, /*nested=*/true);
     for (const Value* v : g.outputs) text += use(v);

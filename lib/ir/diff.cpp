@@ -72,6 +72,7 @@ std::string value_text(const Attribute& a) {
     constexpr int64_t shown = 8;
     return tensor_head(**v) + ((*v)->numel() <= shown ? " " + json_text(**v) : "");
   }
+  if (const auto* v = std::get_if<Type>(&a)) return text_of_type(*v);
   return "graph";
 }
 

@@ -38,6 +38,10 @@ struct Type {
   static Type optional(Type e) {
     return {Kind::Optional, DType::Undefined, {}, std::make_shared<const Type>(std::move(e))};
   }
+  bool operator==(const Type& other) const {
+    return kind == other.kind && dtype == other.dtype && shape == other.shape &&
+           (element && other.element ? *element == *other.element : element == other.element);
+  }
 };
 
 struct Value {
@@ -62,7 +66,7 @@ struct Reference {
   bool operator==(const Reference&) const = default;
 };
 using Attribute = std::variant<int64_t, float, std::string, Ints, Floats, Strings, TensorPtr,
-                               std::shared_ptr<Graph>, Reference>;
+                               std::shared_ptr<Graph>, Reference, Type>;
 
 // Ordered by name, so that writing is deterministic. Few entries: linear search.
 class Attributes {

@@ -236,6 +236,7 @@ class Printer {
   void attribute(const TensorPtr& v, int) {
     out += v ? " = " + tensor_type_text(*v) + " " + elements(*v) : " = <no data>";
   }
+  void attribute(const Type& v, int) { out += ": type_proto = " + type_text(v); }
   void attribute(const std::shared_ptr<Graph>& v, int indent) {
     out += " = ";
     if (v)

@@ -2,7 +2,9 @@
 #include <charconv>
 #include <cmath>
 #include <functional>
+#include <numeric>
 
+#include "lib/lower/promotion.h"
 #include "lib/lower/schema_text.h"
 
 namespace oe::lower {
@@ -155,6 +157,23 @@ T Arguments::read<T>(size_t index) const {
   throw std::logic_error("argument '" + name(index) + "' is no tensor");
 }
 
+// Complex numbers of a complex call, and real ones beside them, are in the type of its result's
+// parts; where that is real, of its operands'.
+template <>
+C Arguments::read<C>(size_t index) const {
+  const bool complex_result = is_complex(call_.outputs[0]->type);
+  std::vector<size_t> all(call_.args.size());
+  std::iota(all.begin(), all.end(), 0);
+  const DType t = part_type(complex_result ? g_.result_dtype() : result_type(g_, all));
+  const Arg& a = at(index);
+  if (auto* z = std::get_if<program::ComplexNumber>(&a.v))
+    return {g_.number(z->real, t), g_.number(z->imag, t)};
+  const program::Value* v = a.value();
+  if (!v || !is_complex(v->type)) return {cast(read<T>(index), t), nullptr};
+  const Parts::Pair& parts = g_.parts_.of(v);
+  return {cast(g_.lookup(parts.re), t), cast(g_.lookup(parts.im), t)};
+}
+
 template <>
 Values Arguments::read<Values>(size_t index) const {
   const Arg& a = at(index);
@@ -223,6 +242,8 @@ std::string Arguments::read<std::string>(size_t index) const {
 
 // The first tensor, or the first of a list.
 T Arguments::first_tensor() const {
+  if (const program::Value* v = at(0).value(); v && g_.pairs_ && is_complex(v->type))
+    return g_.lookup(g_.parts_.of(v).re);
   const auto none = [](T v) { return !v; };
   Values items = count() > 0 ? read<Values>(0) : Values{};
   std::erase_if(items, none);
@@ -250,7 +271,8 @@ Reduction Arguments::read<Reduction>(size_t index) const {
 
 template <>
 DType Arguments::read<DType>(size_t index) const {
-  return from_scalar_type(read<int64_t>(index));
+  // A call of one part has the whole number's type as its argument.
+  return part_type(from_scalar_type(read<int64_t>(index)));
 }
 
 template <>

@@ -50,6 +50,7 @@ DType from_scalar_type(int64_t scalar_type) {
 }
 
 T Call::lookup(const program::Value* v) {
+  if (pairs_ && is_complex(v->type)) throw Unsupported("its operand is complex");
   if (auto it = values_.find(v); it != values_.end()) return at(it->second);
   if (!v->constant)
     throw std::logic_error("value %" + std::to_string(v->id) + " is used before it is computed");

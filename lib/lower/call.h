@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "lib/build/builder.h"
+#include "lib/lower/complex/parts.h"
 #include "lib/program/program.h"
 
 namespace oe::lower {
@@ -38,6 +39,11 @@ struct NotKnown : std::runtime_error {
   std::string argument;
 };
 
+// A complex value: its real and its imaginary part, null where it is 0.
+struct C {
+  T re, im = nullptr;
+};
+
 // at::ScalarType's numbering -> DType; throws Unsupported for quantized and unknown types.
 DType from_scalar_type(int64_t scalar_type);
 
@@ -57,13 +63,16 @@ class Call : public build::Builder {
   friend class Driver;
   friend class Arguments;
 
-  // The ONNX value of a program value; constants become initializers when first used.
+  // The ONNX value of a program value; constants become initializers when first used. Throws
+  // Unsupported for a complex one.
   T lookup(const program::Value* v);
 
   const program::Node* call_ = nullptr;
   const Lowering* row_ = nullptr;  // null inside the driver's own constructs
   // Program value -> ONNX value. Null: poisoned, its producer could not be lowered.
   std::unordered_map<const program::Value*, ir::Value*> values_;
+  Parts parts_;
+  bool pairs_ = true;  // complex values are their parts; else they stay what they are
 };
 
 }  // namespace oe::lower

@@ -21,16 +21,16 @@ TensorPtr constant_value(const Arg& a) {
 
 }  // namespace
 
-// Fills the graph's outputs from the block's returns, from number `first` on. Every output is a
-// value of its own made inside the graph, as ONNX demands. False when one could not be lowered.
-bool Driver::returns(const program::Node& n, const program::Block& b, size_t first,
+// Fills the graph's outputs with what the block returns. Every output is a value of its own made
+// inside the graph, as ONNX demands. False when one could not be lowered.
+bool Driver::returns(const program::Node& n, const program::Args& returned,
                      const std::vector<const program::Type*>& types, ir::Graph& g) {
   std::unordered_set<const ir::Node*> inside;
   for (const auto& made : g.nodes) inside.insert(made.get());
   std::unordered_set<const ir::Value*> used;
-  for (size_t i = first; i < b.returns.size(); ++i) {
-    const Arg& a = b.returns[i];
-    const program::Type& t = *types[i - first];
+  for (size_t i = 0; i < returned.size(); ++i) {
+    const Arg& a = returned[i];
+    const program::Type& t = *types[i];
     if (poisoned(a)) return false;
     if (a.is_none() || std::holds_alternative<program::Args>(a.v)) {
       report(n, "OE5103",
@@ -56,7 +56,7 @@ bool Driver::returns(const program::Node& n, const program::Block& b, size_t fir
 }
 
 void Driver::control_outputs(const program::Node& n, ir::Node* made) {
-  for (const program::Value* v : n.outputs) {
+  for (const program::Value* v : split(n.outputs)) {
     ir::Value* out = model_.new_value(
         made->name + "_output_" + std::to_string(made->outputs.size()), to_onnx_type(v->type));
     out->producer = made;
@@ -71,8 +71,8 @@ std::shared_ptr<ir::Graph> Driver::branch(const program::Node& n, size_t index) 
   Nodes* outer = call_.exchange_out(&g->nodes);
   nodes(*n.blocks[index]);
   std::vector<const program::Type*> types;
-  for (const program::Value* v : n.outputs) types.push_back(&v->type);
-  const bool ok = returns(n, *n.blocks[index], 0, types, *g);
+  for (const program::Value* v : split(n.outputs)) types.push_back(&v->type);
+  const bool ok = returns(n, split(n.blocks[index]->returns, n.outputs), types, *g);
   call_.exchange_out(outer);
   return ok ? g : nullptr;
 }
@@ -89,29 +89,33 @@ void Driver::conditional(const program::Node& n) {
 
 void Driver::loop(const program::Node& n) {
   const program::Block& b = *n.blocks[0];
+  const std::vector<program::Value*> whole(b.params.begin() + 1, b.params.end()),
+      states = split(whole);
   bool ok = true;
   for (const Arg& a : n.args) ok = ok && !poisoned(a);
 
   // Operands: M, cond, state. Outside of the body, so before its graph is opened.
   Values operands;
   const auto* trips = std::get_if<int64_t>(&n.args[0].v);
-  const auto* start = std::get_if<bool>(&n.args[1].v);
+  const auto* first = std::get_if<bool>(&n.args[1].v);
   const auto* again = std::get_if<bool>(&b.returns[0].v);
   if (ok) {
     const bool endless = trips && *trips == std::numeric_limits<int64_t>::max();
     operands.push_back(endless ? nullptr : argument(n.args[0], DType::Int64));
     // Without a condition input ONNX ignores the body's condition too.
-    const bool counted = start && *start && again && *again;
+    const bool counted = first && *first && again && *again;
     operands.push_back(counted ? nullptr : argument(n.args[1], DType::Bool));
-    for (size_t i = 2; i < n.args.size() && ok; ++i) {
-      const program::Type& t = b.params[i - 1]->type;
-      if (n.args[i].is_none() || std::holds_alternative<program::Args>(n.args[i].v)) {
+    const program::Args start = split({n.args.begin() + 2, n.args.end()}, whole);
+    for (size_t i = 0; i < start.size() && ok; ++i) {
+      const program::Type& t = states[i]->type;
+      const Arg& a = start[i];
+      if (a.is_none() || std::holds_alternative<program::Args>(a.v)) {
         report(n, "OE5103", "a loop cannot carry None or a list of values");
         ok = false;
       } else if (t.kind == program::Type::Kind::List || t.kind == program::Type::Kind::Optional) {
-        operands.push_back(call_.lookup(n.args[i].value()));
+        operands.push_back(call_.lookup(a.value()));
       } else {
-        operands.push_back(argument(n.args[i], to_onnx_type(t).dtype));
+        operands.push_back(argument(a, to_onnx_type(t).dtype));
       }
     }
   }
@@ -127,15 +131,17 @@ void Driver::loop(const program::Node& n) {
   std::vector<const program::Type*> types;
   static const program::Type boolean = program::Type::boolean();
   types.push_back(&boolean);
-  for (size_t k = 1; k < b.params.size(); ++k) {
-    ir::Value* state = model_.new_value(name + "_state", to_onnx_type(b.params[k]->type));
+  for (const program::Value* v : states) {
+    ir::Value* state = model_.new_value(name + "_state", to_onnx_type(v->type));
     g->inputs.push_back(state);
-    call_.values_[b.params[k]] = state;
-    types.push_back(&b.params[k]->type);
+    call_.values_[v] = state;
+    types.push_back(&v->type);
   }
   Nodes* outer = call_.exchange_out(&g->nodes);
   nodes(b);
-  ok = returns(n, b, 0, types, *g) && ok;
+  std::vector<program::Value*> as = {nullptr};  // the condition
+  as.insert(as.end(), whole.begin(), whole.end());
+  ok = returns(n, split(b.returns, as), types, *g) && ok;
   call_.exchange_out(outer);
   if (!ok) return poison(n);
   ir::Node* made = call_.append("Loop", std::move(operands), {}, {{"body", g}});

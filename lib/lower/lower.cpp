@@ -3,6 +3,7 @@
 
 #include <unordered_set>
 
+#include "lib/lower/complex/complex.h"
 #include "lib/lower/driver.h"
 #include "lib/lower/schema_text.h"
 #include "lib/onnx/schema.h"
@@ -28,14 +29,6 @@ void merge(ir::Type& v, const ir::Type& recorded) {
                            " was recorded");
   for (size_t i = 0; i < v.shape->size(); ++i)
     if ((*v.shape)[i].kind == Dim::Kind::Unknown) (*v.shape)[i] = (*recorded.shape)[i];
-}
-
-bool has_complex(const Arg& a) {
-  if (auto* v = a.value()) return is_complex(v->type.dtype);
-  if (auto* list = std::get_if<Args>(&a.v))
-    for (const Arg& e : *list)
-      if (has_complex(e)) return true;
-  return false;
 }
 
 }  // namespace
@@ -72,13 +65,19 @@ Driver::Driver(const program::Program& p, const LowerOptions& o, Diagnostics& d)
     : program_(p),
       options_(o),
       diagnostics_(d),
-      call_(model_, onnx::newest_opset(), constants_, model_.graph.nodes) {}
+      call_(model_, onnx::newest_opset(), constants_, model_.graph.nodes) {
+  call_.pairs_ = o.type != ExportType::Raw && o.type != ExportType::OnnxAten;
+}
 
 ir::Model Driver::run() {
   model_.opsets[""] = onnx::newest_opset();
   model_.graph.name = "main_graph";
   for (const program::Port& port : program_.inputs) {
     const program::Value* v = port.value.value();
+    if (call_.pairs_ && is_complex(v->type)) {
+      complex_input(v, port.name);
+      continue;
+    }
     ir::Value* made = model_.new_value(port.name, to_onnx_type(v->type));
     model_.graph.inputs.push_back(made);
     call_.values_.emplace(v, made);
@@ -107,6 +106,10 @@ void Driver::node(const program::Node& n) {
     loop(n);
   else if (n.op == "prim::ListConstruct")
     list_construct(n);
+  else if (n.op == "prim::Optional")
+    optional(n);
+  else if (n.op == "prim::of_rank")
+    of_rank(n);
   else
     call(n);
   call_.call_ = outer;
@@ -129,9 +132,32 @@ void Driver::list_construct(const program::Node& n) {
   call_.values_[n.outputs[0]] = made;
 }
 
+// A tensor without a rank, where a condition gives it one.
+void Driver::of_rank(const program::Node& n) {
+  if (poisoned(n.args[0])) return poison(n);
+  call_.values_[n.outputs[0]] =
+      call_.op("Identity", {call_.lookup(n.args[0].value())}, {}, to_onnx_type(n.outputs[0]->type));
+}
+
+// A value that may be absent: with the value, or absent.
+void Driver::optional(const program::Node& n) {
+  const ir::Type type = to_onnx_type(n.outputs[0]->type);
+  if (n.args.empty()) {
+    call_.values_[n.outputs[0]] = call_.op("Optional", {}, {{"type", *type.element}}, type);
+    return;
+  }
+  if (poisoned(n.args[0])) return poison(n);
+  call_.values_[n.outputs[0]] =
+      call_.op("Optional", {argument(n.args[0], type.element->dtype)}, {}, type);
+}
+
 // An operator that cannot be written stays what it is, where the export type says so.
 void Driver::refuse(const program::Node& n, std::string code, std::string message) {
   const bool aten = n.op.starts_with("aten::");
+  if (splits(n)) {  // what stays has no operands of two values
+    report(n, std::move(code), std::move(message));
+    return poison(n);
+  }
   if (options_.type == ExportType::OnnxFallthrough) return keep(n, /*as_aten=*/false);
   if (options_.type == ExportType::OnnxAtenFallback && aten) return keep(n, /*as_aten=*/true);
   report(n, std::move(code), std::move(message));
@@ -155,26 +181,19 @@ void Driver::call(const program::Node& n) {
   if (options_.kept.contains(n.origin))
     return refuse(n, "OE5101", "the target opset cannot say it");
   const Lowering* row = find(n.op);
-  if (!row) return refuse(n, "OE5101", "no lowering for this operator");
+  if (!row && !has_row(n.op)) return refuse(n, "OE5101", why_not_written(n.op));
   for (const Arg& a : n.args)
     if (poisoned(a)) return poison(n);
-  call_.row_ = row;
   try {
-    bool complex = false;
-    for (const Arg& a : n.args) complex = complex || has_complex(a);
-    for (const program::Value* v : n.outputs) complex = complex || is_complex(v->type.dtype);
-    if (complex) throw Unsupported("complex numbers have no operators in ONNX");
     for (const program::Value* v : n.outputs)
       if (v->type.kind == program::Type::Kind::Tensor && v->type.dtype == DType::Undefined)
         throw Unsupported("its result has an element type that ONNX does not have");
-    const auto arguments = schema_arguments(row->signature);
-    for (size_t i = row->parameters; i < n.args.size(); ++i) {
-      const std::string_view a = i < arguments.size() ? arguments[i] : std::string_view("? new");
-      if (!at_default(n.args[i], a))
-        throw Unsupported("argument '" + std::string(argument_name(a)) +
-                          "' must be left at its default");
-    }
-    finish(n, row->run(call_, Arguments(call_, n)));
+    if (splits(n))
+      complex_call(n);
+    else if (row)
+      finish(n, run(n, *row));
+    else
+      throw Unsupported("only complex numbers have a lowering for it");
   } catch (const NotKnown& e) {
     refuse(n, "OE5102", e.what());
   } catch (const Unsupported& e) {
@@ -183,21 +202,37 @@ void Driver::call(const program::Node& n) {
     report(n, "OE5199", std::string("internal error in its lowering: ") + e.what());
     poison(n);
   }
+}
+
+// The row's results for a call, which may be one of parts of the program's values.
+Values Driver::run(const program::Node& n, const Lowering& row) {
+  const auto arguments = schema_arguments(row.signature);
+  for (size_t i = row.parameters; i < n.args.size(); ++i) {
+    const std::string_view a = i < arguments.size() ? arguments[i] : std::string_view("? new");
+    if (!at_default(n.args[i], a))
+      throw Unsupported("argument '" + std::string(argument_name(a)) +
+                        "' must be left at its default");
+  }
+  call_.call_ = &n;
+  call_.row_ = &row;
+  Values results = row.run(call_, Arguments(call_, n));
   call_.row_ = nullptr;
+  return results;
 }
 
 // Gives the results the types that capture recorded.
 void Driver::finish(const program::Node& n, const Values& results) {
-  if (results.size() != n.outputs.size())
+  const std::vector<program::Value*> outputs = split(n.outputs);
+  if (results.size() != outputs.size())
     throw std::logic_error("the lowering gave " + std::to_string(results.size()) +
-                           " results where " + std::to_string(n.outputs.size()) + " were recorded");
+                           " results where " + std::to_string(outputs.size()) + " were recorded");
   for (size_t i = 0; i < results.size(); ++i) {
     if (!results[i]) {
-      unavailable_[n.outputs[i]] = n.op;
-      call_.values_[n.outputs[i]] = nullptr;
+      unavailable_[outputs[i]] = n.op;
+      call_.values_[outputs[i]] = nullptr;
       continue;
     }
-    call_.values_[n.outputs[i]] = typed(results[i], n.outputs[i]->type);
+    call_.values_[outputs[i]] = typed(results[i], outputs[i]->type);
   }
 }
 
@@ -232,6 +267,7 @@ void Driver::poison(const program::Node& n) {
     }
   }
   for (const program::Value* v : n.outputs) call_.values_[v] = nullptr;
+  for (const program::Value* v : split(n.outputs)) call_.values_[v] = nullptr;
 }
 
 void Driver::report(const program::Node& n, std::string code, std::string message) {
@@ -308,7 +344,11 @@ void Driver::output(const Arg& a, ir::Value*& port, std::unordered_set<const ir:
     return;
   }
   T v = nullptr;
-  if (auto* p = a.value())
+  if (auto* p = a.value(); p && call_.pairs_ && is_complex(p->type)) {
+    const Parts::Pair& parts = call_.parts_.of(p);
+    note_pairs("output", port->name);
+    v = packed({call_.lookup(parts.re), call_.lookup(parts.im)});
+  } else if (p)
     v = call_.lookup(p);
   else
     v = argument(a, number_type(a));

@@ -31,4 +31,7 @@ ir::Model lower(const program::Program& p, const LowerOptions& o, Diagnostics& d
 // Whether there is a row for the operator (with overload).
 bool has_row(std::string_view op);
 
+// Why an operator without a row has none.
+const char* why_not_written(std::string_view op);
+
 }  // namespace oe::lower

@@ -14,6 +14,7 @@
 //
 // Parameter kind      accepts
 // T                   Tensor; also a number, which arrives as a 0-d int64, double or bool value
+// C                   Tensor or Scalar of a complex call, in the parts' type of the call
 // Values              Tensor[] of known length
 // List                Tensor[] of any length
 // int64_t, double, bool, std::string   known constants; computed ones throw NotKnown with the name
@@ -28,7 +29,8 @@
 // Skip                an argument that does not matter here (device, layout, generator, ...)
 // Rest                last: all further arguments, if any, of which none matters
 //
-// The result is T or Values (one per output; a null one is a result that ONNX cannot express).
+// The result is T, C or Values (one per output, two for a complex one; a null one is a result that
+// ONNX cannot express).
 #pragma once
 
 #include <algorithm>
@@ -84,6 +86,8 @@ class Arguments {
 
 template <>
 T Arguments::read<T>(size_t index) const;
+template <>
+C Arguments::read<C>(size_t index) const;
 template <>
 Values Arguments::read<Values>(size_t index) const;
 template <>
@@ -169,6 +173,7 @@ constexpr char kind() {
   if constexpr (std::is_same_v<K, Skip>) return '_';
   if constexpr (std::is_same_v<K, Rest>) return '*';
   if constexpr (std::is_same_v<K, T>) return 'V';
+  if constexpr (std::is_same_v<K, C>) return 'C';
   if constexpr (std::is_same_v<K, Values> || std::is_same_v<K, List>) return 'L';
   if constexpr (std::is_same_v<K, int64_t> || std::is_same_v<K, Axis> ||
                 std::is_same_v<K, Reduction>)
@@ -199,6 +204,7 @@ inline constexpr size_t arity_of = (std::is_same_v<A, Rest> || ...) ? SIZE_MAX :
 
 inline Values as_values(T v) { return {v}; }
 inline Values as_values(Values v) { return v; }
+inline Values as_values(const C& v) { return {v.re, v.im}; }
 
 // How a row's function is called: with the call in front of its arguments, or without.
 template <class F>
@@ -273,7 +279,10 @@ inline constexpr auto same =
 // Every family's table; the families are listed in CMakeLists.txt.
 using Table = std::span<const Lowering>;
 std::span<const Table> tables();
+std::span<const Table> complex_tables();
 // The row for "aten::add.Tensor"; null when the operator has none.
 const Lowering* find(std::string_view op);
+// The one that stands for it where an operand or a result is complex.
+const Lowering* find_complex(std::string_view op);
 
 }  // namespace oe::lower

@@ -9,8 +9,10 @@ int width(DType t) { return static_cast<int>(byte_size(t)); }
 
 // c10/core/ScalarType: a lower class of operands counts only where its category is higher.
 DType combine(DType higher, DType lower) {
-  if (is_complex(higher) || is_float(higher)) return higher;
-  if (higher == DType::Bool || is_float(lower) || is_complex(lower)) return promote(higher, lower);
+  if (is_complex(higher)) return higher;
+  if (is_complex(lower)) return promote(higher, lower);
+  if (is_float(higher)) return higher;
+  if (higher == DType::Bool || is_float(lower)) return promote(higher, lower);
   return higher != DType::Undefined ? higher : lower;
 }
 
@@ -22,6 +24,7 @@ struct Classes {
     if (std::holds_alternative<int64_t>(a.v)) number(DType::Int64);
     if (std::holds_alternative<double>(a.v)) number(DType::Double);
     if (std::holds_alternative<bool>(a.v)) number(DType::Bool);
+    if (std::holds_alternative<program::ComplexNumber>(a.v)) numbers = DType::Complex64;
     if (auto* list = std::get_if<program::Args>(&a.v))
       for (const program::Arg& e : *list) add(e);
     const program::Value* v = a.value();
@@ -57,7 +60,7 @@ DType promote(DType a, DType b) {
   return width(a) > width(b) ? a : b;
 }
 
-DType result_type(const Call& g, std::initializer_list<size_t> arguments) {
+DType result_type(const Call& g, std::span<const size_t> arguments) {
   Classes c;
   for (size_t i : arguments)
     if (i < g.call().args.size()) c.add(g.call().args[i]);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <span>
 #include <utility>
 
 #include "lib/lower/lowering.h"
@@ -15,7 +16,10 @@ DType promote(DType a, DType b);
 // at::result_type of the call's arguments with these positions: tensors with axes come before 0-d
 // tensors, those before numbers; a lower class matters only where its category (bool < integer <
 // float) is higher. Arguments that are None are passed over.
-DType result_type(const Call& g, std::initializer_list<size_t> arguments);
+DType result_type(const Call& g, std::span<const size_t> arguments);
+inline DType result_type(const Call& g, std::initializer_list<size_t> arguments) {
+  return result_type(g, std::span(arguments.begin(), arguments.size()));
+}
 
 // The type in which ATen's CPU kernels calculate on elements of type t: float for half types.
 DType compute_type(DType t);

@@ -205,6 +205,8 @@ ir::Attribute from_proto(const pb::AttributeProto& a, const std::shared_ptr<cons
       return ir::Ints(a.ints().begin(), a.ints().end());
     case pb::AttributeProto::STRINGS:
       return ir::Strings(a.strings().begin(), a.strings().end());
+    case pb::AttributeProto::TYPE_PROTO:
+      return from_proto(a.tp());
     default:
       refuse("attribute '" + a.name() + "' has a type that is not supported");
   }

@@ -12,7 +12,17 @@ namespace oe::onnx {
 namespace {
 
 // AttributeProto.AttributeType
-enum AttributeType { kFloat = 1, kInt, kString, kTensor, kGraph, kFloats, kInts, kStrings };
+enum AttributeType {
+  kFloat = 1,
+  kInt,
+  kString,
+  kTensor,
+  kGraph,
+  kFloats,
+  kInts,
+  kStrings,
+  kType = 13
+};
 
 std::string source_line(const Origin& o) {
   std::string s = o.op;
@@ -183,6 +193,11 @@ class Encoder {
     // Nested graphs declare no initializers as inputs: those would be values the body is given.
     r_.message(6, [&] { graph(*v, /*main=*/false, std::numeric_limits<int64_t>::max()); });
     return kGraph;
+  }
+
+  int attribute_value(const ir::Type& v) {
+    r_.message(14, [&] { type(v); });
+    return kType;
   }
 
   void tensor(const Tensor& t, std::string_view name) {

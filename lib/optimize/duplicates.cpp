@@ -26,6 +26,7 @@ struct Hash {
   static size_t of(const TensorPtr& t) { return t ? of(t->numel()) : 0; }
   static size_t of(const std::shared_ptr<Graph>&) { return 0; }
   static size_t of(const Reference& r) { return of(r.name); }
+  static size_t of(const Type& t) { return of(static_cast<int64_t>(t.dtype)); }
   template <class T>
   static size_t of(const std::vector<T>& list) {
     size_t h = list.size();

@@ -75,7 +75,7 @@ class Noops {
   Value* same_as(const Node& n) const {
     using Rule = Value* (Noops::*)(const Node&) const;
     static constexpr std::array<std::pair<std::string_view, Rule>, 25> kRules = {{
-        {"Identity", &Noops::first},
+        {"Identity", &Noops::identity},
         {"Cast", &Noops::cast},
         {"Transpose", &Noops::transpose},
         {"Reshape", &Noops::reshape},
@@ -107,6 +107,11 @@ class Noops {
   }
 
   Value* first(const Node& n) const { return n.outputs.size() == 1 ? n.inputs[0] : nullptr; }
+  // One that states the rank of a value without one stays: that holds in its branch alone.
+  Value* identity(const Node& n) const {
+    const bool states = !n.inputs[0]->type.shape && n.outputs[0]->type.shape;
+    return states && n.inputs[0]->type.kind == Type::Kind::Tensor ? nullptr : n.inputs[0];
+  }
   Value* only(const Node& n) const { return n.inputs.size() == 1 ? n.inputs[0] : nullptr; }
 
   Value* cast(const Node& n) const {

@@ -40,6 +40,9 @@ std::string text(const Arg& a) {
     std::string operator()(int64_t v) const { return std::to_string(v); }
     std::string operator()(double v) const { return float_text(v); }
     std::string operator()(bool v) const { return v ? "True" : "False"; }
+    std::string operator()(ComplexNumber v) const {
+      return "(" + float_text(v.real) + ", " + float_text(v.imag) + "j)";
+    }
     std::string operator()(const std::string& v) const { return quoted(v); }
     std::string operator()(const Args& v) const { return "[" + text(v) + "]"; }
   };

@@ -6,6 +6,8 @@
 // prim::If and prim::Loop with TorchScript's own conventions:
 //   If(cond)                        blocks: then, else; each block's returns are the outputs
 //   Loop(max_trip, cond, state...)  block params (i, state...), returns (cond, state...)
+// prim::of_rank(tensor) is a tensor without a rank, in a branch where it has one.
+// An optional is made by prim::Optional(value), or by prim::Optional() as one without a value.
 #pragma once
 
 #include <deque>
@@ -40,6 +42,9 @@ struct Type {
   static Type list(Type element) {
     return {Kind::List, DType::Undefined, {}, std::make_shared<const Type>(std::move(element))};
   }
+  static Type optional(Type element) {
+    return {Kind::Optional, DType::Undefined, {}, std::make_shared<const Type>(std::move(element))};
+  }
   bool is_number() const { return kind == Kind::Int || kind == Kind::Float || kind == Kind::Bool; }
 };
 std::string to_string(const Type& t);  // "float32[batch,3]", "int", "list(float32[?])"
@@ -52,11 +57,17 @@ struct Value {
   TensorPtr constant;        // set for constants (parameters, buffers, folded tensors)
 };
 
+// Light where <complex> is not: every operator file includes this.
+struct ComplexNumber {
+  double real = 0, imag = 0;
+  bool operator==(const ComplexNumber&) const = default;
+};
+
 // One argument of a call: absent, computed, known, or a list of arguments.
 struct Arg;
 using Args = std::vector<Arg>;
 struct Arg {
-  std::variant<std::monostate, Value*, int64_t, double, bool, std::string, Args> v;
+  std::variant<std::monostate, Value*, int64_t, double, bool, ComplexNumber, std::string, Args> v;
 
   bool is_none() const { return std::holds_alternative<std::monostate>(v); }
   Value* value() const {
@@ -83,6 +94,7 @@ struct Port {  // one input or output of the model
   std::string name;
   Arg value;
   std::string list{};  // of an output that is an element of a list: the list's name
+  int absent = 0;      // of an output: values between it and the one before that are always None
 };
 
 struct Program {

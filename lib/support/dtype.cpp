@@ -63,6 +63,10 @@ bool is_integer(DType t) {
          t == DType::UInt64;
 }
 bool is_complex(DType t) { return t == DType::Complex64 || t == DType::Complex128; }
+DType part_type(DType t) {
+  if (t == DType::Complex64) return DType::Float;
+  return t == DType::Complex128 ? DType::Double : t;
+}
 
 std::string to_string(const Dim& d) {
   switch (d.kind) {

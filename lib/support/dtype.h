@@ -45,6 +45,7 @@ bool is_float(DType t);    // float16, bfloat16, float, double, float8
 bool is_integer(DType t);  // signed and unsigned integers; bool is none
 bool is_signed_integer(DType t);
 bool is_complex(DType t);
+DType part_type(DType t);  // of the parts of a complex number; any other type is itself
 
 // One axis of a shape: a number, a named symbol, or unknown.
 struct Dim {

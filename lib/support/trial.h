@@ -39,6 +39,8 @@ void note_operator(std::string_view op);
 inline constexpr char kAsked[] = "asked for sizes";
 // Instead of sizes: the model runs on inputs that are looked for.
 inline constexpr char kLookedFor[] = "inputs looked for";
+// Instead of sizes: an operator that no example reaches runs on values that are made up.
+inline constexpr char kMadeUp[] = "made-up values";
 
 // "x[3,4] h[1,3]": the sizes of each input, as notes and options name them.
 std::string sizes_text(const std::vector<std::string>& names,

@@ -58,10 +58,12 @@ TensorPtr to_host(const at::Tensor& t) {
   if (type == DType::Undefined)
     throw std::runtime_error(std::string("ONNX has no element type for ") +
                              c10::toString(t.scalar_type()));
-  auto dense = std::make_shared<at::Tensor>(
-      t.detach().to(c10::kCPU).resolve_conj().resolve_neg().contiguous());
+  at::Tensor plain = t.detach().to(c10::kCPU).resolve_conj().resolve_neg();
+  if (plain.is_complex()) plain = at::view_as_real(plain);
+  auto dense = std::make_shared<at::Tensor>(plain.contiguous());
   const void* data = dense->const_data_ptr();
-  return std::make_shared<const Tensor>(type, dense->sizes().vec(), data, std::move(dense));
+  return std::make_shared<const Tensor>(part_type(type), dense->sizes().vec(), data,
+                                        std::move(dense));
 }
 
 at::Tensor from_host(const Tensor& t) {

@@ -15,8 +15,9 @@ DType to_dtype(c10::ScalarType t);
 // c10::ScalarType::Undefined for String and Undefined.
 c10::ScalarType to_scalar_type(DType t);
 
-// The same numbers on the host, contiguous; shares LibTorch's storage where it can. Throws
-// std::runtime_error for types ONNX does not have.
+// The same numbers on the host, contiguous; shares LibTorch's storage where it can. A complex
+// tensor becomes what it is in a written file: pairs of real and imaginary part on a last axis of
+// 2. Throws std::runtime_error for types ONNX does not have.
 TensorPtr to_host(const at::Tensor& t);
 // An int, float or bool of TorchScript as a 0-d tensor of its type.
 at::Tensor number_tensor(const c10::IValue& v);

@@ -77,10 +77,18 @@ std::string rewritten_note(const std::map<std::string, int>& counts) {
          "converts the file as it is)";
 }
 
+// A layer that PyTorch makes when it quantizes a model, or puts where another was fused: it comes
+// in train mode, whatever the model was in, and computes the same in both.
+bool is_quantized_layer(const torch::jit::Module& m) {
+  const std::string name = m.type()->name() ? m.type()->name()->qualifiedName() : "";
+  return name.find(".quantized.") != std::string::npos ||
+         (name.starts_with("__torch__.torch.nn.modules.linear.") && name.ends_with(".Identity"));
+}
+
 void set_training(Loaded& m, Training wanted) {
   bool was_training = false;
   for (const torch::jit::Module& module : m.module.modules())
-    was_training = was_training || in_train_mode(module);
+    was_training = was_training || (in_train_mode(module) && !is_quantized_layer(module));
   m.training = wanted == Training::Preserve ? was_training : wanted == Training::Train;
   if (wanted == Training::Preserve) return;
   if (wanted == Training::Eval && was_training)

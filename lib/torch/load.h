@@ -37,7 +37,9 @@ struct Loaded {
 // refuses).
 Loaded load(const Options& o, const rules::Rules& rules = {});
 
-// Registers schemas and CPU kernels that files commonly need (torchvision::*). Idempotent.
+// Registers schemas and CPU kernels that files commonly need (torchvision::*), and those of
+// quantized_operators.cpp. Idempotent.
 void register_stub_operators();
+void register_quantized_operators();
 
 }  // namespace oe::torch_io

@@ -5,6 +5,7 @@
 #include <ATen/core/Dict.h>
 #include <ATen/core/List.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/int_repr.h>
 #include <ATen/ops/stack.h>
 #include <ATen/record_function.h>
 #include <c10/core/GradMode.h>
@@ -38,14 +39,26 @@ class Flattener {
       add_list(v);
     } else if (v.isGenericDict()) {
       for (const auto& e : v.toGenericDict()) add(e.value());
-    } else if (!v.isNone()) {
+    } else if (v.isNone()) {
+      add_none();
+    } else {
       throw std::runtime_error("a result of type " + v.type()->repr_str() + " cannot be compared");
     }
   }
 
  private:
   static TensorPtr host(const c10::IValue& v) {
-    return to_host(v.isTensor() ? v.toTensor() : number_tensor(v));
+    if (!v.isTensor()) return to_host(number_tensor(v));
+    const at::Tensor& t = v.toTensor();
+    return to_host(t.is_quantized() ? at::int_repr(t) : t);
+  }
+  void add_none() {
+    const size_t i = out_.size();
+    if (i >= form_.optionals.size() || !form_.optionals[i]) return;
+    if (i != counted_for_) absent_ = 0;
+    counted_for_ = i;
+    if (i < form_.absent.size() && absent_++ < form_.absent[i]) return;
+    out_.push_back({false, {}});
   }
   void add_list(const c10::IValue& v) {
     const size_t i = out_.size();
@@ -72,6 +85,8 @@ class Flattener {
 
   const Reference::Form& form_;
   std::vector<HostValue>& out_;
+  size_t counted_for_ = 0;  // the output in front of which
+  int absent_ = 0;          // this many values were None
 };
 
 }  // namespace
@@ -177,6 +192,7 @@ std::vector<TensorPtr> host_leaves(const std::vector<c10::IValue>& leaves,
   std::vector<TensorPtr> inputs;
   for (size_t i = 0; i < leaves.size(); ++i) {
     at::Tensor t = leaves[i].isTensor() ? leaves[i].toTensor().clone() : number_tensor(leaves[i]);
+    if (t.is_complex()) t = at::view_as_real(t.resolve_conj());  // as the file has it
     if (i < form.types.size() && form.types[i] != DType::Undefined)
       t = t.to(to_scalar_type(form.types[i]));
     inputs.push_back(to_host(t));
@@ -339,6 +355,28 @@ std::vector<HostValue> Reference::last_in(DType type, const Form& form) {
     set_state(copy, last_inputs_, arguments);
     const c10::IValue result =
         copy.get_method(module_.method)(own_arguments(last_inputs_, arguments));
+    return flatten(result, form, copy);
+  } catch (const std::exception& e) {
+    throw std::runtime_error(message_of(e));
+  }
+}
+
+std::vector<HostValue> Reference::last_by_qnnpack(const Form& form) {
+  at::Context& context = at::globalContext();
+  const auto& engines = at::Context::supportedQEngines();
+  if (std::ranges::find(engines, at::QEngine::QNNPACK) == engines.end())
+    throw std::runtime_error("LibTorch was built without QNNPACK");
+  struct Engine {
+    at::Context& context;
+    at::QEngine before;
+    ~Engine() { context.setQEngine(before); }
+  } engine{context, context.qEngine()};
+  context.setQEngine(at::QEngine::QNNPACK);
+  try {
+    torch::jit::Module copy = module_.module.deepcopy();  // packs the weights anew
+    set_state(copy, last_inputs_, last_arguments_);
+    const c10::IValue result =
+        copy.get_method(module_.method)(own_arguments(last_inputs_, last_arguments_));
     return flatten(result, form, copy);
   } catch (const std::exception& e) {
     throw std::runtime_error(message_of(e));

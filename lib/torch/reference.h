@@ -13,10 +13,10 @@
 
 namespace oe::torch_io {
 
-// A tensor, or a sequence of tensors whose length depends on the run.
+// A tensor, or a sequence of tensors whose length depends on the run, or None.
 struct HostValue {
   bool sequence = false;
-  std::vector<TensorPtr> tensors;  // one when it is no sequence
+  std::vector<TensorPtr> tensors;  // one when it is no sequence, none for None
 };
 
 struct HostRun {
@@ -36,6 +36,8 @@ class Reference {
     std::vector<DType> types;  // of the leaves: numbers become 0-d tensors of it; Undefined: as is
     std::vector<bool> sequences;  // output i is a sequence
     std::vector<bool> vectors;    // output i has rank 1: a list of numbers may be one tensor
+    std::vector<bool> optionals;  // output i may be None
+    std::vector<int> absent;      // how many values in front of it always are, and no outputs
     // Names of the program's outputs: those past the method's own results are attributes as the run
     // left them ("bn.running_mean").
     std::vector<std::string> output_names;
@@ -55,6 +57,10 @@ class Reference {
   // float64: what rounding in the element types of the model is measured by. Throws
   // std::runtime_error where the model itself asks for other types.
   std::vector<HostValue> last_in(DType type, const Form& form);
+  // The outputs of the last run, computed by a copy of the module with QNNPACK's kernels: the bias
+  // of a quantized layer is one of 32-bit integers there, as in ONNX. Throws std::runtime_error
+  // where LibTorch was built without them, or they do not run the model.
+  std::vector<HostValue> last_by_qnnpack(const Form& form);
 
  private:
   struct Snapshot;

@@ -198,6 +198,7 @@ void register_stub_operators() {
     return l;
   }();
   (void)library;
+  register_quantized_operators();
 }
 
 }  // namespace oe::torch_io

@@ -31,6 +31,8 @@ class Judge {
   std::string difference(size_t output, const OrtValue& actual, const OrtValue& expected);
   std::string difference(size_t output, const Tensor& actual, const Tensor& expected);
   bool is_rounding(size_t output, const OrtValue& actual, const OrtValue& expected);
+  bool is_quantization(size_t output, const OrtValue& actual, const OrtValue& expected);
+  bool is_within_steps(const Tensor& a, const Tensor& e, const Tensor* other, double step);
   std::vector<TensorPtr> again_in(DType type, size_t output, std::vector<TensorPtr> otherwise);
   bool is_decided_by_rounding(size_t output) const;
 

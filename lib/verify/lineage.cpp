@@ -17,8 +17,38 @@ DType coarser(DType a, DType b) {
   return least == std::end(kFloats) ? DType::Undefined : *least;
 }
 
+double both_steps(const Lineage& a, const Lineage& b) {
+  if (!a.quantized) return b.step;
+  if (!b.quantized) return a.step;
+  return a.step > 0 && b.step > 0 ? std::max(a.step, b.step) : 0;
+}
+
 Lineage both(const Lineage& a, const Lineage& b) {
-  return {a.drawn || b.drawn, coarser(a.coarsest, b.coarsest), a.decided || b.decided};
+  return {a.drawn || b.drawn, coarser(a.coarsest, b.coarsest), a.decided || b.decided,
+          a.quantized || b.quantized, both_steps(a, b)};
+}
+
+// Whether the results have elements of the first input.
+bool only_moves(const ir::Node& n) {
+  for (const char* op : {"Concat", "Expand", "Flatten", "Gather", "Identity", "MaxPool", "Reshape",
+                         "Slice", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze"})
+    if (n.is(op)) return true;
+  return false;
+}
+
+// The steps in which what a node gives was rounded; `in`: what it gives it from.
+Lineage rounded(const ir::Node& n, Lineage in) {
+  if (n.is("QuantizeLinear")) {
+    in.quantized = true;
+    in.step = 1;
+  } else if (n.is("DequantizeLinear")) {
+    const ir::Value* scale = n.input(1);
+    const bool known = scale && scale->data && scale->data->numel() == 1;
+    in.step = in.quantized && known ? scale->data->as_double()[0] : 0;
+  } else if (!only_moves(n)) {
+    in.step = 0;
+  }
+  return in;
 }
 
 // Whether the operator rounds to whole numbers, in floats too.
@@ -50,7 +80,7 @@ class Follow {
     if (!v) return;
     Lineage& now = of_[v];
     const Lineage joined =
-        both(now, both(l, {false, coarser(v->type.dtype, DType::Undefined), false}));
+        both(now, both(l, {.coarsest = coarser(v->type.dtype, DType::Undefined)}));
     changed_ = changed_ || joined != now;
     now = joined;
   }
@@ -62,11 +92,12 @@ class Follow {
   void node(const ir::Node& n) {
     if (n.is("If")) return branches(n);
     if (n.is("Loop")) return loop(n);
-    Lineage in{draws(n), DType::Undefined, false};
+    Lineage in{.drawn = draws(n)};
     for (const ir::Value* v : n.inputs) in = both(in, of(v));
     for (const auto& [name, a] : n.attributes)
       if (const auto* g = std::get_if<std::shared_ptr<ir::Graph>>(&a))
         in = both(in, other(**g, in));
+    in = rounded(n, in);
     const auto of_16_bits = [](DType t) { return t == DType::Float16 || t == DType::BFloat16; };
     const bool half =
         of_16_bits(in.coarsest) || std::ranges::any_of(n.inputs, [&](const ir::Value* v) {
@@ -76,7 +107,7 @@ class Follow {
       if (!v) continue;
       const bool discrete = is_integer(v->type.dtype) || v->type.dtype == DType::Bool;
       const bool decides = half && !n.is("Shape") && !n.is("Size") && (rounds(n) || discrete);
-      add(v, both(in, {false, DType::Undefined, decides}));
+      add(v, both(in, {.decided = decides}));
     }
   }
   // The body of an operator that is none of the two: everything depends on everything.

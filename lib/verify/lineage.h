@@ -13,6 +13,9 @@ struct Lineage {
   // From a truth value, an index or a whole number that was made of floats of 16 bits: where these
   // tie, rounding decides.
   bool decided = false;
+  // From numbers that were rounded to integers of 8 bits, in steps of `step`; 0: it is not known.
+  bool quantized = false;
+  double step = 0;
   bool operator==(const Lineage&) const = default;
 };
 

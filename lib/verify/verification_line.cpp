@@ -6,6 +6,15 @@
 
 namespace oe::verify {
 
+std::string Verification::quantized_text() const {
+  char text[96];
+  std::snprintf(text, sizeof text,
+                " (%.2g %% of the quantized elements differ, by %.3g %s at most)",
+                100.0 * static_cast<double>(stepped) / static_cast<double>(quantized), max_steps,
+                max_steps > 0 && max_steps < 1.005 ? "step" : "steps");
+  return text;
+}
+
 std::string Verification::line() const {
   char error[32];
   std::snprintf(error, sizeof error, "%.2g", max_abs);
@@ -21,6 +30,7 @@ std::string Verification::line() const {
          (judged ? " (" + plural(judged, "output") + " judged by a run in " +
                        (half == DType::Undefined ? "float64" : std::string(name(half))) + ")"
                  : std::string()) +
+         (quantized ? quantized_text() : std::string()) +
          (drawn.empty() ? std::string()
                         : " (" + plural(drawn.size(), "output") + " by shape, type" +
                               (draws ? " and moments)" : ")"));

@@ -64,6 +64,9 @@ struct Request {
   // The outputs of its last run, in another type of float. Throws std::runtime_error when it cannot
   // be so run.
   std::function<std::vector<OrtValue>(DType)> in_type;
+  // The outputs of its last run, of a quantized model with the other kernels that LibTorch has.
+  // Throws likewise.
+  std::function<std::vector<OrtValue>()> by_qnnpack;
   // The inputs alone, one a leaf, without running anything.
   std::function<std::vector<TensorPtr>(const Draw&)> inputs;
   // Runs on values that drawn ones are not (SpecialRun), and the outputs' errors beside float64.
@@ -85,6 +88,10 @@ struct Verification {
   size_t steps = 0;    // the longest row of calls that handed their state on
   size_t drifted = 0;  // calls in a row whose state was not the same any more by rounding
   size_t judged = 0;   // outputs beyond the tolerance, but as near to float64 as LibTorch's own
+  // Of outputs that were rounded to integers on the way: elements, those that differ by more than
+  // half a step, and the largest difference in steps.
+  size_t quantized = 0, stepped = 0;
+  double max_steps = 0;
   double max_abs = 0;
   double max_scaled = 0;  // --to: the largest error as a part of its output's largest element
   DType half = DType::Undefined;
@@ -98,7 +105,8 @@ struct Verification {
   std::string unmeasured;            // why the coverage is not known; empty: it is
   std::vector<std::string> drawn;    // outputs that depend on random numbers
   size_t draws = 0;                  // runs that their moments were compared on; too few: 0
-  std::string line() const;          // "verified: 9 runs, 3 sizes, max abs error 2.1e-06"
+  std::string quantized_text() const;
+  std::string line() const;  // "verified: 9 runs, 3 sizes, max abs error 2.1e-06"
 };
 
 // Stops at the first mismatch. Sizes: those of the worlds, and for each dynamic axis one more that

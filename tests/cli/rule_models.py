@@ -46,10 +46,10 @@ class Listed(torch.nn.Module):
         return [torch.div(x, torch.exp(x))]
 
 
-class Bessel(torch.nn.Module):
+class Airy(torch.nn.Module):
     def forward(self, x, grid):
         y = torch.nn.functional.grid_sample(x, grid, align_corners=False)
-        return torch.special.bessel_j0(y) + y
+        return torch.special.airy_ai(y) + y
 
 
 class Weights(torch.nn.Module):  # a and c are tied
@@ -139,7 +139,7 @@ WRONG = {"no_operator": "selu (X) => (Y) opset 9\n{\n}\n",
 def make(folder: pathlib.Path) -> None:
     folder.mkdir()
     for name, model in {"foo": Foo(0.5, 3), "halves": Halves(), "computed": Computed(), "selu": Selu(),
-                        "divided": Divided(), "listed": Listed(), "bessel": Bessel(), "weights": Weights(),
+                        "divided": Divided(), "listed": Listed(), "airy": Airy(), "weights": Weights(),
                         "named": Named()}.items():
         torch.jit.script(model.eval()).save(str(folder / f"{name}.pt"))
     texts = {"selu": SELU, "foo": FOO + "schema " + SCHEMA + "\n", "foo_only": FOO, "halves": HALVES,

@@ -7,10 +7,12 @@ from torch import Tensor, nn
 
 import scatter_loops
 import sparse_loops
+import vision_loops
 
-LIBRARIES = (scatter_loops.register(), sparse_loops.register())
+LIBRARIES = (scatter_loops.register(), sparse_loops.register(), vision_loops.register())
 ops = torch.ops.torch_scatter
 sparse = torch.ops.torch_sparse
+vision = torch.ops.torchvision
 
 
 class GraphLayer(nn.Module):
@@ -133,6 +135,32 @@ class Sparse(nn.Module):
                 sparse.spmm_mean(None, at, col, value, None, None, None, x[0]))
 
 
+class Deformed(nn.Module):
+    """Groups of channels and of offsets, with masks and without."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(torch.randn(4, 2, 3, 2)), nn.Parameter(torch.randn(4))
+        self.one = nn.Parameter(torch.randn(2, 4, 1, 1))
+
+    def forward(self, x: Tensor, offset: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        y = vision.deform_conv2d(x, self.weight, offset * 2, mask, self.bias, 2, 1, 1, 2, 1, 2, 2, 2, True)
+        none = torch.zeros(x.size(0), 1)
+        return y, vision.deform_conv2d(y, self.one, offset[:, :2], none, self.bias[:2], 1, 1, 0, 0, 1, 1, 1, 1, False)
+
+
+class OwnPlanes(nn.Module):
+    """Boxes that reach out of the image, are empty or end before they begin."""
+
+    def forward(self, x: Tensor, boxes: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        image = torch.remainder(torch.floor(boxes[:, :1]), x.size(0))
+        rois = torch.cat([image, boxes[:, 1:]], dim=1)
+        a, at = vision.ps_roi_align(x, rois, 0.5, 3, 2, 2)
+        b, _ = vision.ps_roi_align(x, rois, 1.2, 2, 3, -1)
+        c, where = vision.ps_roi_pool(x, rois, 0.5, 3, 2)
+        return a, at, torch.nan_to_num(b, 7.0), c, where
+
+
 def make(folder: pathlib.Path) -> list[tuple[str, tuple, object, list[str], list[tuple[tuple, object]]]]:
     """(file, arguments, what it gives, options, other arguments and what they give)"""
     generator = torch.Generator().manual_seed(29)
@@ -174,4 +202,10 @@ def make(folder: pathlib.Path) -> list[tuple[str, tuple, object, list[str], list
     case(Sparse(), ["rows:0=n", "col:0=n", "value:0=n", "x:0=b"],
          (ascending(6, 8), below(5, 8), random(8), random(2, 5, 3)),
          (ascending(4, 13), below(5, 13), random(13), random(3, 5, 3)))
+    case(Deformed(), ["x:0=n", "x:2=h", "offset:0=n", "offset:2=g", "mask:0=n", "mask:2=g"],
+         (random(2, 4, 7, 5), random(2, 24, 4, 7), random(2, 12, 4, 7)),
+         (random(1, 4, 9, 5), random(1, 24, 5, 7), random(1, 12, 5, 7)))
+    boxes = torch.tensor([[0.0, 1, 2, 9, 11], [1, -3, -4, 5, 30], [0, 4, 4, 4, 4], [1, 6, 3, 2, 1], [0, 2.5, 0.5, 7, 6.5]])
+    case(OwnPlanes(), ["x:2=h", "boxes:0=k"], (random(2, 12, 6, 7), boxes), (random(2, 12, 9, 7), boxes[1:4] * 1.31 + 0.01),
+         (random(2, 12, 5, 7), boxes[:0]))
     return cases

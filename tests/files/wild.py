@@ -23,7 +23,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # What does not convert yet, with what is said of it.
 REFUSED = {
-    "0e9b982bbe93b61d.pt": r"aten::stft: no lowering",
 }
 
 

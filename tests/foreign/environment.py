@@ -13,6 +13,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / ".deps/foreign"
 PACKAGES = FOLDER / "packages"
+MORE = FOLDER / "models"
 STAMP = FOLDER / "stamp"
 
 WANTED = [
@@ -26,6 +27,18 @@ WANTED = [
     "shellingham==1.5.4", "rich==15.0.0",
 ]
 
+# For docs/models.md only (run.py --models). torchaudio's compiled part wants CUDA; its models are Python.
+FOR_MODELS = [
+    "torchaudio==2.11.0", "conformer==0.3.2", "demucs==4.1.0", "julius==0.2.8", "deepctr-torch==0.3.0",
+    "torch_geometric==2.8.1", "diffusers==0.42.1", "segmentation-models-pytorch==0.6.0", "monai==1.6.1",
+    "vit-pytorch==1.26.11", "kornia==0.9.0",
+    # what they import
+    "einops==0.8.2", "hyper-connections==0.4.11", "loguru==0.7.3", "kornia_rs==0.2.0", "requests==2.34.2",
+    "urllib3==2.8.0", "certifi==2026.10.18", "charset_normalizer==3.5.2", "xxhash==4.1.0", "psutil==7.2.2",
+    "aiohttp==3.14.5", "multidict==7.2.1", "yarl==1.25.1", "attrs==26.1.0", "aiosignal==1.4.0", "frozenlist==1.8.0",
+    "propcache==0.5.4", "aiohappyeyeballs==2.7.1",
+]
+
 # torchvision's compiled operators are not there (its wheels are linked against CUDA). It asks for these when it is
 # imported; the models that call them are not among the cases.
 OPERATORS = ["nms", "qnms", "roi_align", "_roi_align_backward", "qroi_align", "ps_roi_align", "_ps_roi_align_backward",
@@ -33,25 +46,61 @@ OPERATORS = ["nms", "qnms", "roi_align", "_roi_align_backward", "qroi_align", "p
              "_deform_conv2d_backward"]
 
 
-def prepare() -> str:
+def prepare(models: bool = False) -> str:
     """Installs the packages; says why that was not possible, or nothing."""
-    stamp = "\n".join([sys.version, *sorted(WANTED)])
-    if STAMP.is_file() and STAMP.read_text() == stamp:
+    return _install(WANTED, PACKAGES, STAMP) or (_install(FOR_MODELS, MORE, FOLDER / "stamp_models") if models else "")
+
+
+def _install(wanted: list[str], packages: pathlib.Path, stamp: pathlib.Path) -> str:
+    wants = "\n".join([sys.version, *sorted(wanted)])
+    if stamp.is_file() and stamp.read_text() == wants:
         return ""
     part = FOLDER / "part"
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
-    print(f"installing {len(WANTED)} packages into {FOLDER.relative_to(ROOT)}", flush=True)
+    print(f"installing {len(wanted)} packages into {FOLDER.relative_to(ROOT)}", flush=True)
     run = subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps",
-                          "--no-compile", "--only-binary", ":all:", "--target", str(part), *WANTED],
+                          "--no-compile", "--only-binary", ":all:", "--target", str(part), *wanted],
                          capture_output=True, text=True)
     if run.returncode:
         shutil.rmtree(part)
         return (run.stderr.strip().splitlines() or ["no reason given"])[-1]
-    shutil.rmtree(PACKAGES, ignore_errors=True)
-    part.rename(PACKAGES)
-    STAMP.write_text(stamp)
+    shutil.rmtree(packages, ignore_errors=True)
+    part.rename(packages)
+    stamp.write_text(wants)
     return ""
+
+
+def stand_in(*names: str) -> None:
+    """Empty modules for what a package imports and its models do not need."""
+    import importlib.machinery
+    import types
+
+    class Empty(types.ModuleType):
+        def __getattr__(self, name):
+            if name.startswith("__"):
+                raise AttributeError(name)
+            return _nothing
+
+    for name in names:
+        sys.modules[name] = Empty(name)
+        sys.modules[name].__spec__ = importlib.machinery.ModuleSpec(name, None)
+        sys.modules[name].__path__ = []
+
+
+class _Absent(type):
+    def __bool__(cls):
+        return False
+
+
+class _nothing(metaclass=_Absent):
+    """A class, a decorator, or a flag that says no."""
+
+    def __new__(cls, function=None, *args, **kwargs):
+        return function if callable(function) else super().__new__(cls)
+
+    def __init_subclass__(cls, **kwargs):
+        pass
 
 
 def enter() -> None:
@@ -61,7 +110,7 @@ def enter() -> None:
     warnings.simplefilter("ignore")
     os.environ["TRANSFORMERS_VERBOSITY"] = "critical"
     if str(PACKAGES) not in sys.path:  # a process that another one started has its path
-        sys.path.append(str(PACKAGES))
+        sys.path += [str(PACKAGES), str(MORE)]
     if not _held:
         import torch
 

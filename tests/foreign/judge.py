@@ -41,6 +41,7 @@ class Verdict:
     dynamic: bool = False
     runs: int = 0      # compared
     sizes: int = 0     # other sizes compared
+    opsets: dict = dataclasses.field(default_factory=dict)  # measure.py: of each opset what came of it
     in_float: bool = False  # the tool said so of a float64 model: ONNX Runtime has no kernel for doubles (OE5003)
 
 

@@ -1,13 +1,15 @@
 """Models that others wrote, unchanged, converted and judged by LibTorch's default executor in Python.
 
     run.py --tool build/release/onnx-export [--full] [--family NAME,...] [--only TEXT] [--jobs N] [--part K/N]
-           [--join REPORT ...] [--write-table]
+           [--join REPORT ...] [--write-table] [--models]
 
 A case is a module or model in one form (traced, scripted, or the file that a package ships). It passes when ONNX Runtime
 computes what LibTorch computes, at the example, at other values and, with dynamic axes, at other sizes; refused is what
 the tool refuses by name. Wrong results and crashes are failures. --full runs all there is and takes about an hour;
 with --write-table it writes docs/foreign.md, of which --join gives the cases that an earlier run (another part, or a
 family as a whole) has judged: those are not run again. Every verdict is left in build/foreign/report.json.
+--models converts and verifies the models at several opsets instead (measure.py) and writes docs/models.md; cases that a
+joined report has are not run again.
 """
 import argparse
 import collections
@@ -28,6 +30,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE))
 import environment  # noqa: E402
+import measure  # noqa: E402
 import table  # noqa: E402
 from cases import Case, NotExportable, write  # noqa: E402
 from judge import How, Verdict, judge  # noqa: E402
@@ -45,11 +48,16 @@ def collect(families: list[str], full: bool) -> list[Case]:
 
 # What a worker imports once, for the processes that it starts for each case.
 HEAVY = {"modules": "torch.testing._internal.common_modules", "vision": "torchvision.models", "timm_models": "timm",
-         "transformer_models": "transformers.modeling_utils", "shipped": "torch"}
+         "transformer_models": "transformers.modeling_utils", "shipped": "torch",
+         "quantized_vision": "torchvision.models.quantization", "others": "torch"}
 
 
-def start(families: list[str]) -> None:
+_options = {"models": False}
+
+
+def start(families: list[str], models: bool) -> None:
     environment.enter()
+    _options["models"] = models
     for family in families:
         importlib.import_module(HEAVY[family])
 
@@ -112,6 +120,8 @@ def _judge_case(case: Case, tool: str, full: bool, resized: bool, path: pathlib.
         arguments = write(family.make(case), case.form, path)
     changes = case.training or case.form == "shipped"
     how = How(tool, case.training, changes, resized, mode=case.key[1] if case.form == "shipped" else "auto")
+    if _options["models"]:
+        return measure.measure(path, arguments, how)
     verdict = judge(path, arguments, how)
     if verdict.result == "refused":
         return judge(path, arguments, dataclasses.replace(how, dynamic=False))
@@ -139,7 +149,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tool", required=True)
     parser.add_argument("--full", action="store_true")
-    parser.add_argument("--family", default=",".join(FAMILIES))
+    parser.add_argument("--models", action="store_true", help="models at several opsets, for docs/models.md")
+    parser.add_argument("--family", help="some of: " + ", ".join({*FAMILIES, *measure.FAMILIES}))
     parser.add_argument("--only", default="", help="cases whose label contains this")
     parser.add_argument("--part", default="1/1", help="K/N: every Nth case, from the Kth on")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -147,28 +158,32 @@ def main() -> int:
     parser.add_argument("--join", type=pathlib.Path, action="append", default=[], help="a report of an earlier run")
     parser.add_argument("--write-table", action="store_true", help="docs/foreign.md from this run")
     options = parser.parse_args()
-    problem = environment.prepare()
+    problem = environment.prepare(options.models)
     if problem:
         print(f"SKIP the packages cannot be installed: {problem}\n0 passed, 0 failed, 1 skipped")
         return 0
     environment.enter()
     tool = str(pathlib.Path(options.tool).resolve())
-    families = options.family.split(",")
+    families = options.family.split(",") if options.family else list(measure.FAMILIES if options.models else FAMILIES)
     chosen = [c for c in collect(families, options.full) if options.only in c.label]
     first, step = map(int, options.part.split("/"))
     results = [r for report in options.join for r in json.loads(report.read_text())]
-    whole = {r["family"] for r in results}
+    whole = set() if options.models else {r["family"] for r in results}
     chosen = [c for c in chosen[first - 1::step] if c.family not in whole or options.part != "1/1"]
+    if options.models:
+        done = {r["label"] for r in results}
+        chosen = [c for c in chosen if c.label not in done]
     options.report.parent.mkdir(parents=True, exist_ok=True)
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(options.jobs, mp_context=context, initializer=start,
-                                                initargs=(families,)) as pool:
+                                                initargs=(families, options.models)) as pool:
         running = [pool.submit(run_case, case, tool, options.full) for case in chosen]
         for done in concurrent.futures.as_completed(running):
             r = done.result()
             results.append(r)
-            if options.full and len(results) % 200 == 0:
+            if options.full and len(results) % (20 if options.models else 200) == 0:
                 print(f"{len(results)} of {len(chosen)}", flush=True)
+                options.report.write_text(json.dumps(results, indent=1) + "\n")
             if r["result"] in ("wrong", "crash", "broken"):
                 print(f"FAIL {r['label']}: {r['result']}: {r['reason']}\n{r['detail'].strip()}", flush=True)
     results.sort(key=lambda r: r["label"])
@@ -177,7 +192,10 @@ def main() -> int:
     count = collections.Counter(r["result"] for r in results)
     print(", ".join(f"{count[k]} {k}" for k in table.RESULTS) + f", of {len(results)} cases; "
           f"{sum(r['sizes'] > 0 for r in results)} also at other sizes")
-    if options.write_table:
+    if options.write_table and options.models:
+        versions = [v.replace("==", " ") for v in environment.WANTED[:4] + environment.FOR_MODELS[:11] if "julius" not in v]
+        (ROOT / "docs/models.md").write_text(measure.text(results, versions))
+    elif options.write_table:
         versions = ["torch " + importlib.import_module("torch").__version__, *environment.WANTED[:4]]
         run = "a full run" if options.full else "the sample that scripts/test runs"
         if whole and not options.full:

@@ -12,6 +12,7 @@ from torch import nn
 
 import inception
 import language
+import spectral
 import vision
 
 Dim = Union[int, str]  # a number, or the name of a dynamic axis
@@ -139,8 +140,33 @@ def other_models() -> list[Model]:
     ]
 
 
+def spectral_models() -> list[Model]:
+    def signal(name: str, module, length: int, others: list[int]) -> Model:
+        sizes = [{"batch": b, "length": n} for b, n in zip([2, 1, 3], [length, *others])]
+        return Model(name, module, module, [Input("x", ["batch", "length"])], sizes[0], sizes[1:])
+
+    def rows(name: str, module, dims: list[Dim]) -> Model:
+        return Model(name, module, module, [Input("x", dims)], {"batch": 2, "length": 6},
+                     [{"batch": 1, "length": 1}, {"batch": 3, "length": 11}])
+
+    grid = [{"batch": 2, "h": 8, "w": 10}, {"batch": 1, "h": 7, "w": 9}, {"batch": 3, "h": 16, "w": 6}]
+    return [
+        signal("mel", spectral.MelSpectrogram, 2000, [4013, 801]),
+        signal("denoiser", spectral.Denoiser, 400, [333, 64]),
+        Model("phase_search", spectral.PhaseSearch, spectral.PhaseSearch,
+              [Input("x", ["batch", 17, "length"])], {"batch": 2, "length": 12},
+              [{"batch": 1, "length": 5}, {"batch": 3, "length": 20}]),
+        Model("fourier_layer", spectral.FourierLayer, spectral.FourierLayer,
+              [Input("x", ["batch", 4, "h", "w"])], grid[0], grid[1:]),
+        rows("mixer", spectral.Mixer, ["batch", "length", 8]),
+        rows("rotary", spectral.Rotary, ["batch", "length", 8]),
+        rows("state_space", spectral.StateSpace, ["batch", 4, "length"]),
+    ]
+
+
 def small() -> list[Model]:
-    return vision_models(0.125, 64, "small_") + language_models(50, 16, "small_") + other_models()
+    return vision_models(0.125, 64, "small_") + language_models(50, 16, "small_") + other_models() + \
+        spectral_models()
 
 
 def true() -> list[Model]:

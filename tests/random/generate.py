@@ -265,10 +265,10 @@ class Scripted:
             return flatten(model(*arguments))
 
 
-def try_program(scripted, seed, why):
+def try_program(scripted, seed, why, write=write_program):
     """The golden case, or None; `why` counts the reasons."""
     try:
-        source, inputs = write_program(seed)
+        source, inputs = write(seed)
     except Stuck:
         why["stuck"] = why.get("stuck", 0) + 1
         return None
@@ -318,7 +318,7 @@ def case_text(seed, source, inputs, runs):
     return "\n".join(lines) + "\n\n"
 
 
-def generate(out, count, seed, verbose=False):
+def generate(out, count, seed, write=write_program):
     """Writes `count` cases; returns how many programs were left out, by reason."""
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
@@ -328,7 +328,7 @@ def generate(out, count, seed, verbose=False):
         target = files.enter_context(open(out, "w"))
         target.write(f"# random programs from seed {seed} on\n\n")
         while made < count:
-            text = try_program(scripted, seed, why)
+            text = try_program(scripted, seed, why, write)
             seed += 1
             if text:
                 target.write(text)

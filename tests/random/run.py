@@ -1,6 +1,6 @@
 """Generates random programs, converts and verifies them, and says what came of them.
 
-    run.py --build build/release [--count 2000] [--seed 1] [--opsets 11,13,18,21] [--jobs N]
+    run.py --build build/release [--generator language] [--count 2000] [--seed 1] [--opsets 11,13,18,21] [--jobs N]
 
 Program N is made from seed N alone: `--seed N --count 1` makes it again. The files stay in build/random; a failing case
 becomes small with reduce.py. The closing line counts what was converted and right against what was wrong; too many
@@ -9,6 +9,7 @@ refusals are a failure too.
 import argparse
 import collections
 import concurrent.futures
+import importlib
 import json
 import os
 import pathlib
@@ -21,22 +22,23 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 PART = 50            # programs in one file
 SEEDS_A_PART = 1000  # more than a part uses up
+GENERATORS = ("generate", "language")
 SHARE = 0.95         # of the programs that have to convert
 
 
-def generate_part(path, count, seed):
+def generate_part(path, count, seed, generator):
     from generate import generate
-    return generate(path, count, seed)
+    return generate(path, count, seed, importlib.import_module(generator).write_program)
 
 
-def generate_all(folder, count, seed, jobs):
+def generate_all(folder, count, seed, jobs, generator):
     """Writes the parts; returns why programs were left out, with counts."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     why = collections.Counter()
     with concurrent.futures.ProcessPoolExecutor(jobs) as pool:
         parts = [pool.submit(generate_part, folder / f"part_{k:03}.test", min(PART, count - k * PART),
-                             seed + k * SEEDS_A_PART) for k in range(-(-count // PART))]
+                             seed + k * SEEDS_A_PART, generator) for k in range(-(-count // PART))]
         for p in parts:
             why.update(p.result())
     return why
@@ -75,10 +77,11 @@ def main():
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "build/random")
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--generator", choices=GENERATORS, default="generate")
     parser.add_argument("--opsets", default="11,13,18,21")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
-    left_out = generate_all(options.out, options.count, options.seed, options.jobs)
+    left_out = generate_all(options.out, options.count, options.seed, options.jobs, options.generator)
     print(f"{sum(left_out.values())} other programs left out: LibTorch refuses them, or their results mean nothing")
     path = options.out / "report.json"
     subprocess.run([options.build / "golden_tests", "--python", sys.executable, "--opsets", options.opsets, "--jobs",

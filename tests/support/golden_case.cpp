@@ -80,7 +80,9 @@ std::vector<verify::OrtValue> expected(const c10::IValue& result, const capture:
     const program::Value* v = port.value.value();
     const program::Type::Kind kind = v ? v->type.kind : program::Type::Kind::Int;
     form.output_names.push_back(port.name);
+    form.absent.push_back(port.absent);
     form.sequences.push_back(kind == program::Type::Kind::List);
+    form.optionals.push_back(kind == program::Type::Kind::Optional);
     form.vectors.push_back(kind == program::Type::Kind::Tensor && v->type.shape &&
                            v->type.shape->size() == 1);
   }
@@ -90,6 +92,8 @@ std::vector<verify::OrtValue> expected(const c10::IValue& result, const capture:
     using Kind = verify::OrtValue::Kind;
     if (v.sequence)
       out.push_back({Kind::Sequence, nullptr, std::move(v.tensors)});
+    else if (v.tensors.empty())
+      out.push_back({Kind::None, nullptr, {}});
     else
       out.push_back({Kind::Tensor, std::move(v.tensors[0]), {}});
   }
@@ -150,7 +154,7 @@ std::string first_difference(const std::string& a, const std::string& b) {
 std::string compare_value(const verify::OrtValue& actual, const verify::OrtValue& expected,
                           verify::Tolerance t) {
   using Kind = verify::OrtValue::Kind;
-  if (actual.kind != expected.kind) return "one is a sequence, the other is not";
+  if (actual.kind != expected.kind) return "one is a tensor, a sequence or None, the other is not";
   if (expected.kind == Kind::Tensor)
     return verify::compare(*actual.tensor, *expected.tensor, t).message;
   if (actual.sequence.size() != expected.sequence.size()) {

@@ -342,6 +342,10 @@ std::vector<std::string> unreached_rows(const std::vector<Seen>& all) {
         if (!reached.count(std::string(name))) rows.emplace_back(name);
     }
   }
+  for (const lower::Table& table : lower::complex_tables())
+    for (const lower::Lowering& row : table)
+      for (std::string_view name : row.names)
+        if (!reached.count(complex_call(name))) rows.push_back(complex_call(name));
   return rows;
 }
 

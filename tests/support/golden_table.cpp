@@ -21,12 +21,13 @@ struct Entry {
 };
 
 // The operators that a file of TorchScript defines: "aten::trapezoid.x" of the line
-// "def trapezoid__x(y: Tensor, ...". Names that begin with _ are only the file's.
+// "def trapezoid__x(y: Tensor, ...". Helpers, whose names begin with _, are
+// among them.
 void add_functions(const std::string& name_space, const char* text, const char* kind,
                    std::vector<Entry>& entries) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with("def ") || line.starts_with("def _")) continue;
+    if (!line.starts_with("def ")) continue;
     // Parameters may go on in the next lines.
     for (std::string more; !line.ends_with(":") && std::getline(lines, more);)
       line += " " + std::string(strip(more));
@@ -44,10 +45,20 @@ std::vector<Entry> every_operator() {
     for (const lower::Lowering& row : table)
       for (std::string_view name : row.names)
         entries.push_back({std::string(name), std::string(row.signature), "lowered"});
-  for (const char* const* text = capture::kCompositeTexts; *text; ++text)
-    add_functions("aten", *text, "composed", entries);
+  for (const lower::Table& table : lower::complex_tables())
+    for (const lower::Lowering& row : table)
+      for (std::string_view name : row.names)
+        if (!lower::find(name))
+          entries.push_back({std::string(name), std::string(row.signature), "lowered"});
+  for (const capture::CompositeText* c = capture::kCompositeTexts; c->text; ++c)
+    if (!c->of_quantized) add_functions(c->name_space, c->text, "composed", entries);
+  std::erase_if(entries,
+                [](const Entry& e) { return e.kind == "composed" && !capture::composite(e.name); });
   for (const torch_io::ExtensionText* e = torch_io::kExtensionTexts; e->text; ++e)
     add_functions(e->name_space, e->text, "library", entries);
+  std::erase_if(entries, [](const Entry& e) {
+    return e.kind == "library" && base_name(e.name).find("::_") != std::string::npos;
+  });
   std::ranges::sort(entries, {}, [](const Entry& e) { return std::tie(e.name, e.signature); });
   return entries;
 }
@@ -56,7 +67,8 @@ std::vector<Entry> every_operator() {
 // others) a node stems from it.
 bool shows(const Seen& s, const Entry& e) {
   if (s.made.empty()) return false;
-  if (e.kind == "lowered") return s.calls.contains(e.name);
+  if (e.kind == "lowered")
+    return s.calls.contains(e.name) || s.calls.contains(complex_call(e.name));
   const auto& newest = s.made.rbegin()->second;
   return newest.contains(base_name(e.name));
 }
@@ -118,9 +130,14 @@ std::string measures(const Entry& e, const std::vector<const Seen*>& cases) {
 
 }  // namespace
 
+std::string complex_call(std::string_view op) { return std::string(op) + " (complex)"; }
+
 void add_calls(const program::Block& b, std::set<std::string>& calls) {
   for (const auto& n : b.nodes) {
-    calls.insert(n->op);
+    const bool complex =
+        std::ranges::any_of(n->args, [](const auto& a) { return lower::is_complex(a); }) ||
+        std::ranges::any_of(n->outputs, [](const auto* v) { return lower::is_complex(v->type); });
+    calls.insert(complex ? complex_call(n->op) : n->op);
     for (const auto& inner : n->blocks) add_calls(*inner, calls);
   }
 }

@@ -22,6 +22,8 @@ struct Seen {
   std::map<std::string, std::string> refusals;  // operator -> why not at the newest opset
 };
 
+// How a call of complex numbers is called there, which has rows of its own.
+std::string complex_call(std::string_view op);
 void add_calls(const program::Block& b, std::set<std::string>& calls);
 void add_model(int64_t opset, const ir::Model& m, Seen& seen);
 // From the text of render_text().

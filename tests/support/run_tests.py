@@ -32,11 +32,13 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
     golden = [str(build / "golden_tests"), "--python", python, "--jobs", str(jobs), str(tests / "ops"),
               str(tests / "semantics")]
     programs = [python, str(tests / "random/run.py"), "--build", str(build), "--jobs", str(jobs), "--count", "100"]
+    language = programs + ["--generator", "language", "--seed", "500001"]
     models = [python, str(tests / "models/run_models.py"), "--tool", tool, "--jobs", str(jobs)]
     foreign = [python, str(tests / "foreign/run.py"), "--tool", tool, "--jobs", str(jobs)]
     files = [python, str(tests / "files/run.py"), "--build", str(build)]
     wild = [python, str(tests / "files/wild.py"), "--build", str(build), "--jobs", str(jobs)]
     alone = [python, str(tests / "files/alone.py"), "--build", str(build), "--jobs", str(jobs)]
+    sweep = [python, str(tests / "sweep/run.py"), "--build", str(build), "--jobs", str(jobs), "--opsets", "9,13,18,26"]
     matrix = [python, str(tests / "support/matrix.py"), "--build", str(build), "--jobs", str(jobs)]
     layers = [python, str(ROOT / "scripts/check-layers")]
     return [
@@ -49,12 +51,15 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
         Group("scaled", [str(build / "golden_tests"), "--scaled", "--python", python, "--jobs", str(jobs),
                          str(tests / "ops"), str(tests / "semantics/many_elements.test")]),
         Group("matrix", matrix, matrix + ["--quick"]),
+        Group("sweep", sweep + ["--limit", "2"], sweep + ["--limit", "1", "--part", "1/8"]),
         Group("random", programs + ["--opsets", "11,13,18,21,26"], programs),
+        Group("random_language", language + ["--opsets", "11,18,26"], language + ["--opsets", "18"]),
         Group("cli", [python, str(tests / "support/cli_runner.py"), "--build", str(build)]),
         Group("tool", [python, str(tests / "support/tool_tests.py"), "--build", str(build)]),
         Group("examples", [python, str(tests / "support/run_examples.py"), "--tool", tool]),
         Group("files", files),
         Group("precision", [python, str(tests / "files/precision.py"), "--build", str(build)]),
+        Group("quantized", [python, str(tests / "files/quantized.py"), "--build", str(build)]),
         Group("kept", [python, str(tests / "files/kept.py"), "--build", str(build)]),
         Group("mutations", [python, str(tests / "files/mutations.py"), "--tool", tool, "--jobs", str(jobs)]),
         Group("wild", wild),

@@ -96,6 +96,14 @@ std::string float_difference(const Tensor& actual, const Tensor& expected, const
     if (finite && std::isfinite(e[i]) && error <= close.atol + close.rtol * std::abs(e[i]))
       continue;
     if (finite && allowed[i] >= 0 && std::abs(a[i] - z[i]) <= allowed[i]) continue;
+    // At a pole PyTorch divides by what rounding left of 0: two types share no digit there.
+    if (exact && std::isinf(a[i]) && a[i] * e[i] > 0 && std::abs(e[i]) > 1e12 &&
+        std::abs(e[i] - z[i]) > 0.999 * std::max(std::abs(e[i]), std::abs(z[i])))
+      continue;
+    // What the type does not reach is infinite in it, whatever PyTorch met on the way.
+    if (exact && std::isinf(a[i]) && std::isfinite(z[i]) && a[i] * z[i] > 0 &&
+        std::abs(z[i]) > largest_of(expected.dtype()))
+      continue;
     ++wrong;
     const double size = std::isfinite(error) ? error : HUGE_VAL;
     if (size > worst_error) worst = i, worst_error = size;

@@ -1,10 +1,11 @@
 """Judges the converter by PyTorch's operator test database: samples made, converted, run in ONNX Runtime and compared.
 
     run.py --build build/release [--ops REGEX] [--dtypes float32,...] [--opsets 9,11,...] [--part K/N] [--limit N]
-           [--jobs N] [--write-table]
+           [--jobs N] [--join RESULTS] [--write-table]
 
 Prints a row for each operator, dtype and opset at which not every sample passed, the reasons of refusals, and what is
-wrong. All of it is in build/sweep: table.tsv, results.json. `--write-table` writes docs/coverage.md.
+wrong. All of it is in build/sweep: table.tsv, results.json. `--write-table` writes docs/coverage.md, of which --join
+takes the operators that this run leaves out from the results.json of an earlier one.
 """
 import argparse
 import json
@@ -109,6 +110,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--limit", type=int, default=make_samples.LIMIT,
                         help="samples of an operator and dtype, evenly from all; 0: all")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--join", type=pathlib.Path, help="results of the operators that are not judged here")
     parser.add_argument("--write-table", action="store_true", help="write docs/coverage.md")
     options = parser.parse_args()
     options.build = options.build.resolve()
@@ -143,6 +145,10 @@ def main() -> int:
     parts = [(operators[i:i + TOGETHER], dtype) for dtype in options.dtypes.split(",")
              for i in range(0, len(operators), TOGETHER)]
     results, left_out, seconds = judge_all(parts, options)
+    if options.join:
+        earlier, judged = json.loads(options.join.read_text()), {make_samples.name_of(op) for op in operators}
+        results += [r for r in earlier["results"] if r["op"] not in judged]
+        left_out += [x for x in earlier["left_out"] if x["op"] not in judged]
     (options.work / "results.json").write_text(json.dumps({"results": results, "left_out": left_out}, indent=0))
     (options.work / "table.tsv").write_text(table.tsv(results))
     print(table.summary(results, left_out))

@@ -66,9 +66,7 @@ std::vector<Sample> read_samples(const fs::path& folder) {
 }
 
 // A complex tensor is a pair of reals along a last axis.
-TensorPtr host(const at::Tensor& t) {
-  return torch_io::to_host(t.is_complex() ? at::view_as_real(t) : t);
-}
+TensorPtr host(const at::Tensor& t) { return torch_io::to_host(t); }
 
 torch_io::ExampleInputs inputs_of(const Sample& s, const torch_io::Loaded& module) {
   torch_io::ExampleInputs e;

@@ -63,7 +63,7 @@ TEST_CASE("every world that is active has a value", "[capture]") {
 TEST_CASE("a scope takes back what it found, not what it made", "[capture]") {
   Run run;
   const auto found = run.heap.make<ListCell>();
-  run.heap.open_scope();
+  run.heap.open_scope(0);
   const auto made = run.heap.make<ListCell>();
   for (const auto& list : {found, made}) {
     run.heap.change(*list);

@@ -4,22 +4,20 @@
 #include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/runtime/operator.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 namespace oe {
 
 TEST_CASE("a composite takes what its operator takes", "[capture]") {
   REQUIRE_FALSE(capture::composites().empty());
-  for (torch::jit::Function* f : capture::composites()) {
-    std::string name = f->name(), overload;
-    if (const size_t split = name.find("__"); split != std::string::npos) {
-      overload = name.substr(split + 2);
-      name.resize(split);
-    }
-    INFO(f->name());
-    const auto op = torch::jit::findOperatorFor({"aten::" + name, overload});
+  for (const auto& [name, f] : capture::composites()) {
+    const size_t split = std::min(name.find('.'), name.size());
+    INFO(name);
+    const auto op = torch::jit::findOperatorFor(
+        {name.substr(0, split), split < name.size() ? name.substr(split + 1) : ""});
     REQUIRE(op);
-    CHECK(capture::composite("aten::" + name + (overload.empty() ? "" : "." + overload)) == f);
+    CHECK((capture::composite(name) == f || capture::composite_of_quantized(name) == f));
     const auto &own = f->getSchema().arguments(), &theirs = op->schema().arguments();
     REQUIRE(own.size() == theirs.size());
     for (size_t i = 0; i < own.size(); ++i) {

@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "lib/lower/complex/complex.h"
 #include "lib/lower/lowering.h"
 #include "lib/lower/schema_text.h"
 
@@ -51,6 +52,8 @@ bool fits(char kind, std::string type) {
       return true;
     case 'V':
       return one_of(type, {"Tensor", "Scalar", "int", "SymInt", "float", "bool", "t", "t[]"});
+    case 'C':
+      return one_of(type, {"Tensor", "Scalar"});
     case 'L':
       return list;
     case 'i':
@@ -82,8 +85,9 @@ bool fits(char kind, std::string type) {
 }  // namespace
 
 TEST_CASE("every row's schema is LibTorch's own", "[lower]") {
+  const std::span<const Table> all = GENERATE(tables(), complex_tables());
   std::set<std::string_view> seen;
-  for (const Table& table : tables()) {
+  for (const Table& table : all) {
     for (const Lowering& row : table) {
       for (std::string_view name : row.names) {
         INFO(name);
@@ -99,7 +103,8 @@ TEST_CASE("every row's schema is LibTorch's own", "[lower]") {
 }
 
 TEST_CASE("every row reads its arguments as what they are", "[lower]") {
-  for (const Table& table : tables()) {
+  const std::span<const Table> all = GENERATE(tables(), complex_tables());
+  for (const Table& table : all) {
     for (const Lowering& row : table) {
       INFO(*row.names.begin());
       const auto arguments = schema_arguments(row.signature);
@@ -121,5 +126,19 @@ TEST_CASE("every row reads its arguments as what they are", "[lower]") {
         CHECK(arguments[i].find('=') != std::string_view::npos);
       }
     }
+  }
+}
+
+TEST_CASE("what is linear in complex numbers has a row of its own for real ones", "[lower]") {
+  std::set<std::string> bases;
+  for (const Table& table : tables())
+    for (const Lowering& row : table)
+      for (std::string_view name : row.names) {
+        bases.insert(std::string(name));
+        bases.insert(std::string(name.substr(0, name.find('.'))));
+      }
+  for (std::string_view name : linear_operators()) {
+    INFO(name);
+    CHECK(bases.contains(std::string(name)));
   }
 }

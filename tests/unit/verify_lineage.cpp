@@ -130,3 +130,31 @@ TEST_CASE("moments of random results", "[verify]") {
           *Tensor::of<double>(DType::Double, {1}, {9.0}));
   CHECK(few.difference().empty());
 }
+
+TEST_CASE("the steps of outputs that were rounded to integers", "[verify]") {
+  const ir::Model m = onnx::parse_text(R"(<ir_version: 8, opset_import: ["": 18]>
+      g (float[n] x, float t) => (uint8[n] q, float[n] a, float[1,n] b, float[n] c, float[n] d,
+                                  float[n] e, float[n] f)
+      <float s = {0.5}, float r = {0.25}, uint8 z = {3}, int8[4] w = {1, 2, 3, 4}> {
+        q = QuantizeLinear(x, s, z)
+        a = DequantizeLinear(q, s, z)
+        one = Constant<value = int64[1] {0}>()
+        b = Unsqueeze(a, one)
+        c = Exp(a)
+        p = QuantizeLinear(c, r, z)
+        d = DequantizeLinear(p, r, z)
+        h = QuantizeLinear(x, t, z)
+        e = DequantizeLinear(h, t, z)
+        k = DequantizeLinear(w, s)
+        f = Add(x, k)
+      })");
+  const auto found = verify::lineage(m);
+  std::vector<bool> quantized;
+  std::vector<double> steps;
+  for (const verify::Lineage& l : found) {
+    quantized.push_back(l.quantized);
+    steps.push_back(l.step);
+  }
+  CHECK(quantized == std::vector<bool>{true, true, true, true, true, true, false});
+  CHECK(steps == std::vector<double>{1, 0.5, 0.5, 0, 0.25, 0, 0});
+}

@@ -133,6 +133,7 @@ const AxisRow* axis_row(const std::string& name) {
 
 bool gives_rank(const OpInfo& op, size_t arguments) {
   if (rule_of(op) == given_sizes) return true;  // as many axes as sizes are given
+  if (op.base == "aten::_shape_as_tensor" || op.base.ends_with("_cell")) return true;
   // A reduction over everything.
   return rule_of(op) == reduced && !op.schema->argumentIndexWithName("dim") && arguments <= 2;
 }

@@ -117,6 +117,7 @@ constexpr AxisRow kProducts[] = {
     {"aten::dot", matmul},
     {"aten::linalg_matmul", matmul},
     {"aten::linear", linear},
+    {"onnx_export::integer_linear", linear},
     {"aten::scaled_dot_product_attention", attention},
     {"aten::_scaled_dot_product_attention_math", attention},
     {"aten::_scaled_dot_product_flash_attention_for_cpu", attention},

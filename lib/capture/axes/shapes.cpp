@@ -112,7 +112,7 @@ Axes sliced(const AxisCall& c) {
   }
   const Sym &start = *c.arg("start"), &end = *c.arg("end"), &step = *c.arg("step");
   if (whole(start, end, step, in.axes[at])) return axes;
-  const Taint t = join(in.axes[at].taint, join(start.taint, end.taint));
+  const Taint t = join(in.axes[at].taint, join(step.taint, join(start.taint, end.taint)));
   axes[at] = c.sized_by(t);
   return axes;
 }
@@ -130,6 +130,31 @@ Axes unsqueezed(const AxisCall& c) {
   if (!dim) return std::nullopt;
   std::vector<Axis> axes = c.values[0]->axes;
   axes.insert(axes.begin() + static_cast<long>(wrapped(*dim, c.rank)), Axis{});
+  return axes;
+}
+
+Axes paired(const AxisCall& c) {
+  std::vector<Axis> axes = c.values[0]->axes;
+  axes.emplace_back();
+  return axes;
+}
+
+Axes unpaired(const AxisCall& c) {
+  std::vector<Axis> axes = c.values[0]->axes;
+  axes.pop_back();
+  return axes;
+}
+
+// Fourier transforms between real and complex: the last of the transformed axes has another size.
+Axes transformed(const AxisCall& c) {
+  std::vector<Axis> axes = c.values[0]->axes;
+  const auto& dims = c.arg("dim")->list()->items;
+  if (dims.empty() || !dims.back().is_constant_number()) return std::nullopt;
+  Axis& last = axes.at(wrapped(dims.back().c.at(0).toInt(), c.rank));
+  if (const Sym* size = c.arg("last_dim_size"))
+    last = c.number(*size);
+  else if (c.arg("onesided")->c.at(0).toBool())
+    last = c.sized_by(last.taint);
   return axes;
 }
 
@@ -210,7 +235,7 @@ Axes split(const AxisCall& c) {
   if (!dim) return std::nullopt;
   const size_t at = wrapped(*dim, in.axes.size());
   std::vector<Axis> axes = in.axes;
-  if (c.op.base == "aten::unbind") {
+  if (c.op.base.starts_with("aten::unbind")) {
     axes.erase(axes.begin() + static_cast<long>(at));
     return axes;
   }
@@ -304,6 +329,8 @@ constexpr AxisRow kShapes[] = {
     {"aten::split_with_sizes", split},
     {"aten::chunk", split},
     {"aten::unbind", split},
+    {"aten::unbind_copy", split},
+    {"aten::split_with_sizes_copy", split},
     {"aten::unsafe_split", split},
     {"aten::unsafe_chunk", split},
     {"aten::unsafe_split_with_sizes", split},
@@ -311,6 +338,10 @@ constexpr AxisRow kShapes[] = {
     {"aten::hsplit", split},
     {"aten::vsplit", split},
     {"aten::dsplit", split},
+    {"aten::view_as_real", paired},
+    {"aten::view_as_complex", unpaired},
+    {"aten::_fft_r2c", transformed},
+    {"aten::_fft_c2r", transformed},
     {"aten::repeat", repeated},
     {"aten::tile", repeated},
 };

@@ -28,7 +28,7 @@ def pdist(self: Tensor, p: float) -> Tensor:
     return torch.linalg_vector_norm(self[pairs[0]] - self[pairs[1]], p, [1])
 
 def linalg_vecdot(x: Tensor, y: Tensor, dim: int) -> Tensor:
-    products = x * y
+    products = torch.conj(x) * y
     return products.sum([dim], dtype=products.dtype)
 
 # Integers wrap around until the margin makes them floats.

@@ -116,3 +116,48 @@ def kaiser_window__periodic(window_length: int, periodic: bool, dtype: Optional[
 
 def kaiser_window(window_length: int, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin_memory: Optional[bool]) -> Tensor:
     return kaiser_window__beta(window_length, True, 12.0, dtype, layout, device, pin_memory)
+
+# x 2^e of float64, in two steps: one power alone may be beyond what numbers reach.
+def _times_power(x: Tensor, e: Tensor) -> Tensor:
+    half = torch.floor(e / 2)
+    return x * torch.pow(2.0, half) * torch.pow(2.0, e - half)
+
+# The e with 2^(e - 1) <= x < 2^e of finite x > 0 in float64; a logarithm may be one off.
+def _binary_exponent(x: Tensor) -> Tensor:
+    e = torch.floor(torch.log2(x)) + 1
+    m = _times_power(x, -e)
+    return torch.where(m >= 1, e + 1, torch.where(m < 0.5, e - 1, e))
+
+def frexp__Tensor(self: Tensor) -> Tuple[Tensor, Tensor]:
+    x = self.to(7)
+    regular = torch.logical_and(torch.isfinite(x), x != 0)
+    z = torch.where(regular, x, 1)
+    e = _binary_exponent(torch.abs(z))
+    return torch.where(regular, _times_power(z, -e), x).to(self.dtype), torch.where(regular, e, 0).to(3)
+
+# Bits of the mantissa, exponent of the smallest number, and the largest one.
+def _format_of(dtype: int) -> Tuple[int, int, float]:
+    if dtype == 7:
+        return 53, -1074, 1.7976931348623157e308
+    if dtype == 15:  # bfloat16
+        return 8, -133, 3.3895313892515355e38
+    if dtype == 5:  # float16
+        return 11, -24, 65504.0
+    return 24, -149, 3.4028234663852886e38
+
+def nextafter(self: Tensor, other: Tensor) -> Tensor:
+    dtype = torch.result_type(self, other)
+    digits, lowest, largest = _format_of(dtype)
+    x, y = torch.broadcast_tensors([self.to(7), other.to(7)])
+    way = torch.where(y > x, 1.0, torch.full_like(x, -1.0))
+    regular = torch.logical_and(torch.isfinite(x), x != 0)
+    z = torch.where(regular, torch.abs(x), 1)
+    e = _binary_exponent(z)
+    # Numbers are twice as close below a power of two.
+    closer = torch.logical_and(way * x < 0, _times_power(z, -e) == 0.5)
+    step = torch.clamp(torch.where(closer, e - 1, e) - digits, min=lowest)
+    beside = torch.where(torch.isinf(x), -way * largest, x)
+    beside = torch.where(regular, x + way * _times_power(torch.ones_like(x), step), beside)
+    beside = torch.where(x == 0, way * _times_power(torch.ones_like(x), torch.full_like(x, lowest)), beside)
+    beside = torch.where(x == y, y, beside)
+    return torch.where(torch.logical_or(torch.isnan(x), torch.isnan(y)), x + y, beside).to(dtype)

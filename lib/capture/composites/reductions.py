@@ -47,10 +47,21 @@ def norm__ScalarOpt_dtype(self: Tensor, p: Optional[number], dtype: int) -> Tens
 def frobenius_norm__dim(self: Tensor, dim: List[int], keepdim: bool) -> Tensor:
     return torch.linalg_vector_norm(self, 2, dim, keepdim)
 
+def _singular_values(self: Tensor, dim: List[int], dtype: Optional[int]) -> Tensor:
+    x = self if dtype is None else self.to(dtype)
+    return torch.linalg_svdvals(torch.movedim(x, dim, [-2, -1]))
+
+# What two axes were reduced to, with axes of 1 in their places.
+def _with_axes(x: Tensor, dim: List[int]) -> Tensor:
+    return torch.movedim(x.unsqueeze(-1).unsqueeze(-1), [-2, -1], dim)
+
 # Largest or smallest row sum (infinite order) or column sum (order 1).
 def linalg_matrix_norm(self: Tensor, ord: number, dim: List[int], keepdim: bool, dtype: Optional[int]) -> Tensor:
     order = float(ord)
-    assert abs(order) != 2.0, "the spectral norm needs singular values, which ONNX cannot compute"
+    if abs(order) == 2.0:
+        s = _singular_values(self, dim, dtype)
+        x = s.amax(-1) if order > 0 else s.amin(-1)
+        return _with_axes(x, dim) if keepdim else x
     rows = abs(order) == float("inf")
     x = torch.linalg_vector_norm(self, 1, [dim[1] if rows else dim[0]], True, dtype=dtype)
     other = [dim[0] if rows else dim[1]]
@@ -58,7 +69,9 @@ def linalg_matrix_norm(self: Tensor, ord: number, dim: List[int], keepdim: bool,
     return x if keepdim else x.squeeze(dim)
 
 def linalg_matrix_norm__str_ord(self: Tensor, ord: str, dim: List[int], keepdim: bool, dtype: Optional[int]) -> Tensor:
-    assert ord == "fro", "the nuclear norm needs singular values, which ONNX cannot compute"
+    if ord == "nuc":
+        x = _singular_values(self, dim, dtype).sum(-1)
+        return _with_axes(x, dim) if keepdim else x
     return torch.linalg_vector_norm(self, 2, dim, keepdim, dtype=dtype)
 
 def linalg_norm(self: Tensor, ord: Optional[number], dim: Optional[List[int]], keepdim: bool, dtype: Optional[int]) -> Tensor:
@@ -87,7 +100,7 @@ def renorm(self: Tensor, p: number, dim: int, maxnorm: number) -> Tensor:
     for i in range(self.dim()):
         if i != dim % self.dim():
             axes.append(i)
-    norm = torch.linalg_vector_norm(self, p, axes, True, dtype=7)
+    norm = torch.linalg_vector_norm(self.to(10 if self.is_complex() else 7), p, axes, True)
     factor = torch.where(norm > maxnorm, torch.reciprocal(norm + 1e-7) * maxnorm, torch.ones_like(norm))
     return self * factor.to(self.dtype)
 
@@ -95,7 +108,7 @@ def cov(self: Tensor, correction: int, fweights: Optional[Tensor], aweights: Opt
     x = self.reshape([1, -1]) if self.dim() < 2 else self
     if fweights is None and aweights is None:
         x = x - x.sum(1, keepdim=True) / x.size(1)
-        return (torch.mm(x, x.t()) / max(x.size(1) - correction, 0)).squeeze()
+        return (torch.mm(x, torch.conj(x.t())) / max(x.size(1) - correction, 0)).squeeze()
     w = torch.ones([x.size(1)], dtype=4)  # int64
     if fweights is not None:
         w = w * fweights
@@ -104,14 +117,17 @@ def cov(self: Tensor, correction: int, fweights: Optional[Tensor], aweights: Opt
     total = w.sum()
     less = total - correction if aweights is None else total - correction * (w * aweights).sum() / total
     x = x - (x * w).sum(1, keepdim=True) / total
-    return (torch.mm(x, (x * w).t()) / torch.clamp_min(less, 0)).squeeze()
+    return (torch.mm(x, torch.conj((x * w).t())) / torch.clamp_min(less, 0)).squeeze()
 
 def corrcoef(self: Tensor) -> Tensor:
     c = torch.cov(self)
     if c.dim() == 0:
         return c / c
-    deviation = torch.sqrt(torch.diagonal(c))
-    return torch.clamp(c / deviation.unsqueeze(1) / deviation.unsqueeze(0), -1, 1)
+    deviation = torch.sqrt(torch.real(torch.diagonal(c)))
+    r = c / deviation.unsqueeze(1) / deviation.unsqueeze(0)
+    if r.is_complex():
+        return torch.complex(torch.clamp(torch.real(r), -1, 1), torch.clamp(torch.imag(r), -1, 1))
+    return torch.clamp(r, -1, 1)
 
 def sum_to_size(self: Tensor, size: List[int]) -> Tensor:
     if len(size) == 0:

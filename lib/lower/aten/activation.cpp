@@ -45,8 +45,12 @@ T prelu(T x, T weight) {
 }
 
 T rrelu(T x, double lower, double upper, bool training) {
-  if (training) throw Unsupported("random slopes in train mode have no counterpart in ONNX");
-  return leaky_relu(x, (lower + upper) / 2);
+  if (!training) return leaky_relu(x, (lower + upper) / 2);
+  T slopes = node("RandomUniformLike", {x},
+                  {{"dtype", static_cast<int64_t>(DType::Float)},
+                   {"low", static_cast<float>(lower)},
+                   {"high", static_cast<float>(upper)}});
+  return where(x <= 0, x * cast(slopes, x.dtype()), x);
 }
 
 // log(1 + exp(beta x)) / beta, linear above the threshold.

@@ -103,10 +103,13 @@ T logspace(Call& g, T start, T end, const Int& steps, double base, Rest) {
   return cast(node("Pow", {g.number(base, d), exponents}), g.result_dtype());
 }
 
-// Ones where the row is the column.
+// Ones where the row is the column; of the types that ONNX Runtime has it for.
 T rectangle(Call& g, const Int& rows, const Int& columns, Rest = {}) {
-  return node("EyeLike", {full_of(g, g.vector({rows, columns}), g.i64(0))},
-              {{"dtype", static_cast<int64_t>(g.result_dtype())}});
+  const DType d = g.result_dtype();
+  const bool direct = d == DType::Float || d == DType::Double || d == DType::Int32;
+  const T zeros = node("ConstantOfShape", {g.vector({rows, columns})});  // in float32
+  return cast(
+      node("EyeLike", {zeros}, {{"dtype", static_cast<int64_t>(direct ? d : DType::Int64)}}), d);
 }
 
 T eye(Call& g, const Int& n, Rest) { return rectangle(g, n, n); }
@@ -129,84 +132,87 @@ T from_list(Call& g, const Values& numbers, Rest) {
 
 T of_number(Call& g, T x, Rest) { return cast(x, g.result_dtype()); }
 
-constexpr Lowering
-    table[] =
-        {
-            op<sized<0>>(
-                "aten::zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
-            op<sized<1>>(
-                "aten::ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
-            op<full>(
-                "aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
-            op<sized<0>>(
-                "aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor"),
-            op<sized<0>>(
-                "aten::empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
-            op<like<0>>(
-                names("aten::zeros_like", "aten::empty_like"),
-                "(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor"),
-            op<like<1>>(
-                "aten::ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor"),
-            op<full_like>(
-                "aten::full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor"),
-            op<new_sized<0>>(
-                names("aten::new_zeros", "aten::new_empty"),
-                "(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
-            op<new_sized<1>>(
-                "aten::new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
-            op<new_full>(
-                "aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
-            op<new_sized<0>>(
-                "aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
-            op<full_like>("aten::fill.Scalar(Tensor self, Scalar value) -> Tensor"),
-            op<full_like>("aten::fill.Tensor(Tensor self, Tensor value) -> Tensor"),
-            op<like<0>>("aten::zero(Tensor self) -> Tensor"),
-            op<arange_end>(
-                "aten::arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
-            op<arange_start>(
-                "aten::arange.start(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
-            op<arange_step>(
-                "aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
-            op<range_step>(
-                "aten::range.step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
-            op("aten::_dim_arange(Tensor like, int dim) -> Tensor",
-               [](Call& g, T x, Axis axis) {
-                 return node("Range", {g.i64(0), size(x, axis), g.i64(1)});
-               }),
-            op<linspace>(
-                "aten::linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
-            op<linspace>(
-                "aten::linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
-            op<linspace>(
-                "aten::linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
-            op<linspace>(
-                "aten::linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
-            op<logspace>(
-                "aten::logspace(Scalar start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
-            op<eye>(
-                "aten::eye(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
-            op<rectangle>(
-                "aten::eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
-            op<of_number>(
-                "aten::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
-            op<of_number>(
-                "aten::tensor.int(int t, *, ScalarType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor"),
-            op<of_number>(
-                "aten::tensor.float(float t, *, ScalarType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor"),
-            op<of_number>(
-                "aten::tensor.bool(bool t, *, ScalarType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor"),
-            op<from_list>(
-                "aten::tensor(t[] data, *, ScalarType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor"),
-            op<of_number>(
-                "aten::as_tensor(Tensor data, *, ScalarType? dtype=None, Device? device=None) -> Tensor"),
-            op<of_number>(
-                "aten::as_tensor.int(int t, *, ScalarType? dtype=None, Device? device=None) -> Tensor"),
-            op<of_number>(
-                "aten::as_tensor.float(float t, *, ScalarType? dtype=None, Device? device=None) -> Tensor"),
-            op<of_number>(
-                "aten::as_tensor.bool(bool t, *, ScalarType? dtype=None, Device? device=None) -> Tensor"),
-            op<from_list>(
-                "aten::as_tensor.list(t[] data, *, ScalarType? dtype=None, Device? device=None) -> Tensor"),
+constexpr Lowering table[] = {
+    op<sized<0>>(
+        "aten::zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+    op<sized<1>>(
+        "aten::ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+    op<full>(
+        "aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+    op<sized<0>>(
+        "aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor"),
+    op<sized<0>>(
+        "aten::empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+    op<like<0>>(
+        names("aten::zeros_like", "aten::empty_like"),
+        "(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor"),
+    op<like<1>>(
+        "aten::ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor"),
+    op<full_like>(
+        "aten::full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor"),
+    op<new_sized<0>>(
+        names("aten::new_zeros", "aten::new_empty"),
+        "(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+    op<new_sized<1>>(
+        "aten::new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+    op<new_full>(
+        "aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+    op<new_sized<0>>(
+        "aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+    op<full_like>("aten::fill.Scalar(Tensor self, Scalar value) -> Tensor"),
+    op<full_like>("aten::fill.Tensor(Tensor self, Tensor value) -> Tensor"),
+    op<like<0>>("aten::zero(Tensor self) -> Tensor"),
+    op<arange_end>(
+        "aten::arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+    op<arange_start>(
+        "aten::arange.start(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+    op<arange_step>(
+        "aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+    op<range_step>(
+        "aten::range.step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+    op("aten::_dim_arange(Tensor like, int dim) -> Tensor",
+       [](Call& g, T x, Axis axis) {
+         return node("Range", {g.i64(0), size(x, axis), g.i64(1)});
+       }),
+    op<linspace>(
+        "aten::linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+    op<linspace>(
+        "aten::linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+    op<linspace>(
+        "aten::linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+    op<linspace>(
+        "aten::linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+    op<logspace>(
+        "aten::logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+    op<logspace>("aten::logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+    op<logspace>(
+        "aten::logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+    op<logspace>(
+        "aten::logspace(Scalar start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+    op<eye>(
+        "aten::eye(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+    op<rectangle>(
+        "aten::eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+    op<of_number>(
+        "aten::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"),
+    op<of_number>(
+        "aten::tensor.int(int t, *, ScalarType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor"),
+    op<of_number>(
+        "aten::tensor.float(float t, *, ScalarType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor"),
+    op<of_number>(
+        "aten::tensor.bool(bool t, *, ScalarType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor"),
+    op<from_list>(
+        "aten::tensor(t[] data, *, ScalarType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor"),
+    op<of_number>(
+        "aten::as_tensor(Tensor data, *, ScalarType? dtype=None, Device? device=None) -> Tensor"),
+    op<of_number>(
+        "aten::as_tensor.int(int t, *, ScalarType? dtype=None, Device? device=None) -> Tensor"),
+    op<of_number>(
+        "aten::as_tensor.float(float t, *, ScalarType? dtype=None, Device? device=None) -> Tensor"),
+    op<of_number>(
+        "aten::as_tensor.bool(bool t, *, ScalarType? dtype=None, Device? device=None) -> Tensor"),
+    op<from_list>(
+        "aten::as_tensor.list(t[] data, *, ScalarType? dtype=None, Device? device=None) -> Tensor"),
 };
 
 }  // namespace

@@ -28,6 +28,12 @@ T sign(T x) {
   return cast(x > zero, x.dtype()) - cast(x < zero, x.dtype());
 }
 
+// Of a real number: 0 or pi, NaN of NaN.
+T angle(T x) {
+  T direction = where(x < 0, std::numbers::pi, number(0, x));
+  return where(is_nan(x), x, direction);
+}
+
 T rsqrt(T x) { return reciprocal(sqrt(x)); }
 T exp2(T x) { return node("Pow", {number(2, x), x}); }
 T log2(T x) { return log_base(x, 2); }
@@ -103,16 +109,6 @@ T logaddexp(T a, T b, double scale) {
   return where(equal(a, b), a + std::log(2) / scale, sum);
 }
 
-T hypot(T a, T b) {
-  a = abs(a), b = abs(b);
-  T high = maximum(a, b), low = minimum(a, b);
-  T ratio = low / high;
-  T length = sqrt(1 + ratio * ratio);
-  // 0 / 0 and inf / inf: the larger side is the length.
-  T flat = ~to_bool(high) | equal(high, INFINITY);
-  return where(flat, high, high * length);
-}
-
 T copysign(T x, T sign) {
   x = abs(x);
   T negative = (sign < 0) | (reciprocal(sign) < 0);
@@ -131,10 +127,11 @@ T ignoring_nan(T x, T y) {
 }
 
 constexpr Lowering table[] = {
-    op<negate>("aten::neg(Tensor self) -> Tensor"),
+    op<negate>(names("aten::neg", "aten::_neg_view"), "(Tensor self) -> Tensor"),
     op("aten::abs(Tensor self) -> Tensor", same<"Abs">),
     op("prim::abs(Tensor x) -> Tensor", same<"Abs">),
     op<sign>(names("aten::sign", "aten::sgn"), "(Tensor self) -> Tensor"),
+    typed<angle>("aten::angle(Tensor self) -> Tensor"),
     op("aten::reciprocal(Tensor self) -> Tensor", same<"Reciprocal">),
     op("aten::sqrt(Tensor self) -> Tensor", same<"Sqrt">),
     wide<rsqrt>("aten::rsqrt(Tensor self) -> Tensor"),

@@ -141,4 +141,14 @@ T log_base(T x, double base) {
   return cast(log(wide) / std::log(base), t);
 }
 
+T hypot(T a, T b) {
+  a = abs(a), b = abs(b);
+  T high = maximum(a, b), low = minimum(a, b);
+  T ratio = low / high;
+  T length = sqrt(1 + ratio * ratio);
+  // 0 / 0 and inf / inf: the larger side is the length.
+  T flat = ~to_bool(high) | equal(high, INFINITY);
+  return where(flat, high, high * length);
+}
+
 }  // namespace oe::lower

@@ -25,6 +25,8 @@ T power(T a, T b);
 T power(T a, int64_t exponent);  // exponent >= 0, by squaring
 // Quadrant-aware arc tangent of y / x, with infinities and signed zeros as in C.
 T atan2(T y, T x);
+// sqrt(a * a + b * b) without overflow on the way.
+T hypot(T a, T b);
 T expm1(T x);                  // exact near 0
 T log1p(T x);                  // exact near 0
 T log_base(T x, double base);  // exact at powers of the base

@@ -19,9 +19,11 @@ Values chunks(T v, T w, int64_t n, int64_t axis) {
   return split(v, axis, Ints(static_cast<size_t>(n), *rows / n));
 }
 
+// A cell takes rows, also where nothing else says so.
+T rows(T x) { return x->type.shape ? x : with_rank(node("Identity", {x}), 2); }
+
 Values lstm_cell(T x, const Values& hx, T wi, T wh, MaybeValue bi, MaybeValue bh) {
-  const int64_t axis = x.rank() - 1;
-  Values gate = chunks(project(x, wi, bi) + project(hx.at(0), wh, bh), wi, 4, axis);
+  Values gate = chunks(project(rows(x), wi, bi) + project(rows(hx.at(0)), wh, bh), wi, 4, 1);
   T input = sigmoid(gate[0]), forget = sigmoid(gate[1]);
   T candidate = tanh(gate[2]), output = sigmoid(gate[3]);
   T next = forget * hx.at(1) + input * candidate;
@@ -29,9 +31,8 @@ Values lstm_cell(T x, const Values& hx, T wi, T wh, MaybeValue bi, MaybeValue bh
 }
 
 T gru_cell(T x, T h, T wi, T wh, MaybeValue bi, MaybeValue bh) {
-  const int64_t axis = x.rank() - 1;
-  Values a = chunks(project(x, wi, bi), wi, 3, axis);
-  Values b = chunks(project(h, wh, bh), wh, 3, axis);
+  Values a = chunks(project(rows(x), wi, bi), wi, 3, 1);
+  Values b = chunks(project(rows(h), wh, bh), wh, 3, 1);
   T reset = sigmoid(a[0] + b[0]);
   T update = sigmoid(a[1] + b[1]);
   T candidate = tanh(a[2] + reset * b[2]);
@@ -40,7 +41,7 @@ T gru_cell(T x, T h, T wi, T wh, MaybeValue bi, MaybeValue bh) {
 
 template <FixedString Op>
 T plain_cell(T x, T h, T wi, T wh, MaybeValue bi, MaybeValue bh) {
-  return unary(Op.view(), project(x, wi, bi) + project(h, wh, bh));
+  return unary(Op.view(), project(rows(x), wi, bi) + project(rows(h), wh, bh));
 }
 
 constexpr Lowering table[] = {

@@ -52,9 +52,11 @@ Values running_extreme(Call& g, T x, Axis axis, std::string_view order, double s
   return {cast(out[0], t), out[1]};
 }
 Values cummax(Call& g, T x, Axis axis) {
+  x = cast(x, compute_type(x.dtype()));  // Scan takes no bfloat16 at opset 13
   return running_extreme(g, x, axis, "GreaterOrEqual", -std::numeric_limits<double>::infinity());
 }
 Values cummin(Call& g, T x, Axis axis) {
+  x = cast(x, compute_type(x.dtype()));
   return running_extreme(g, x, axis, "LessOrEqual", std::numeric_limits<double>::infinity());
 }
 

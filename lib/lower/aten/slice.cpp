@@ -9,7 +9,7 @@ namespace oe::lower {
 namespace {
 
 T slice_row(T x, Axis axis, const std::optional<Int>& start, const std::optional<Int>& end,
-            int64_t step) {
+            const Int& step) {
   // INT64_MAX as an end counts as the end on every axis in both worlds.
   return slice(x, axis, start.value_or(known(0)), end.value_or(known(kEnd)), step);
 }

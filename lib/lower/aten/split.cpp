@@ -38,10 +38,19 @@ Values between(T x, int64_t axis, const Dims& ends) {
   return out;
 }
 
+// Pieces of `size`, the last one perhaps shorter. Of an empty axis there are `least`, all empty,
+// while SplitToSequence would give none.
+Values sequence_of(Call& g, T x, const Int& total, const Int& size, const Int& least, Axis axis) {
+  const Int empty = known(1) - min(total, known(1));
+  const T starts = arange(g.value(ceil_div(total, size) + empty * least)) * g.value(size);
+  const T lengths = maximum(minimum(g.value(total) - starts, g.value(size)), 0);
+  return {node("SplitToSequence", {x, lengths}, {{"axis", axis.value}})};
+}
+
 Values split_by(Call& g, T x, const Int& size, Axis axis) {
   x = at_least_1d(x);
   const Int total = size_of(x, axis);
-  if (is_sequence(g)) return {node("SplitToSequence", {x, g.value(size)}, {{"axis", axis.value}})};
+  if (is_sequence(g)) return sequence_of(g, x, total, size, known(1), axis);
   const int64_t n = pieces(g);
   if (n == 1) return {x};
   if (total.known && size.known) {
@@ -65,11 +74,13 @@ Values split_sizes(Call& g, T x, const Dims& sizes, Axis axis) {
   return between(x, axis, ends);
 }
 
-Values chunk(Call& g, T x, int64_t chunks, Axis axis) {
+Values chunk(Call& g, T x, const Int& chunks, Axis axis) {
   const Int total = size_of(x, axis);
+  const Int size = ceil_div(total, chunks);
+  if (is_sequence(g)) return sequence_of(g, x, total, max(size, known(1)), chunks, axis);
   // An empty axis gives all chunks, each empty.
-  if (total.known == 0) return static_split(x, axis, Ints(static_cast<size_t>(chunks), 0));
-  return split_by(g, x, ceil_div(total, known(chunks)), axis);
+  if (total.known == 0) return static_split(x, axis, Ints(static_cast<size_t>(pieces(g)), 0));
+  return split_by(g, x, size, axis);
 }
 
 Values tensor_split(T x, int64_t sections, Axis axis) {
@@ -118,7 +129,8 @@ constexpr Lowering table[] = {
     op<split_by>(names("aten::split.Tensor", "aten::unsafe_split.Tensor"),
                  "(Tensor self, SymInt split_size, int dim=0) -> Tensor[]"),
     op<split_sizes>("aten::split.sizes(Tensor self, SymInt[] split_size, int dim=0) -> Tensor[]"),
-    op<split_sizes>(names("aten::split_with_sizes", "aten::unsafe_split_with_sizes"),
+    op<split_sizes>(names("aten::split_with_sizes", "aten::unsafe_split_with_sizes",
+                          "aten::split_with_sizes_copy"),
                     "(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]"),
     op<chunk>(names("aten::chunk", "aten::unsafe_chunk"),
               "(Tensor self, int chunks, int dim=0) -> Tensor[]"),
@@ -140,7 +152,8 @@ constexpr Lowering table[] = {
        [](T x, int64_t n) { return tensor_split(x, n, {2}); }),
     op("aten::dsplit.array(Tensor self, int[] indices) -> Tensor[]",
        [](T x, const Dims& at) { return split_at(x, at, {2}); }),
-    op<unbind>("aten::unbind.int(Tensor self, int dim=0) -> Tensor[]"),
+    op<unbind>(names("aten::unbind.int", "aten::unbind_copy.int"),
+               "(Tensor self, int dim=0) -> Tensor[]"),
 };
 
 }  // namespace

@@ -56,6 +56,9 @@ T flatten(T x, Axis start, Axis end) {
 }
 
 T like_other(T x, T other) {
+  if (!other->type.shape)
+    return node("Reshape", {x, shape(other)}, {{"allowzero", int64_t{1}}},
+                ir::Type::tensor(x.dtype()));
   if (same_static(x, other)) return x;
   return reshape_to(x, sizes_of(other, other.rank()));
 }
@@ -222,7 +225,7 @@ constexpr Lowering table[] = {
                   "(Tensor self, int dim0, int dim1) -> Tensor"),
     op<matrix_t>(names("aten::t", "aten::t_copy"), "(Tensor self) -> Tensor"),
     op<reverse_axes>("aten::numpy_T(Tensor self) -> Tensor"),
-    op<last_two>(names("aten::mT", "aten::mH"), "(Tensor self) -> Tensor"),
+    op<last_two>("aten::mT(Tensor self) -> Tensor"),
     op<permute>(names("aten::permute", "aten::permute_copy"),
                 "(Tensor self, int[] dims) -> Tensor"),
     op<move_axes>("aten::movedim.intlist(Tensor self, int[] source, int[] destination) -> Tensor"),
@@ -243,7 +246,8 @@ constexpr Lowering table[] = {
     op<itself>(names("aten::detach", "aten::detach_copy", "aten::alias", "aten::alias_copy",
                      "aten::lift", "aten::lift_fresh", "aten::lift_fresh_copy", "aten::conj"),
                "(Tensor self) -> Tensor"),
-    op<itself>(names("aten::resolve_conj", "aten::resolve_neg"), "(Tensor self) -> Tensor"),
+    op<itself>(names("aten::resolve_conj", "aten::resolve_neg", "aten::conj_physical"),
+               "(Tensor self) -> Tensor"),
 };
 
 }  // namespace

@@ -39,13 +39,19 @@ T nms(Call& g, T boxes, T scores, double threshold) {
   return gather(kept, g.i64(2), 1);  // batch, class, box
 }
 
-// Boxes come as [K, 5]: the number of the image, then the corners.
-T roi_align(Call& g, T x, T rois, double scale, int64_t height, int64_t width, int64_t sampling,
+// Boxes come as [K, 5]: the number of the image, then the corners. A scale that is computed (from
+// the sizes of image and features) is applied before: the kernels multiply in the boxes' type too.
+T roi_align(Call& g, T x, T rois, T scale, int64_t height, int64_t width, int64_t sampling,
             bool aligned) {
   T batch = cast(gather(rois, g.i64(0), 1), DType::Int64);
   T boxes = slice(rois, 1, known(1), known(5));
+  float factor = 1;
+  if (scale->data)
+    factor = static_cast<float>(cast(scale, DType::Double)->data->values<double>()[0]);
+  else
+    boxes = boxes * cast(scale, boxes.dtype());
   return node("RoiAlign", {x, boxes, batch},
-              {{"spatial_scale", static_cast<float>(scale)},
+              {{"spatial_scale", factor},
                {"output_height", height},
                {"output_width", width},
                {"sampling_ratio", std::max<int64_t>(sampling, 0)},

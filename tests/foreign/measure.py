@@ -1,0 +1,132 @@
+"""docs/models.md: what came of each model at each opset, with its nodes and the time that it took.
+
+The judge is the tool's own `--verify`, at opset 18 also judge.py.
+"""
+import collections
+import dataclasses
+import json
+import pathlib
+import subprocess
+
+from judge import LIMIT_S, How, Verdict, Wrong, Reference, compare, problems
+
+OPSETS = [11, 16, 18, 21]
+SECOND = 18  # judged by judge.py too
+FAMILIES = {
+    "vision": "torchvision: images, video, flow", "quantized_vision": "torchvision: quantized",
+    "timm_models": "timm", "transformer_models": "transformers", "others": "Others",
+    "shipped": "TorchScript files that packages ship",
+}
+HEAD = """# Models
+
+Written by `tests/foreign/run.py --models --full --write-table`: models of other people's packages, unchanged, small, with
+random weights, traced and scripted, converted at opsets 11, 16, 18 and 21 with every axis dynamic (*fixed* where only the
+example's sizes convert) and verified in ONNX Runtime by `--verify`, which compares at other values and sizes; at opset
+18 also by `tests/foreign/judge.py`, which loads the file in Python. Nodes and seconds (load to write, without
+verification, beside others on two cores) are those of opset 18. *Excluded*: torch.jit refuses to trace, script or run it.
+
+"""
+
+
+def measure(path: pathlib.Path, arguments: tuple, how: How) -> Verdict:
+    import torch
+
+    try:
+        first = Reference(path, how)(arguments)
+        second = Reference(path, how)(arguments, seed=1)
+    except Exception as e:
+        return Verdict("excluded", "LibTorch does not run the file", str(e)[-300:])
+    plain = not any(isinstance(t, torch.Tensor) and (t.is_complex() or t.is_quantized) for t in first)
+    same = plain and all(torch.equal(torch.as_tensor(a), torch.as_tensor(b)) for a, b in zip(first, second))
+    given = path.with_suffix(".inputs.pt")
+    torch.save(arguments, given)
+    verdict = Verdict("passed")
+    dynamic = True
+    for opset in OPSETS:
+        one = _convert(path, given, how, opset, dynamic)
+        if one["result"] == "refused" and dynamic and opset == OPSETS[0]:
+            fixed = _convert(path, given, how, opset, False)
+            dynamic = fixed["result"] == "refused"  # no reason to leave dynamic axes
+            one = one if dynamic else fixed
+        if opset == SECOND and one["result"] == "passed" and same and "quantized" not in str(path):
+            try:
+                compare(Reference(path, how), path.with_suffix(".onnx"), arguments, verdict, dynamic)
+            except Wrong as e:
+                one = {**one, "result": "wrong", "reason": "judge.py: wrong", "detail": str(e)}
+        verdict.opsets[str(opset)] = one
+    verdict.dynamic = dynamic
+    for result in ("crash", "wrong", "refused"):
+        worst = [one for one in verdict.opsets.values() if one["result"] == result]
+        if worst:
+            verdict.result, verdict.reason, verdict.detail = result, worst[-1]["reason"], worst[-1].get("detail", "")
+            break
+    return verdict
+
+
+def _convert(path: pathlib.Path, given: pathlib.Path, how: How, opset: int, dynamic: bool) -> dict:
+    words = [how.tool, str(path), "--inputs", str(given), "-o", str(path.with_suffix(".onnx")), "--force", "--json",
+             "--threads", "1", "--opset", str(opset), "--verify", *(["--dynamic-axes"] if dynamic else []),
+             "--mode", how.mode]
+    try:
+        run = subprocess.run(words, capture_output=True, text=True, errors="replace", timeout=LIMIT_S)
+    except subprocess.TimeoutExpired:
+        return {"result": "crash", "reason": f"no end within {LIMIT_S} s"}
+    said = f"exit code {run.returncode}: {' '.join(words)}\n{run.stdout[-2000:]}{run.stderr[-3000:]}"
+    try:
+        document = json.loads(run.stdout)
+    except ValueError:
+        return {"result": "crash", "reason": f"exit code {run.returncode} and no report", "detail": said}
+    reason = "; ".join(sorted(set(problems(document))))
+    if run.returncode in (0, 11):
+        seconds = sum(s for stage, s in document["seconds"].items() if stage != "verify")
+        return {"result": "passed", "nodes": document["nodes"], "seconds": round(seconds, 2),
+                "unverified": run.returncode == 11, "reason": ""}
+    if run.returncode == 6:
+        return {"result": "wrong", "reason": document["verification"] or reason, "detail": said}
+    if run.returncode not in (4, 5) or "this is a bug" in said:
+        return {"result": "crash", "reason": f"exit code {run.returncode}: {reason}", "detail": said}
+    return {"result": "refused", "reason": reason, "detail": said}
+
+
+def text(results: list[dict], versions: list[str]) -> str:
+    results = [r for r in results if r["family"] in FAMILIES]
+    lines = [HEAD, "Versions: " + ", ".join(versions) + ".\n\n", _row("family", "models", "passed at all", *OPSETS, "excluded"),
+             _row("---", *["---:"] * (3 + len(OPSETS)))]
+    for family in [*FAMILIES, "all"]:
+        own = [r for r in results if family in (r["family"], "all")]
+        tried = [r for r in own if r["result"] != "excluded"]
+        if own:
+            lines.append(_row(family, len(tried), sum(r["result"] == "passed" for r in tried),
+                              *[sum(_at(r, o).get("result") == "passed" for r in tried) for o in OPSETS],
+                              len(own) - len(tried)))
+    why = collections.Counter(r["reason"] for r in results if r["result"] not in ("passed", "excluded"))
+    lines += ["\n## Why not\n\n", _row("models", "why"), _row("---:", "---")]
+    lines += [_row(n, _code(reason)) for reason, n in why.most_common()]
+    for family, title in FAMILIES.items():
+        own = [r for r in results if r["family"] == family and r["result"] != "excluded"]
+        if not own:
+            continue
+        lines += [f"\n## {title}\n\n", _row("model", *OPSETS, "axes", "nodes", "seconds"), _row("---", *["---"] * (1 + len(OPSETS)), "---:", "---:")]
+        for r in sorted(own, key=lambda r: r["label"]):
+            at = _at(r, SECOND)
+            lines.append(_row(_code(r["label"].removeprefix(family + " ")), *[_cell(_at(r, o)) for o in OPSETS],
+                              "dynamic" if r["dynamic"] else "fixed", at.get("nodes", ""), at.get("seconds", "")))
+    return "".join(lines)
+
+
+def _at(r: dict, opset: int) -> dict:
+    return r["opsets"].get(str(opset), {})
+
+
+def _cell(one: dict) -> str:
+    if one.get("result") == "refused":
+        return one["reason"].split(" ")[0]
+    return "converted" if one.get("unverified") else one.get("result", "")
+
+
+def _code(reason: str) -> str:
+    return reason.replace("|", "\\|").replace("_", "\\_").replace("*", "\\*")
+
+
+def _row(*cells) -> str:
+    return "| " + " | ".join(str(c) for c in cells) + " |\n"
