@@ -125,14 +125,24 @@ void check_batch_norm(const Arguments& args) {
     if (const at::Tensor t = args.tensor(name); t.defined()) require_size(name, t, {x.size(1)});
 }
 
-// One norm for each slice of v along `dim`, which is its first axis or its last one.
+void require_contiguous(const char* what, const at::Tensor& t) {
+  TORCH_CHECK(t.is_contiguous(), "Expected ", what, " to be contiguous");
+}
+
+// One norm for each slice of v along `dim`, which is its first axis or its last one; the memory is
+// read one number behind the other, and divided among the slices.
 void check_weight_norm(const Arguments& args) {
   const at::Tensor v = args.tensor("v"), g = args.tensor("g");
+  require_contiguous("v", v);
+  require_contiguous("g", g);
+  TORCH_CHECK(v.numel() > 0, "Expected numbers in v, got ", v.sizes());
   const int64_t dim = args["dim"].toInt();
   if (v.dim() == 0 || dim < -v.dim() || dim >= v.dim()) return;
   TORCH_CHECK(g.numel() == v.size(dim), "Expected ", v.size(dim), " norms, got ", g.sizes());
   TORCH_CHECK(g.scalar_type() == v.scalar_type(), "Expected norms of type ", v.scalar_type());
 }
+
+void check_int8(const Arguments& args) { require_contiguous("the scales", args.tensor("scales")); }
 
 void check_qkv(const Arguments& args) {
   const at::Tensor qkv = args.tensor("qkv");
@@ -226,6 +236,7 @@ TORCH_LIBRARY_IMPL(aten, TESTING_ONLY_GenericMode, m) {
           "_native_batch_norm_legit_no_training", "_native_batch_norm_legit_functional",
           "_batch_norm_no_update", "_batch_norm_with_update"});
   guard<check_weight_norm>(m, {"_weight_norm_interface"});
+  guard<check_int8>(m, {"_weight_int8pack_mm"});
   guard<check_qkv>(m, {"_transform_bias_rescale_qkv"});
   guard<check_lu>(m, {"lu_unpack"});
   guard<check_bags>(m, {"_embedding_bag", "_embedding_bag_forward_only"});

@@ -21,9 +21,5 @@ def _batch_norm_no_update(input: Tensor, weight: Optional[Tensor], bias: Optiona
     y, mean, scale = torch.native_batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps)
     return y, mean, scale, torch.zeros([0], dtype=0)
 
-def _weight_norm_interface(v: Tensor, g: Tensor, dim: int) -> Tuple[Tensor, Tensor]:
-    norms = torch.norm_except_dim(v, 2, dim)
-    return v * (g / norms), norms
-
 def embedding_renorm(self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
     return torch.embedding_renorm_(self.clone(), indices, max_norm, norm_type)

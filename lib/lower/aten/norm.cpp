@@ -242,12 +242,14 @@ T rms_norm(Call& g, T x, const Dims& shape, MaybeValue w, std::optional<double> 
 
 // v * g / |v|, the norm taken over every axis but `dim` (-1: over all of them).
 Values weight_norm(T v, T scale, int64_t dim) {
-  const int64_t axis = v.axis(dim);
-  // The kernel for the outer axes reads as many factors as there are rows and checks nothing.
-  if ((dim == 0 || axis == v.rank() - 1) && dim != -1 && !same_dim(scale, axis, v, axis))
-    scale = slice(scale, axis, known(0), size_of(v, axis));
   const Ints axes = dim == -1 ? Ints{} : all_but(v.rank(), v.axis(dim));
   T norm = axes.empty() && dim != -1 ? abs(v) : reduce("ReduceL2", v, axes, dim != -1);
+  // The kernel for the outer axes takes a factor for each slice, whatever the shape they come in.
+  if (const int64_t axis = v.axis(dim); dim == 0 || (dim != -1 && axis == v.rank() - 1)) {
+    Ints shape(static_cast<size_t>(v.rank()), 1);
+    shape[static_cast<size_t>(axis)] = -1;
+    return {v * (reshape(scale, shape) / norm), restore(flat(norm), scale)};
+  }
   return {v * (scale / norm), norm};
 }
 
