@@ -181,6 +181,14 @@ void verify_written(const Converted& what, const std::filesystem::path& file, ve
     comparison.request.bytes = rounding_bytes(what.model);
   }
   verify::Verification v = comparison.run(file, ort, what.model);
+  if (!v.mismatch.empty() && v.as_written)
+    throw Failure(
+        ExitCode::Mismatch, "OE0609",
+        v.mismatch +
+            "\n  LibTorch disagrees with itself: run line by line, without its passes over "
+            "the graph, the model gives what the file gives",
+        "the file computes what the model's code says; where a line writes an element of a "
+        "list in place, which LibTorch's passes may drop, write it out of place");
   if (!v.mismatch.empty()) {
     // Where numbers are drawn every run differs; --to leaves no operator as it was.
     const std::string first = v.drawn.empty() && !o.to

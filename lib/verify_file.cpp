@@ -207,6 +207,12 @@ void verify_file(const Options& given, const std::filesystem::path& test_folder,
     return comparison.tell(v, *ort, outcome, d);
   }
   if (!bundle_folder.empty()) comparison.save_run(written, v.draw, bundle_folder);
+  if (v.as_written)
+    throw Failure(
+        ExitCode::Mismatch, "OE0609",
+        v.mismatch +
+            "\n  LibTorch disagrees with itself: run line by line, without its passes over "
+            "the graph, the model gives what the file gives");
   std::string first;
   if (own.captured && v.drawn.empty())
     first =

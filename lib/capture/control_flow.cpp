@@ -109,7 +109,8 @@ bool Control::steps_over_size(const JitNode* loop) const {
 void Control::run_loop(JitNode* n, Frame& f) {
   Sym trip = f.get(n->input(0)), cond = f.get(n->input(1));
   std::vector<Sym> carried;
-  for (size_t i = 2; i < n->inputs().size(); ++i) carried.push_back(f.get(n->input(i)));
+  for (size_t i = 2; i < n->inputs().size(); ++i)
+    carried.push_back(ex_.interpreter.is_carried(n, i - 2) ? f.get(n->input(i)) : Sym::none());
   auto resolve = [&](const Sym& s) -> std::optional<c10::IValue> {
     if (s.taint == Taint::Constant) return s.c.at(0);
     if (ex_.worlds.alone()) return ex_.apply.value(s, *ex_.worlds.alone());

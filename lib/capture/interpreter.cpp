@@ -61,6 +61,7 @@ JitBlock* Interpreter::code_of(torch::jit::Function& f) {
 
 Sym Interpreter::run_code(JitBlock* block, std::vector<Sym> args, Frame& frame) {
   if (ex_.site.depth() > 2000) ex_.site.refuse("OE4005", "calls nest too deeply");
+  analyse_reads(block);
   analyse_lifetimes(block);
   // The frame alone holds the arguments: what it drops may be written.
   for (size_t i = 0; i < args.size(); ++i) frame.values[block->inputs()[i]] = std::move(args[i]);
@@ -86,7 +87,8 @@ std::vector<Sym> Interpreter::run_nodes(JitBlock* b, JitNode* first, Frame& f) {
     for (const JitValue* v : dead_after(n)) f.values.erase(v);
   }
   std::vector<Sym> out;
-  for (const JitValue* v : b->outputs()) out.push_back(f.get(v));
+  for (size_t i = 0; i < b->outputs().size(); ++i)
+    out.push_back(is_left(b, i) ? f.get(b->outputs()[i]) : Sym::none());
   // What the block gives, or did not look at, ends with it: what is alive may not be written.
   for (const JitValue* v : b->outputs())
     if (v->node()->owningBlock() == b) f.values.erase(v);

@@ -47,6 +47,9 @@ class Interpreter {
   Sym run_method(const Sym& self, const std::string& method, std::vector<Sym> args);
   Sym run_function(torch::jit::Function& f, std::vector<Sym> args, const std::string& path,
                    const ModuleCallPtr& call);
+  // Whether anything reads what the Loop carries in that place, in its body or behind it. What
+  // nothing reads is None everywhere: it ties no memory to other.
+  bool is_carried(const JitNode* loop, size_t i) const;
   std::optional<Sym> run_built_in(torch::jit::Function& f, const std::vector<Sym>& args);
   std::vector<Sym> run_block(JitBlock* b, const std::vector<Sym>& params, Frame& f);
   // The nodes of `b` from `first` on; its results.
@@ -86,6 +89,9 @@ class Interpreter {
   // --- lifetimes.cpp
   const std::vector<const JitValue*>& dead_after(const JitNode* n) const;
   void analyse_lifetimes(JitBlock* b);
+  void analyse_reads(JitBlock* function);
+  void note_readers(JitBlock* b, std::vector<const JitValue*>& read);
+  bool is_left(const JitBlock* b, size_t i) const;
 
   // --- inlined.cpp
   // A call, whose last inputs are the arguments.
@@ -97,6 +103,7 @@ class Interpreter {
   Executor& ex_;
   std::unordered_map<const JitNode*, std::vector<const JitValue*>> dead_after_;
   std::unordered_set<const JitBlock*> analysed_;
+  std::unordered_set<const JitValue*> read_;
   std::unordered_map<const JitNode*, Sym> constants_;
 };
 

@@ -174,6 +174,10 @@ constexpr ErrorCode kCodes[] = {
      "Where `--verify` finds no other difference, the files are of another model or another version."},
     {"OE0608", Unsupported, "No test data can be saved: LibTorch's results are no tensors.",
      "Leave `--save-test-data` out."},
+    {"OE0609", Mismatch,
+     "LibTorch's executor computes other numbers than the model's own code, which the file computes.",
+     "LibTorch's passes rewrote the graph wrongly, as where an element of a list is written in place "
+     "and the list is only stacked afterwards. Write that without the in-place operator."},
     {"OE0611", MissingPart, "`--device cuda` needs LibTorch's CUDA libraries.",
      "Build with a LibTorch for CUDA (`LIBTORCH_ROOT`), or leave the option out."},
     {"OE0612", MissingPart, "There is no CUDA device, or none of that number.",

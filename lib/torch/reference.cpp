@@ -9,6 +9,9 @@
 #include <ATen/ops/stack.h>
 #include <ATen/record_function.h>
 #include <c10/core/GradMode.h>
+#include <torch/csrc/jit/api/function_impl.h>
+#include <torch/csrc/jit/passes/inliner.h>
+#include <torch/csrc/jit/runtime/interpreter.h>
 
 #include <algorithm>
 #include <stdexcept>
@@ -378,6 +381,25 @@ std::vector<HostValue> Reference::last_by_qnnpack(const Form& form) {
     const c10::IValue result =
         copy.get_method(module_.method)(own_arguments(last_inputs_, last_arguments_));
     return flatten(result, form, copy);
+  } catch (const std::exception& e) {
+    throw std::runtime_error(message_of(e));
+  }
+}
+
+std::vector<HostValue> Reference::last_as_written(const Form& form) {
+  try {
+    torch::jit::Module copy = module_.module.deepcopy();
+    set_state(copy, last_inputs_, last_arguments_);
+    torch::jit::Function& method = copy.get_method(module_.method).function();
+    const auto graph = torch::jit::toGraphFunction(method).graph()->copy();
+    torch::jit::Inline(*graph);  // else what it calls is optimised
+    torch::jit::Stack stack{copy._ivalue()};
+    for (const c10::IValue& a : own_arguments(last_inputs_, last_arguments_))
+      stack.push_back(a.deepcopy());
+    method.getSchema().checkAndNormalizeInputs(stack);
+    const torch::jit::Code code(graph, module_.method);
+    torch::jit::InterpreterState(code).run(stack);
+    return flatten(stack.back(), form, copy);
   } catch (const std::exception& e) {
     throw std::runtime_error(message_of(e));
   }

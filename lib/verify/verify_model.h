@@ -67,6 +67,9 @@ struct Request {
   // The outputs of its last run, of a quantized model with the other kernels that LibTorch has.
   // Throws likewise.
   std::function<std::vector<OrtValue>()> by_qnnpack;
+  // The outputs of its last run, of its code as it was written: what optimises the original is left
+  // out. Throws likewise.
+  std::function<std::vector<OrtValue>()> as_written;
   // The inputs alone, one a leaf, without running anything.
   std::function<std::vector<TensorPtr>(const Draw&)> inputs;
   // Runs on values that drawn ones are not (SpecialRun), and the outputs' errors beside float64.
@@ -96,6 +99,7 @@ struct Verification {
   double max_scaled = 0;  // --to: the largest error as a part of its output's largest element
   DType half = DType::Undefined;
   std::string mismatch;           // the first one: output, size, seed, what differs; empty: none
+  bool as_written = false;        // what differs is what the original's code says, unoptimised
   std::vector<TensorPtr> inputs;  // of the mismatch, one a leaf
   Draw draw;                      // that they came from
   std::vector<std::string> gaps;  // what could not be tried, one line each

@@ -69,6 +69,14 @@ class Draws(nn.Module):
         return x + torch.randn_like(x)
 
 
+class WrittenRows(nn.Module):
+    """LibTorch's passes drop the write: they take the list for one of fresh tensors that nobody else sees."""
+    def forward(self, x: Tensor):
+        rows = [x[0] * 2, x[1] + 1]
+        rows[0][0] = 7
+        return torch.stack(rows)
+
+
 class Encoder(nn.Module):
     """Of its results the first and the last two depend on random numbers, in a branch and a loop."""
     def forward(self, x: Tensor):
@@ -507,6 +515,7 @@ def main() -> None:
     save(torch.jit.script(Swish().eval()), "swish.pt")
     save(torch.jit.script(Counted().eval()), "counted.pt")
     save(torch.jit.script(Draws().eval()), "draws.pt")
+    save(torch.jit.script(WrittenRows().eval()), "written_rows.pt")
     save(torch.jit.script(Encoder().eval()), "encoder.pt")
     save(torch.jit.script(Windows().eval()), "windows.pt")
     save(torch.jit.trace(Upper().eval(), torch.randn(5, 5)), "upper.pt")
