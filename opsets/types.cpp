@@ -282,6 +282,7 @@ class TypePass {
         {"DepthToSpace", move_blocks},
         {"Elu", plain_activation},
         {"Erf", function_of_doubles},
+        {"Gelu", gelu},  // the body has numbers of float32
         {"Gemm", gemm_of_integers},
         {"GlobalAveragePool", global_pool},
         {"HardSigmoid", plain_activation},
