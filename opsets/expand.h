@@ -57,8 +57,12 @@ bool small_integers(const ir::Value* v, int depth = 6);
 void swish(Rewriter& r, ir::Node& n);
 // x > 0 ? x : alpha (exp(x / alpha) - 1).
 void celu(Rewriter& r, ir::Node& n);
+void gelu(Rewriter& r, ir::Node& n);
 // Elu, Selu, LeakyRelu, PRelu, HardSigmoid, Softplus and Softsign in simpler operators.
 void plain_activation(Rewriter& r, ir::Node& n);
+// Acos, Acosh, Asin, Asinh, Atan, Atanh, Cosh, Erf, Sinh and Tan of float64 by Exp, Log, Sqrt, Sin,
+// Cos and Tanh.
+void function_of_doubles(Rewriter& r, ir::Node& n);
 // Relu of integers.
 void relu_as_max(Rewriter& r, ir::Node& n);
 // LSTM, GRU and RNN with layout = 1, which puts the batch first in X, Y and the states.

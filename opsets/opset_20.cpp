@@ -18,21 +18,6 @@ void grid_sample(Rewriter& r, ir::Node& n) {
   r.keep();
 }
 
-void gelu(Rewriter& r, ir::Node& n) {
-  T x = r.in(0);
-  const DType t = x.dtype();
-  T half_x = x * 0.5, one = r.number(1, t), inner = nullptr;
-  if (n.attributes.get_or<std::string>("approximate", "none") == "tanh") {
-    // 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
-    T cube = x * x * x;
-    T sum = x + cube * 0.044715;
-    inner = tanh(sum * 0.7978845608028654);
-  } else {
-    inner = erf(x * 0.7071067811865476);
-  }
-  r.bind(n.outputs[0], half_x * (inner + one));
-}
-
 void dft(Rewriter& r, ir::Node& n) {
   int64_t axis = -2;
   if (T v = r.in(2)) {

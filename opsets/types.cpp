@@ -271,9 +271,18 @@ class TypePass {
   // Operators that can be said with others of the same type, of which ONNX Runtime has kernels.
   static Rewrite rewording(const ir::Node& n) {
     static const std::unordered_map<std::string_view, Rewrite> rules = {
+        {"Acos", function_of_doubles},
+        {"Acosh", function_of_doubles},
+        {"Asin", function_of_doubles},
+        {"Asinh", function_of_doubles},
+        {"Atan", function_of_doubles},
+        {"Atanh", function_of_doubles},
         {"Col2Im", col_to_im},
+        {"Cosh", function_of_doubles},
         {"DepthToSpace", move_blocks},
         {"Elu", plain_activation},
+        {"Erf", function_of_doubles},
+        {"Gelu", gelu},  // the body has numbers of float32
         {"Gemm", gemm_of_integers},
         {"GlobalAveragePool", global_pool},
         {"HardSigmoid", plain_activation},
@@ -282,15 +291,18 @@ class TypePass {
         {"PRelu", plain_activation},
         {"Relu", relu_as_max},
         {"Selu", plain_activation},
+        {"Sinh", function_of_doubles},
         {"Softplus", plain_activation},
         {"Softsign", plain_activation},
         {"SpaceToDepth", move_blocks},
-        {"Swish", swish}};
+        {"Swish", swish},
+        {"Tan", function_of_doubles}};
     const auto rule = rules.find(n.op);
     if (rule == rules.end()) return nullptr;
     const DType t = n.inputs[0]->type.dtype;
     const bool of_integers = n.op == "Relu" || n.op == "Gemm";
     if (of_integers && !is_integer(t)) return nullptr;
+    if (rule->second == function_of_doubles && t != DType::Double) return nullptr;
     // Half types have an exact stand-in, which keeps the graph short.
     const bool either = n.op == "OneHot" || n.op == "Swish";
     return narrow_float(t) && !either ? nullptr : rule->second;

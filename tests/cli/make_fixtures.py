@@ -215,7 +215,7 @@ class Doubtful(nn.Module):
         x = x.view(2, 4)
         if bool(x.sum() > 1e30):
             x = x.view(7, 7)
-        return torch.erf(x.double())
+        return torch.nn.functional.avg_pool1d(x.double(), 2)
 
 
 class Tables(nn.Module):

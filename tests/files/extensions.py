@@ -161,6 +161,15 @@ class OwnPlanes(nn.Module):
         return a, at, torch.nan_to_num(b, 7.0), c, where
 
 
+class RotatedOverlap(nn.Module):
+    """Boxes apart, equal, a quarter turned, within one another, without an area, and so small that the margins count."""
+
+    def forward(self, boxes: Tensor, others: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        small = torch.tensor([0.004, 0.004, 0.004, 0.004, 1.0], dtype=torch.float64)
+        return (vision.box_iou_rotated(boxes, others), vision.box_iou_rotated(others.double(), boxes.double()),
+                vision.box_iou_rotated(boxes * small, others * small))
+
+
 def make(folder: pathlib.Path) -> list[tuple[str, tuple, object, list[str], list[tuple[tuple, object]]]]:
     """(file, arguments, what it gives, options, other arguments and what they give)"""
     generator = torch.Generator().manual_seed(29)
@@ -208,4 +217,13 @@ def make(folder: pathlib.Path) -> list[tuple[str, tuple, object, list[str], list
     boxes = torch.tensor([[0.0, 1, 2, 9, 11], [1, -3, -4, 5, 30], [0, 4, 4, 4, 4], [1, 6, 3, 2, 1], [0, 2.5, 0.5, 7, 6.5]])
     case(OwnPlanes(), ["x:2=h", "boxes:0=k"], (random(2, 12, 6, 7), boxes), (random(2, 12, 9, 7), boxes[1:4] * 1.31 + 0.01),
          (random(2, 12, 5, 7), boxes[:0]))
+    turned = torch.cat([random(9, 2), random(9, 2).abs() + 0.2, random(9, 1) * 90], dim=1)
+    alike = turned.clone()
+    alike[1, 4] += 90
+    alike[2, 2:4] *= 0.3
+    alike[3, 2] = 0
+    alike[4, 2] *= -1
+    alike[5:, 4] = turned[5:, 4] + torch.tensor([45.0, 90.0, 180.0, 1e-4])
+    case(RotatedOverlap(), ["boxes:0=n", "others:0=m"], (turned, alike), (alike[2:7], turned[:3]), (turned[:0], turned),
+         (turned[:2] - 100, turned[3:]))
     return cases

@@ -88,6 +88,78 @@ def ps_roi_pool(x, rois, scale, ph, pw):
     return out, mapping
 
 
+def points_of(box: list[float], dtype: torch.dtype) -> list[Tensor]:
+    """The corners of (center, sizes, degrees), around it."""
+    center, (w, h) = torch.tensor(box[:2], dtype=dtype), torch.tensor(box[2:4], dtype=dtype)
+    angle = float(torch.tensor(box[4], dtype=dtype)) * 0.01745329251
+    cos = torch.tensor(math.cos(angle) if math.isfinite(angle) else math.nan, dtype=dtype) * 0.5
+    sin = torch.tensor(math.sin(angle) if math.isfinite(angle) else math.nan, dtype=dtype) * 0.5
+    a = center + torch.stack([sin * h + cos * w, cos * h - sin * w])
+    b = center + torch.stack([-sin * h + cos * w, -cos * h - sin * w])
+    return [a, b, 2 * center - a, 2 * center - b]
+
+
+def cross(a: Tensor, b: Tensor) -> float:
+    return float(a[0] * b[1] - b[0] * a[1])
+
+
+def shared_points(one: list[Tensor], other: list[Tensor]) -> list[Tensor]:
+    """Where edges cross, and the corners of each in the other, with a margin that takes some twice."""
+    points, near = [], 1e-5
+    for i, j in itertools.product(range(4), range(4)):
+        u, v = one[(i + 1) % 4] - one[i], other[(j + 1) % 4] - other[j]
+        between, det = other[j] - one[i], cross(v, u)
+        if not abs(det) <= 1e-14:
+            s, t = cross(v, between) / det, cross(u, between) / det
+            if -near < s < 1 + near and -near < t < 1 + near:
+                points.append(one[i] + u * s)
+    for corners, box in ((one, other), (other, one)):
+        u, v = box[1] - box[0], box[3] - box[0]
+        for p in corners:
+            s, t = float((p - box[0]) @ u), float((p - box[0]) @ v)
+            if -near < s < float(u @ u) + near and -near < t < float(v @ v) + near:
+                points.append(p)
+    return points
+
+
+def hull_area(points: list[Tensor]) -> float:
+    """By Graham's scan, sorted by exchanges and with margins of their own size: what boxes smaller than these get."""
+    start = min(points, key=lambda p: (float(p[1]), float(p[0])))
+    first = next(k for k, p in enumerate(points) if p is start)
+    q = [p - start for p in points]
+    q[0], q[first] = q[first], q[0]
+    for i in range(1, len(q) - 1):
+        for j in range(i + 1, len(q)):
+            turn = cross(q[i], q[j])
+            if turn < -1e-6 or (abs(turn) < 1e-6 and float(q[i] @ q[i]) > float(q[j] @ q[j])):
+                q[i], q[j] = q[j], q[i]
+    k = next((k for k in range(1, len(q)) if float(q[k] @ q[k]) > 1e-8), None)
+    if k is None:
+        return 0.0
+    hull = [q[0], q[k]]
+    for p in q[k + 1:]:
+        while len(hull) > 1 and float((p - hull[-2])[0] * (hull[-1] - hull[-2])[1]) >= float((hull[-1] - hull[-2])[0] * (p - hull[-2])[1]):
+            hull.pop()
+        hull.append(p)
+    return sum(abs(cross(a, b)) for a, b in zip(hull[1:], hull[2:])) / 2
+
+
+def box_iou_rotated(boxes1: Tensor, boxes2: Tensor) -> Tensor:
+    out = torch.zeros(len(boxes1), len(boxes2))
+    for i, j in itertools.product(range(len(boxes1)), range(len(boxes2))):
+        a, b = boxes1[i], boxes2[j]
+        middle = (a[:2] + b[:2]).double() / 2
+        areas = float(a[2] * a[3]), float(b[2] * b[3])
+        if areas[0] < 1e-14 or areas[1] < 1e-14:
+            continue
+        one, other = (points_of([*(v[:2].double() - middle).tolist(), *v[2:].tolist()], a.dtype) for v in (a, b))
+        points = shared_points(one, other)
+        common = hull_area(points) if len(points) > 2 else 0.0
+        whole = areas[0] + areas[1] - common
+        out[i, j] = common / whole if whole else math.nan
+    return out
+
+
 def register() -> torch.library.Library:
     """The operators stay as long as what it returns."""
     library = torch.library.Library("torchvision", "DEF")
@@ -97,6 +169,7 @@ def register() -> torch.library.Library:
                    "SymInt groups, SymInt offset_groups, bool use_mask) -> Tensor")
     library.define(f"ps_roi_align({pooled}, int sampling_ratio) -> (Tensor, Tensor)")
     library.define(f"ps_roi_pool({pooled}) -> (Tensor, Tensor)")
-    for name, kernel in (("deform_conv2d", deform_conv2d), ("ps_roi_align", ps_roi_align), ("ps_roi_pool", ps_roi_pool)):
-        library.impl(name, kernel, "CPU")
+    library.define("box_iou_rotated(Tensor boxes1, Tensor boxes2) -> Tensor")
+    for kernel in (deform_conv2d, ps_roi_align, ps_roi_pool, box_iou_rotated):
+        library.impl(kernel.__name__, kernel, "CPU")
     return library

@@ -16,18 +16,44 @@ T relu(T x) {
 
 T clip(T x, double low, double high) { return node("Clip", {x, number(low, x), number(high, x)}); }
 
+// Attributes are float32, which rounds the numbers that a formula in float64 needs.
+bool fits_attribute(T x, double v) {
+  return x.dtype() != DType::Double || static_cast<double>(static_cast<float>(v)) == v;
+}
+
 // scale * (x > 0 ? x : alpha * (exp(x * input_scale) - 1)).
 T elu(T x, double alpha, double scale, double input_scale) {
   const ir::Attributes attributes{{"alpha", static_cast<float>(alpha)}};
-  if (input_scale == 1) return node("Elu", {x}, attributes) * scale;
+  const bool attribute = fits_attribute(x, alpha);
+  if (input_scale == 1 && attribute) return node("Elu", {x}, attributes) * scale;
   T low = x * input_scale;
-  low = input_scale > 0 ? node("Elu", {low}, attributes) : expm1(low) * alpha;
+  low = input_scale > 0 && attribute ? node("Elu", {low}, attributes) : expm1(low) * alpha;
   return where(x > 0, x, low) * scale;
 }
 
-T hardsigmoid(T x) { return node("HardSigmoid", {x}, {{"alpha", 1.0f / 6}, {"beta", 0.5f}}); }
+T selu(T x) {
+  if (x.dtype() != DType::Double) return unary("Selu", x);
+  return elu(x, 1.6732632423543772848, 1.0507009873554804934, 1);
+}
+
+T celu(T x, double alpha) {
+  if (!fits_attribute(x, alpha)) return where(x > 0, x, expm1(x / alpha) * alpha);
+  return node("Celu", {x}, {{"alpha", static_cast<float>(alpha)}});
+}
+
+T sixth_of_line(T x) { return minimum(maximum(x + 3, 0), 6) / 6; }
+
+T hardswish(T x) {
+  return x.dtype() == DType::Double ? x * sixth_of_line(x) : unary("HardSwish", x);
+}
+
+T hardsigmoid(T x) {
+  if (x.dtype() == DType::Double) return sixth_of_line(x);
+  return node("HardSigmoid", {x}, {{"alpha", 1.0f / 6}, {"beta", 0.5f}});
+}
 
 T leaky_relu(T x, double slope) {
+  if (!fits_attribute(x, slope)) return where(x > 0, x, x * slope);
   return node("LeakyRelu", {x}, {{"alpha", static_cast<float>(slope)}});
 }
 
@@ -133,11 +159,8 @@ constexpr Lowering table[] = {
     op<clip>("aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor"),
     wide<elu>(
         "aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor"),
-    op("aten::selu(Tensor self) -> Tensor", same<"Selu">),
-    wide("aten::celu(Tensor self, Scalar alpha=1.) -> Tensor",
-         [](T x, double alpha) {
-           return node("Celu", {x}, {{"alpha", static_cast<float>(alpha)}});
-         }),
+    op<selu>("aten::selu(Tensor self) -> Tensor"),
+    wide<celu>("aten::celu(Tensor self, Scalar alpha=1.) -> Tensor"),
     op("aten::gelu(Tensor self, *, str approximate=\"none\") -> Tensor",
        [](T x, const std::string& approximate) {
          return node("Gelu", {x}, {{"approximate", approximate}});
@@ -145,7 +168,7 @@ constexpr Lowering table[] = {
     op("aten::sigmoid(Tensor self) -> Tensor", same<"Sigmoid">),
     wide("aten::silu(Tensor self) -> Tensor", [](T x) { return unary("Swish", x); }),
     wide("aten::mish(Tensor self) -> Tensor", [](T x) { return unary("Mish", x); }),
-    wide("aten::hardswish(Tensor self) -> Tensor", [](T x) { return unary("HardSwish", x); }),
+    wide<hardswish>("aten::hardswish(Tensor self) -> Tensor"),
     op<hardsigmoid>("aten::hardsigmoid(Tensor self) -> Tensor"),
     op<leaky_relu>("aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor"),
     op<prelu>(names("aten::prelu", "aten::_prelu_kernel"),
