@@ -141,6 +141,7 @@ std::vector<Sym> Interpreter::call_operator(const OpInfo& op, const std::vector<
   if (auto out = call_by_rank(op, args, n)) return *out;
   if (auto out = call_by_number(op, args)) return *out;
   if (auto out = call_like_other(op, args)) return *out;
+  if (auto out = call_pool(op, args)) return *out;
   if (auto chosen = along_computed_axis(op, args, n)) return *chosen;
   if (auto written = ex_.writes.call(op, args)) return *written;
   if (op.base == "aten::as_strided") return {ex_.views.as_strided(op, args)};

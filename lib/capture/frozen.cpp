@@ -118,6 +118,10 @@ Form common_form(Executor& ex, const std::vector<Sample>& samples) {
 }
 
 std::optional<Frozen> opened(Executor& ex, const Frozen& list, Form form, const Sample& sample) {
+  // Tuples and numbers are stacked or nothing.
+  const bool tensors =
+      sample.sym.is(K::Tensor) || sample.sym.is(K::Sequence) || sample.sym.is(K::Places);
+  if (form == Form::Sequence && !tensors) return std::nullopt;
   std::optional<Sym> content;
   if (list.open) {
     content = ex.places.copied(thaw(ex, list.items[0]));

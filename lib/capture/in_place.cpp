@@ -140,9 +140,8 @@ std::vector<Sym> Writes::call_out(const OpInfo& op, const std::vector<Sym>& args
       ex_.views.write(out[i].tensor(), conform(results[i], before));
     } else if (empty) {  // an empty tensor takes the result's shape: memory of its own from now on
       ex_.views.look_as(out[i].tensor(), *cast_like(results[i], before).tensor());
-    } else {
-      ex_.site.refuse("OE4025", "out= resizes its tensor in " + op.base,
-                      "give out= a tensor of the result's shape, or an empty one");
+    } else {  // resized, and written as a whole
+      move(out[i], cast_like(results[i], before), false);
     }
   }
   return out;
@@ -252,6 +251,7 @@ std::optional<std::vector<Sym>> Writes::call(const OpInfo& op, const std::vector
       op.name != kFunctionalBatchNorm)
     return call_with_statistics(op, args);
   if (op.outs) return call_out(op, args);
+  if (resizes(op, args)) return std::vector<Sym>{args[0]};
   if (op.base == "aten::fill_diagonal_") {
     fill_diagonal(args[0], args[1], args[2].c.at(0).toBool());
     return std::vector<Sym>{args[0]};

@@ -74,6 +74,8 @@ class Interpreter {
   std::optional<Sym> known_by_bounds(const OpInfo& op, const std::vector<Sym>& args);
   std::optional<std::vector<Sym>> squeeze_within_bounds(const OpInfo& op,
                                                         const std::vector<Sym>& args);
+  // --- pools.cpp
+  std::optional<std::vector<Sym>> call_pool(const OpInfo& op, const std::vector<Sym>& args);
   // --- ranks.cpp: what a condition decides of ranks and numbers
   std::optional<std::vector<Sym>> call_by_rank(const OpInfo& op, const std::vector<Sym>& args,
                                                JitNode* n);

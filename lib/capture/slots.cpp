@@ -91,6 +91,11 @@ void Slot::settle(Executor& ex) {
     std::optional<Frozen> list =
         reopen == Form::Places ? ex.places.opened(init, places) : opened(ex, init, reopen, sample);
     if (!list) list = opened(ex, init, Form::Sequence, sample);
+    if (!list)
+      ex.site.refuse("OE4036",
+                     "a list of unknown length gets tuples, lists or objects that hold tensors of "
+                     "sizes that differ or are not known before the loop",
+                     "collect the tensors in a list of their own");
     init = std::move(*list);
     kind = Kind::Items;
     items.assign(1, Slot{});

@@ -26,6 +26,11 @@ class Writes {
   std::vector<Sym> call_out(const OpInfo& op, const std::vector<Sym>& args);
   std::vector<Sym> call_with_statistics(const OpInfo& op, const std::vector<Sym>& args);
   void embedding_renorm(const std::vector<Sym>& args);
+  // --- resize.cpp
+  bool has_sizes(const Sym& tensor, const std::vector<Sym>& sizes);
+  void move(const Sym& target, const Sym& now, bool kept);
+  void resize(const Sym& target, const std::vector<Sym>& sizes);
+  bool resizes(const OpInfo& op, const std::vector<Sym>& args);
   void fill_diagonal(const Sym& target, const Sym& value, bool wrap);
 
   Executor& ex_;

@@ -57,6 +57,21 @@ T leaky_relu(T x, double slope) {
   return node("LeakyRelu", {x}, {{"alpha", static_cast<float>(slope)}});
 }
 
+// A number of the call in the element type of `x`; attributes of ONNX are known, this may not be.
+T operand(const Scalar& s, T x) { return s.known ? number(s.d, x) : cast(s.computed, x.dtype()); }
+
+T leaky_relu_of(T x, const Scalar& slope) {
+  return slope.known ? leaky_relu(x, slope.d) : where(x > 0, x, x * operand(slope, x));
+}
+
+// NaN stays.
+T hardtanh(T x, const Scalar& low, const Scalar& high) {
+  if (low.known && high.known) return clip(x, low.d, high.d);
+  const T a = operand(low, x), b = operand(high, x);
+  T y = where(x < a, a, x);
+  return where(y > b, b, y);
+}
+
 // One slope for all, or one a channel (axis 1).
 T prelu(T x, T weight) {
   const int64_t rank = x.rank();
@@ -156,7 +171,7 @@ Values native_dropout(Call& g, T x, double p, std::optional<bool> train) {
 constexpr Lowering table[] = {
     op<relu>("aten::relu(Tensor self) -> Tensor"),
     op("aten::relu6(Tensor self) -> Tensor", [](T x) { return clip(x, 0, 6); }),
-    op<clip>("aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor"),
+    op<hardtanh>("aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor"),
     wide<elu>(
         "aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor"),
     op<selu>("aten::selu(Tensor self) -> Tensor"),
@@ -170,7 +185,7 @@ constexpr Lowering table[] = {
     wide("aten::mish(Tensor self) -> Tensor", [](T x) { return unary("Mish", x); }),
     wide<hardswish>("aten::hardswish(Tensor self) -> Tensor"),
     op<hardsigmoid>("aten::hardsigmoid(Tensor self) -> Tensor"),
-    op<leaky_relu>("aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor"),
+    op<leaky_relu_of>("aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor"),
     op<prelu>(names("aten::prelu", "aten::_prelu_kernel"),
               "(Tensor self, Tensor weight) -> Tensor"),
     op<rrelu>(

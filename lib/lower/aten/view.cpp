@@ -150,6 +150,28 @@ T reverse_axes(T x) {
 
 // --- expanding
 
+// Whether a computed size may be -1; what is made of sizes alone is not.
+bool may_be_negative(const ir::Value* v, int steps = 8) {
+  if (v->data) {
+    if (v->data->dtype() != DType::Int64) return true;
+    const auto* numbers = static_cast<const int64_t*>(v->data->data());
+    return std::any_of(numbers, numbers + v->data->numel(), [](int64_t n) { return n < 0; });
+  }
+  if (!v->producer || !steps) return true;
+  const ir::Node& n = *v->producer;
+  const auto any = [&](size_t count) {
+    for (size_t i = 0; i < count; ++i)
+      if (!n.inputs[i] || may_be_negative(n.inputs[i], steps - 1)) return true;
+    return false;
+  };
+  if (n.op == "Shape" || n.op == "Size" || n.op == "Abs") return false;
+  for (const char* of_one : {"Gather", "Slice", "Squeeze", "Unsqueeze", "Reshape", "Identity"})
+    if (n.op == of_one) return any(1);
+  for (const char* of_all : {"Add", "Mul", "Div", "Concat", "Min", "Max"})
+    if (n.op == of_all) return any(n.inputs.size());
+  return true;
+}
+
 T expand_to(Call& g, T x, Dims size, Rest) {
   const int64_t rank = x.rank(), extra = static_cast<int64_t>(size.size()) - rank;
   bool changes = extra > 0;
@@ -160,6 +182,8 @@ T expand_to(Call& g, T x, Dims size, Rest) {
     const Dim before = old ? (*x->type.shape)[static_cast<size_t>(i - extra)] : Dim::of(1);
     // Expand keeps an axis where 1 is asked for, which is what -1 says.
     if (n.known == -1) n = known(1);
+    // A computed one may be -1 too; no other negative number is one.
+    if (!n.known && old && may_be_negative(n.computed.get())) n = computed(abs(n.computed));
     const bool keeps =
         n.known && (n.known == 1 || (before.is_number() && before.number == n.known));
     changes = changes || !keeps;
