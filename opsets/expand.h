@@ -82,6 +82,9 @@ void scatter_nd_loop(Rewriter& r, ir::Node& n, std::string_view combine);
 // By flattened positions, for opsets below 11.
 void flat_gather_elements(Rewriter& r, ir::Node& n);
 void flat_gather_nd(Rewriter& r, ir::Node& n);
+// A shape for Reshape in which 0 is a size, as long as one size alone is: -1 stands for it
+// (allowzero, opset 14, says so; without it 0 copies an axis of the input).
+T shape_with_zero(T shape);
 void flat_scatter_nd(Rewriter& r, ir::Node& n);
 void reverse_sequence(Rewriter& r, ir::Node& n);
 // DepthToSpace and SpaceToDepth as a Transpose between two shapes.

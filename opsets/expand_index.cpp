@@ -30,7 +30,7 @@ T leading_size(Rewriter& r, T v, int64_t count) {
 // `v` with its first `count` axes made one: [product, rest...].
 T flatten_leading(Rewriter& r, T v, int64_t count) {
   T shape = concat({leading_size(r, v, count), trailing_sizes(r, v, count)}, 0);
-  return reshape(v, shape, v.rank() - count + 1);
+  return reshape(v, shape_with_zero(shape), v.rank() - count + 1);
 }
 
 // The coordinates in the last axis of `indices`, wrapped, as a position in flattened `data`.
@@ -49,6 +49,12 @@ int64_t tuple_length(Rewriter& r, T indices) {
 }
 
 }  // namespace
+
+T shape_with_zero(T shape) {
+  const auto known = ints(shape);
+  if (known && std::find(known->begin(), known->end(), 0) == known->end()) return shape;
+  return shape - cast(equal(shape, 0), DType::Int64);
+}
 
 void scatter_elements_loop(Rewriter& r, ir::Node& n, std::string_view combine) {
   T data = r.in(0), indices = r.in(1), updates = r.in(2);
@@ -115,13 +121,13 @@ void flat_scatter_nd(Rewriter& r, ir::Node& n) {
   // Data as [positions, elements of a row], one row of updates for each index.
   T row = r.i64s({1});
   for (int64_t a = k; a < rank; ++a) row = row * vector(size(data, a));
-  T matrix = reshape(data, concat({leading_size(r, data, k), row}, 0), 2);
+  T matrix = reshape(data, shape_with_zero(concat({leading_size(r, data, k), row}, 0)), 2);
   T position = reshape(tuple_positions(r, data, indices, k), Ints{-1, 1});
   T where = expand(position, concat({r.i64s({1}), row}, 0));
-  T what = reshape(updates, shape(where), 2);
+  T what = reshape(updates, shape_with_zero(shape(where)), 2);
   T scattered =
       node("Scatter", {matrix, where, what}, {{"axis", int64_t{0}}}, ranked(data.dtype(), 2));
-  r.bind(n.outputs[0], reshape(scattered, shape(data), rank));
+  r.bind(n.outputs[0], reshape(scattered, shape_with_zero(shape(data)), rank));
 }
 
 void reverse_sequence(Rewriter& r, ir::Node& n) {

@@ -46,11 +46,9 @@ void reshape(Rewriter& r, ir::Node& n) {
     r.bind(n.outputs[0], full(r.in(1), r.number(0, r.in(0).dtype())));
     return;
   }
-  // Computed: the two readings differ for tensors without elements only. There -1 stands for 0, as
-  // long as one size alone is 0; ONNX Runtime refuses two.
-  const ir::Type sizes = r.in(1)->type;
-  T zero = cast(equal(r.in(1), 0), DType::Int64);
-  n.inputs[1] = r.in(1) - zero;
+  // Computed: the two readings differ for tensors without elements only. ONNX Runtime refuses two
+  // sizes of 0.
+  n.inputs[1] = shape_with_zero(r.in(1));
   r.keep();
 }
 
