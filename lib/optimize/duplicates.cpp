@@ -4,7 +4,8 @@
 //   b = Shape (x)
 //   y = Concat <axis = 0> (a, b)    =>  y = Concat <axis = 0> (a, a)
 //
-// Operators that draw random numbers, and those of other domains, are left alone.
+// Operators that draw random numbers, and those of other domains, are left alone; so are sequences
+// of other elements: of two empty ones each is what will be put into it.
 #include <bit>
 #include <functional>
 #include <unordered_set>
@@ -64,13 +65,19 @@ bool same(const Attribute& a, const Attribute& b) {
   return a == b;
 }
 
+bool same_elements(const Type& a, const Type& b) {
+  return a.kind != Type::Kind::Sequence || a == b;
+}
+
 struct Same {
   bool operator()(const Node* a, const Node* b) const {
     if (a->op != b->op || a->inputs != b->inputs || a->outputs.size() != b->outputs.size() ||
         a->attributes.size() != b->attributes.size())
       return false;
     for (size_t i = 0; i < a->outputs.size(); ++i)
-      if (!a->outputs[i] != !b->outputs[i]) return false;
+      if (!a->outputs[i] != !b->outputs[i] ||
+          (a->outputs[i] && !same_elements(a->outputs[i]->type, b->outputs[i]->type)))
+        return false;
     auto other = b->attributes.begin();
     for (const auto& [key, value] : a->attributes) {
       if (key != other->first || !same(value, other->second)) return false;
