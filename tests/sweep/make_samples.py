@@ -24,6 +24,8 @@ LIMIT = 10  # samples of an operator and dtype, evenly from all of them
 # Their results are memory that nobody wrote: equal in two runs, or not.
 UNINITIALISED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided", "resize_",
                  "resize_as_"}
+# Off by up to 9e-7 in float64 a little above 5 (measured beside mpmath); too much for a judge of float64.
+INEXACT = {"special.bessel_j0", "special.bessel_j1", "special.bessel_y0", "special.bessel_y1"}
 # Their indices are not those of any particular one among equal elements, unless stable ones are asked for.
 ANY_OF_EQUALS = {"sort", "argsort", "topk", "mode", "kthvalue", "median", "nanmedian"}
 
@@ -96,6 +98,8 @@ def _traced(op, sample, path: pathlib.Path):
 
     if op.name in UNINITIALISED:
         raise LeftOut("its result is uninitialised memory")
+    if op.name in INEXACT and sample.input.dtype == torch.float64:
+        raise LeftOut("PyTorch's own error in float64 is larger than what is allowed")
     call = (sample.input, sample.args, sample.kwargs)
     inputs = tuple(_plain(t) for t in _tensors(call))
     judged = None  # results; all
