@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/capture/executor.h"
+#include "lib/capture/ranks.h"
 
 namespace oe::capture {
 namespace {
@@ -23,6 +24,25 @@ std::optional<Range> range_of(const Executor& ex, const Sym& s) {
 bool never_one(const Executor& ex, const Axis& a) {
   const Symbol* axis = a.is_static() ? nullptr : ex.recorder.symbol(a.id);
   return axis && axis->low > 1;
+}
+
+// The axes that squeeze() takes away where their size is 1; nothing where they are not known, and
+// for what LibTorch refuses.
+std::optional<std::vector<int64_t>> squeezed_axes(const std::vector<Sym>& args, int64_t rank) {
+  std::vector<int64_t> axes;
+  if (args.size() == 1)
+    for (int64_t i = 0; i < rank; ++i) axes.push_back(i);
+  else if (args[1].is(K::List) && args[1].list()->is_open())
+    return std::nullopt;
+  else
+    for (const Sym& d : args[1].is(K::List) ? args[1].list()->items : std::vector{args[1]}) {
+      if (!d.is_constant_number()) return std::nullopt;
+      const int64_t dim = d.c.at(0).toInt();
+      if (dim < -rank || dim >= rank) return std::nullopt;
+      axes.push_back(dim < 0 ? dim + rank : dim);
+    }
+  std::ranges::sort(axes);
+  return axes;
 }
 
 }  // namespace
@@ -54,33 +74,53 @@ std::optional<Sym> Interpreter::known_by_bounds(const OpInfo& op, const std::vec
   return std::nullopt;
 }
 
-// squeeze() of axes that are never 1: only the others are named.
-std::optional<std::vector<Sym>> Interpreter::squeeze_within_bounds(const OpInfo& op,
-                                                                   const std::vector<Sym>& args) {
-  if (op.base != "aten::squeeze" || !args[0].is(K::Tensor)) return std::nullopt;
-  const TensorValuePtr t = ex_.views.read(args[0].tensor());
-  if (!t->ranked || std::ranges::none_of(t->axes, [&](const Axis& a) { return never_one(ex_, a); }))
+// squeeze() of dynamic axes. Those that are never 1 are left alone; where one is left, what the
+// result is follows from its size.
+std::optional<std::vector<Sym>> Interpreter::call_squeeze(const OpInfo& op,
+                                                          const std::vector<Sym>& args) {
+  if (ex_.worlds.alone() || op.base != "aten::squeeze" || !args[0].is(K::Tensor))
     return std::nullopt;
-  const auto rank = static_cast<int64_t>(t->axes.size());
-  std::vector<int64_t> asked;
-  if (args.size() == 1) {
-    for (int64_t i = 0; i < rank; ++i) asked.push_back(i);
-  } else {
-    const std::vector<Sym> dims =
-        args[1].is(K::List) ? args[1].list()->items : std::vector<Sym>{args[1]};
-    for (const Sym& d : dims) {
-      if (!d.is_constant_number()) return std::nullopt;
-      const int64_t dim = d.c.at(0).toInt();
-      if (dim < -rank || dim >= rank) return std::nullopt;  // LibTorch says so
-      asked.push_back(dim < 0 ? dim + rank : dim);
+  const TensorValuePtr t = ex_.views.read(args[0].tensor());
+  if (!t->ranked) return std::nullopt;
+  const auto asked = squeezed_axes(args, static_cast<int64_t>(t->axes.size()));
+  if (!asked) return std::nullopt;
+  std::vector<Sym> fixed, left;  // axes: that are 1 in every run, or may be
+  std::optional<int64_t> open;
+  for (const int64_t i : *asked) {
+    const Axis& axis = t->axes[static_cast<size_t>(i)];
+    if (never_one(ex_, axis)) continue;
+    left.push_back(Sym::of(i));
+    if (axis.is_static() && example(*t).size(i) == 1)
+      fixed.push_back(Sym::of(i));
+    else if (!axis.is_static()) {
+      if (open) return std::nullopt;
+      open = i - static_cast<int64_t>(fixed.size());
     }
   }
-  std::vector<Sym> left;
-  for (const int64_t i : asked)
-    if (!never_one(ex_, t->axes[static_cast<size_t>(i)])) left.push_back(Sym::of(i));
-  if (left.size() == asked.size()) return std::nullopt;
-  return call_operator(ex_.operators.named("aten::squeeze.dims"),
-                       {args[0], ex_.values.list(std::move(left), c10::IntType::get())});
+  const auto squeezed = [&](std::vector<Sym> axes) {
+    const OpInfo& dims = ex_.operators.named("aten::squeeze.dims");
+    const std::vector<Sym> known = {args[0], ex_.values.list(std::move(axes), c10::IntType::get())};
+    std::vector<Sym> out = ex_.apply(dims, known);
+    ex_.views.alias_outputs(dims, known, out);
+    return out.at(0);
+  };
+  if (left.size() != asked->size() && !open) return std::vector<Sym>{squeezed(std::move(left))};
+  if (!open) return std::nullopt;
+  const Sym whole = squeezed(std::move(fixed));
+  const Sym guard =
+      call_operator("aten::eq.int", {ex_.apply.size_of(whole, *open), Sym::of(int64_t{1})});
+  const auto first = [&] {
+    return call_operator("aten::select.int", {whole, Sym::of(*open), Sym::of(int64_t{0})});
+  };
+  if (const auto known = ex_.control.known_condition(guard))
+    return std::vector<Sym>{*known ? first() : whole};
+  const Sym out = squeezed(std::move(left));
+  Sym one;
+  ex_.worlds.within(ex_.worlds.active(), 0, [&] { one = first(); });  // an axis may be empty
+  const TensorValuePtr content = ex_.views.read(out);
+  if (!content->ranked)
+    content->choice = rank_choice(guard, *ex_.views.read(one), *ex_.views.read(whole));
+  return std::vector<Sym>{out};
 }
 
 }  // namespace oe::capture

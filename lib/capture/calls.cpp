@@ -124,7 +124,7 @@ std::vector<Sym> Interpreter::call_operator(const OpInfo& op, const std::vector<
                     "save the model without it, or with the derivative written out");
   if (auto known = known_of_tensor(op, args)) return {*known};
   if (auto known = known_by_bounds(op, args)) return {*known};
-  if (auto out = squeeze_within_bounds(op, args)) return *out;
+  if (auto out = call_squeeze(op, args)) return *out;
   // An argument that may be None: the operator with it, and without it.
   for (size_t i = 0; i < args.size() && !ex_.worlds.alone(); ++i)
     if (args[i].is(K::Maybe)) {

@@ -65,6 +65,10 @@ class Control {
     std::vector<Sym> carried;
   };
 
+  // The condition, and what it is the opposite of, are known from here on (until `guards_` is given
+  // back what it held).
+  void hold(const Sym& cond, bool holds);
+
   // --- kept_if.cpp
   struct KeptBranches;
   std::vector<Sym> run_branch(JitNode* n, size_t k, const Frame& f, const Sym& cond, bool tail);

@@ -3,17 +3,52 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
+#include <unordered_set>
 
 #include "lib/capture/executor.h"
 #include "lib/capture/iterations.h"
 
 namespace oe::capture {
+namespace {
+
+// What the condition is the opposite of; null where it is of none.
+const program::Value* opposite(const program::Value* v) {
+  const program::Node* from = v->producer;
+  return from && from->op == "aten::__not__" ? from->args[0].value() : nullptr;
+}
+
+bool same_number(const program::Arg& a, const program::Arg& b);
+
+// Whether two values are one in every run: the same question, asked twice of the same values.
+bool same_value(const program::Value* a, const program::Value* b) {
+  static const std::unordered_set<std::string> kQuestions = {
+      "aten::size", "aten::dim", "aten::numel", "aten::len", "aten::__not__", "aten::eq",
+      "aten::ne",   "aten::lt",  "aten::le",    "aten::gt",  "aten::ge"};
+  if (a == b) return true;
+  const program::Node *m = a->producer, *n = b->producer;
+  return m && n && m->op == n->op && kQuestions.contains(m->op.substr(0, m->op.find('.'))) &&
+         std::ranges::equal(m->args, n->args, same_number);
+}
+
+bool same_number(const program::Arg& a, const program::Arg& b) {
+  if (a.value() && b.value()) return same_value(a.value(), b.value());
+  const auto* x = std::get_if<int64_t>(&a.v);
+  const auto* y = std::get_if<int64_t>(&b.v);
+  return x && y && *x == *y;
+}
+
+}  // namespace
 
 std::optional<bool> Control::known_condition(const Sym& flag) {
   if (flag.taint == Taint::Constant || ex_.worlds.alone())
     return ex_.apply.truth(flag, ex_.worlds.alone().value_or(0));
-  for (const auto& [value, holds] : guards_)
-    if (value == flag.recorded) return holds;
+  bool turned = false;
+  for (const program::Value* v = flag.recorded; v; v = opposite(v)) {
+    for (const auto& [value, holds] : guards_)
+      if (same_value(value, v)) return holds != turned;
+    turned = !turned;
+  }
   return std::nullopt;
 }
 
@@ -23,7 +58,7 @@ void Control::conditionally(const Sym& guard, bool when, const std::function<voi
     return;
   }
   const Restore guards{guards_};
-  guards_.emplace_back(guard.recorded, when);
+  hold(guard, when);
   const auto run = [&](size_t k) -> std::vector<Sym> {
     if ((k == 0) == when) f();
     return {};
@@ -34,11 +69,14 @@ void Control::conditionally(const Sym& guard, bool when, const std::function<voi
                     "copy it with clone() before the write");
 }
 
+void Control::hold(const Sym& cond, bool holds) {
+  for (const program::Value* v = cond.recorded; v; v = opposite(v), holds = !holds)
+    guards_.emplace_back(v, holds);
+}
+
 bool Control::must_keep(const Sym& cond, size_t& taken) {
-  if (cond.taint == Taint::Constant) {
-    taken = cond.c.at(0).toBool() ? 0 : 1;
-  } else if (ex_.worlds.alone()) {
-    taken = ex_.apply.truth(cond, *ex_.worlds.alone()) ? 0 : 1;
+  if (const auto known = known_condition(cond)) {
+    taken = *known ? 0 : 1;
   } else if (plan_.mode == CaptureMode::Trace) {
     taken = ex_.apply.truth(cond, ex_.worlds.first()) ? 0 : 1;
     ex_.assumed.say(std::string("the condition is ") + (taken ? "false" : "true") +
@@ -153,6 +191,7 @@ void Control::run_loop(JitNode* n, Frame& f) {
 void Control::in_scope(program::Block* block, const std::function<void()>& f) {
   const size_t depth = ex_.site.depth(), own_values = ex_.made_up.mark();
   const c10::AutoGradMode gradients(c10::GradMode::is_enabled());  // a no_grad region may be left
+  const Restore guards{guards_};
   ex_.heap.open_scope(static_cast<int>(ex_.recorder.program().values.size()));
   if (block) ex_.recorder.enter(block);
   auto leave = [&] {

@@ -72,8 +72,7 @@ class Interpreter {
   std::optional<Sym> known_of_tensor(const OpInfo& op, const std::vector<Sym>& args);
   // --- bounds.cpp: what the declared bounds of dynamic axes say
   std::optional<Sym> known_by_bounds(const OpInfo& op, const std::vector<Sym>& args);
-  std::optional<std::vector<Sym>> squeeze_within_bounds(const OpInfo& op,
-                                                        const std::vector<Sym>& args);
+  std::optional<std::vector<Sym>> call_squeeze(const OpInfo& op, const std::vector<Sym>& args);
   // --- pools.cpp
   std::optional<std::vector<Sym>> call_pool(const OpInfo& op, const std::vector<Sym>& args);
   // --- ranks.cpp: what a condition decides of ranks and numbers

@@ -32,12 +32,7 @@ std::vector<Sym> Control::run_branch(JitNode* n, size_t k, const Frame& f, const
   }
   const Restore tails{tails_};
   const Restore guards{guards_};
-  for (const program::Value* v = cond.recorded; v;) {
-    const bool turned = (guards_.size() - guards.before.size()) % 2;
-    guards_.emplace_back(v, (k == 0) != turned);
-    const program::Node* from = v->producer;
-    v = from && from->op == "aten::__not__" ? from->args[0].value() : nullptr;
-  }
+  hold(cond, k == 0);
   std::vector<Sym> out = ex_.interpreter.run_block(n->blocks()[k], {}, inner);
   if (!tail) return out;
   inner.set(n, std::move(out));
@@ -134,6 +129,7 @@ struct Control::KeptBranches {
     ex.assumed.say(std::string("the condition is taken to be ") + (k == 0 ? "true" : "false") +
                    "; in the other branch " + dropped.failure);
     if (!dropped.raised) ex.assumed.drop({running, 1 - k}, dropped.failure);
+    ex.control.hold(cond, k == 0);  // for what follows in this scope too
     return run(k);
   }
 

@@ -42,14 +42,19 @@ struct Containers::ByValue {
   Sym equal(const Sym& x, const Sym& y) {
     if (x.is(K::Tensor))
       return ex.apply("aten::Bool.Tensor", {ex.apply("aten::eq.Tensor", {x, y})});
-    return ex.apply(x.is(K::Int)     ? "aten::eq.int"
-                    : x.is(K::Float) ? "aten::eq.float"
-                                     : "aten::eq.bool",
-                    {x, y});
+    return ex.interpreter.call_operator(x.is(K::Int)     ? "aten::eq.int"
+                                        : x.is(K::Float) ? "aten::eq.float"
+                                                         : "aten::eq.bool",
+                                        {x, y});
   }
   Sym both(const Sym& a, const Sym& b) {
     if (a.is_constant_number()) return a.c.at(0).toBool() ? b : a;
     return ex.apply("aten::__and__.bool", {a, b});
+  }
+  Sym either(const Sym& a, const Sym& b) {
+    if (a.is_constant_number()) return a.c.at(0).toBool() ? a : b;
+    if (b.is_constant_number()) return b.c.at(0).toBool() ? b : a;
+    return ex.apply("aten::__or__.bool", {a, b});
   }
   // The values on one axis, one behind the other.
   Sym stacked(const ListCell& l) {
@@ -69,9 +74,7 @@ struct Containers::ByValue {
     if (list.is_open())
       return one(ex.apply("aten::Bool.Tensor", {ex.apply("aten::any", {matches()})}));
     Sym any = Sym::of(false);
-    for (const Sym& x : items)
-      any = any.is_constant_number() ? equal(x, args[1])
-                                     : ex.apply("aten::__or__.bool", {any, equal(x, args[1])});
+    for (const Sym& x : items) any = either(any, equal(x, args[1]));
     return one(any);
   }
   Outputs count() {

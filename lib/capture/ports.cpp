@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lib/capture/frozen.h"
+#include "lib/capture/ranks.h"
 #include "lib/support/text.h"
 
 namespace oe::capture {
@@ -125,6 +126,9 @@ class OutputBuilder {
       case K::Maybe:
         return put(label(name), {optional(s, label(name))});
       case K::Tensor:
+        if (const Sym* guard = rank_guard(ex_, {s}))
+          if (const auto known = ex_.control.known_condition(*guard))
+            return add(args_by_rank(ex_, {s}, *guard, *known).at(0), name);
         if (const TensorValuePtr t = ex_.views.read(s.tensor()); !t->ranked) {
           d_.report({"OE4065", Severity::Note, "",
                      "output " + label(name) +

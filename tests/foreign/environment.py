@@ -112,6 +112,7 @@ def enter() -> None:
     if str(PACKAGES) not in sys.path:  # a process that another one started has its path
         sys.path += [str(PACKAGES), str(MORE)]
     if not _held:
+        stand_in("torchaudio._extension", "torchaudio._extension.utils")  # linked against CUDA
         import torch
 
         torch.set_num_threads(1)

@@ -31,6 +31,7 @@ class How:
     dynamic: bool = True  # converted with --dynamic-axes
     opset: int = OPSET
     mode: str = "auto"
+    exact: bool = True    # judged to rounding: not what is quantized, of which --verify knows the steps
 
 
 @dataclasses.dataclass

@@ -164,7 +164,6 @@ VIT = {
 }
 # What a package imports that its models do without.
 STAND_INS = {
-    "torchaudio": ["torchaudio._extension", "torchaudio._extension.utils"],
     "deepctr_torch": ["sklearn", "sklearn.metrics", "tensorflow", "tensorflow.python", "tensorflow.python.keras",
                       "tensorflow.python.keras.callbacks", "pandas"],
 }
@@ -186,7 +185,7 @@ def make(case: Case) -> Made:
 
     torch.manual_seed(0)
     package, name, arguments, inputs, more = rows(torch)[case.subject]
-    environment.stand_in(*STAND_INS["torchaudio"], *STAND_INS.get(package.split(".")[0], []))
+    environment.stand_in(*STAND_INS.get(package.split(".")[0], []))
     home, _, name = f"{package}.{name}".rpartition(".")
     of = getattr(importlib.import_module(home), name)
     if arguments == "config":

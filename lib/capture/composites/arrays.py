@@ -210,6 +210,31 @@ def gradient__tensorarrayint(self: Tensor, spacing: List[Tensor], dim: Optional[
 def gradient__tensorarray(self: Tensor, spacing: List[Tensor], dim: List[int], edge_order: int) -> List[Tensor]:
     return _gradients_at(self, spacing, dim, edge_order)
 
+# Products of groups that follow one another along one axis: `offs` says where each ends. What is behind the last
+# group LibTorch leaves undefined.
+def _grouped_mm(self: Tensor, mat2: Tensor, offs: Optional[Tensor], bias: Optional[Tensor], out_dtype: Optional[int]) -> Tensor:
+    if offs is None:
+        return torch.bmm(self, mat2)
+    products: List[Tensor] = []
+    i, begin = 0, 0
+    for offset in offs.unbind(0):
+        end = int(offset)
+        if self.dim() == 3:
+            products.append(torch.mm(self[i], mat2[:, begin:end]))
+        elif mat2.dim() == 3:
+            products.append(torch.mm(self[begin:end], mat2[i]))
+        else:
+            products.append(torch.mm(self[:, begin:end], mat2[begin:end]))
+        begin = end
+        i += 1
+    if self.dim() == 3:
+        products.append(torch.zeros_like(self[0, :, :1] * mat2[:1, begin:]))
+        return torch.cat(products, 1).reshape(self.size(1), mat2.size(1))
+    if mat2.dim() == 3:
+        products.append(torch.zeros_like(self[begin:, :1] * mat2[0, :1]))
+        return torch.cat(products).reshape(self.size(0), mat2.size(2))
+    return torch.stack(products)
+
 def _weight_int8pack_mm(self: Tensor, mat2: Tensor, scales: Tensor) -> Tensor:
     return (torch.mm(self.to(6), mat2.to(6).t()) * scales.to(6)).to(self.dtype)
 
