@@ -77,6 +77,7 @@ Comparison::Comparison(const Options& o, torch_io::ExampleInputs inputs,
     form.types.push_back(input == m.graph.inputs.end() ? DType::Undefined : (*input)->type.dtype);
     // What the export took as a constant has to stay what it was.
     leaf.fixed = input == m.graph.inputs.end();
+    r.leaf_shapes.push_back(leaf.fixed ? Shape() : (*input)->type.shape);
     if (leaf.fixed) continue;
     r.free_leaves.push_back(i);
     const Shape& shape = (*input)->type.shape;

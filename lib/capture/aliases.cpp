@@ -282,7 +282,7 @@ void tie_wandering(const std::vector<Slot*>& slots) {
   for (Slot* s : slots) leaves(*s, nullptr, all);
   std::vector<Cell*> wandering;
   for (const auto& [s, unused] : all) {
-    Cell* mine = s->wanders ? memory_of(s->self) : nullptr;
+    Cell* mine = s->wanders ? s->now() : nullptr;
     if (!mine) continue;
     for (Cell* other : wandering) Heap::entangle(*mine, *other);
     wandering.push_back(mine);
@@ -300,7 +300,7 @@ bool note_ends(Executor& ex, const std::vector<std::pair<Slot*, const Frozen*>>&
   };
   std::unordered_map<const Cell*, Slot*> owner, left;
   for (const auto& [s, end] : all)
-    if (const Cell* mine = memory_of(s->self)) owner[mine] = s;
+    if (const Cell* mine = s->now()) owner[mine] = s;
   // Whatever may be the value at the end: a slot's value is then perhaps that too.
   auto note = [&](Slot* s, const std::shared_ptr<Cell>& r) {
     if (auto it = owner.find(r.get()); it != owner.end()) {
@@ -317,15 +317,15 @@ bool note_ends(Executor& ex, const std::vector<std::pair<Slot*, const Frozen*>>&
     }
   };
   for (const auto& [s, end] : all) {
-    const Cell* mine = memory_of(s->self);
+    const Cell* mine = s->now();
     Cell* theirs = end ? memory_of(end->sym) : nullptr;
-    if (!mine || !theirs || !cell_of(s->self) != !cell_of(end->sym)) continue;
-    if (cell_of(s->self)) {
-      if (theirs != mine)
+    if (s->kind == Slot::Kind::Items) {
+      if (theirs && theirs != mine && cell_of(end->sym))
         for (const auto& r : near(*theirs))
           if (r.get() != mine) note(s, r);
       continue;
     }
+    if (!mine || !theirs || cell_of(end->sym)) continue;
     if (!s->self.is(K::Tensor) || !end->sym.is(K::Tensor)) {
       for (const auto& r : near(*theirs)) note(s, r);
       continue;

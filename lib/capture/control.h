@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -95,6 +96,8 @@ class Control {
   bool kept_by_choice_ = false;
   int tails_ = 0;  // kept Ifs around the running node that hold what follows them too
   std::vector<std::pair<const program::Value*, bool>> guards_;  // conditions known to hold
+  // How often the running kept loops hold the lists and dicts that only they know.
+  std::unordered_map<const Cell*, long> held_by_loops_;
   // Of loops that run unrecorded, outermost first.
   std::vector<std::pair<const JitNode*, int64_t>> iterations_;
 };

@@ -162,9 +162,9 @@ void Control::run_loop(JitNode* n, Frame& f) {
     return std::nullopt;
   };
   const bool decide = !ex_.worlds.alone() && plan_.mode != CaptureMode::Trace;
-  const Loop whole{n, 0, trip, cond, carried};
   int64_t copies = copies_;
   if (decide && resolve(trip) && resolve(cond)) {
+    const Loop whole{n, 0, trip, cond, carried};
     if (steps_over_size(n) && trip.c.at(0).toInt() > 0) return kept_loop(whole, f);
     const auto known = known_iterations(whole, f, plan_.unroll / copies_);
     if (!known && records(whole, f) && kept_instead(whole, f)) return;
@@ -176,7 +176,7 @@ void Control::run_loop(JitNode* n, Frame& f) {
     auto limit = resolve(trip), go = resolve(cond);
     if (limit && i >= limit->toInt()) break;
     if (go && !go->toBool()) break;
-    if (!limit || !go) return kept_loop({n, i, trip, cond, carried}, f);
+    if (!limit || !go) return kept_loop({n, i, trip, cond, std::move(carried)}, f);
     std::vector<Sym> params = {Sym::of(i)};
     params.insert(params.end(), carried.begin(), carried.end());
     if (ex_.worlds.alone()) iterations_.emplace_back(n, i);

@@ -69,8 +69,9 @@ Sym Interpreter::run_code(JitBlock* block, std::vector<Sym> args, Frame& frame) 
   return run_block(block, {}, frame).at(0);
 }
 
-std::vector<Sym> Interpreter::run_block(JitBlock* b, const std::vector<Sym>& params, Frame& f) {
-  for (size_t i = 0; i < params.size(); ++i) f.values[b->inputs()[i]] = params[i];
+std::vector<Sym> Interpreter::run_block(JitBlock* b, std::vector<Sym> params, Frame& f) {
+  for (size_t i = 0; i < params.size(); ++i) f.values[b->inputs()[i]] = std::move(params[i]);
+  params.clear();
   return run_nodes(b, *b->nodes().begin(), f);
 }
 

@@ -50,8 +50,10 @@ class Interpreter {
   // Whether anything reads what the Loop carries in that place, in its body or behind it. What
   // nothing reads is None everywhere: it ties no memory to other.
   bool is_carried(const JitNode* loop, size_t i) const;
+  // The variables that nothing uses behind the node.
+  const std::vector<const JitValue*>& dead_after(const JitNode* n) const;
   std::optional<Sym> run_built_in(torch::jit::Function& f, const std::vector<Sym>& args);
-  std::vector<Sym> run_block(JitBlock* b, const std::vector<Sym>& params, Frame& f);
+  std::vector<Sym> run_block(JitBlock* b, std::vector<Sym> params, Frame& f);
   // The nodes of `b` from `first` on; its results.
   std::vector<Sym> run_nodes(JitBlock* b, JitNode* first, Frame& f);
   // A call of an operator as TorchScript makes it, effects included. `n`: the node that makes it,
@@ -88,7 +90,6 @@ class Interpreter {
   std::optional<std::vector<Sym>> run_if(JitNode* n, Frame& f);
 
   // --- lifetimes.cpp
-  const std::vector<const JitValue*>& dead_after(const JitNode* n) const;
   void analyse_lifetimes(JitBlock* b);
   void analyse_reads(JitBlock* function);
   void note_readers(JitBlock* b, std::vector<const JitValue*>& read);

@@ -34,14 +34,34 @@ struct Control::KeptLoop {
     });
     locals.resize(loop.carried.size());
     for (size_t i = 0; i < locals.size(); ++i) {
+      locals[i].owned = has_no_other_name(i);
       locals[i].init = freeze(ex, loop.carried[i]);
       locals[i].unused = body->inputs()[i + 1]->uses().empty();
+      if (locals[i].owned)
+        ex.control.held_by_loops_[cell_of(loop.carried[i])] = holders(loop.carried[i]);
     }
     first_value = static_cast<int>(ex.recorder.program().values.size());
     later = ex.control.later_iterations(loop, f, runs);
     from_start = ~Worlds::Set{0};
     for (size_t w = 0; w < later.size(); ++w)
       if (later[w]) from_start &= ~Worlds::only(w);
+  }
+
+  // Who holds a list or dict; 0 of what is none.
+  static long holders(const Sym& s) {
+    return s.is(K::List) ? s.list().use_count() : s.is(K::Dict) ? s.dict().use_count() : 0;
+  }
+
+  // Whether a list or dict is known to nobody but this loop and those around it: no variable has it
+  // that does not die here.
+  bool has_no_other_name(size_t i) const {
+    const Sym& mine = loop.carried[i];
+    const JitValue* variable = loop.node->input(i + 2);
+    const bool dies = f.values.contains(variable) &&
+                      std::ranges::count(ex.interpreter.dead_after(loop.node), variable) > 0;
+    const auto around = ex.control.held_by_loops_.find(cell_of(mine));
+    return holders(mine) ==
+           1 + dies + (around == ex.control.held_by_loops_.end() ? 0 : around->second);
   }
 
   // Repeats the body until no slot has to be wider: then what is recorded holds for every
@@ -77,8 +97,7 @@ struct Control::KeptLoop {
 
   // The body once. True when a slot had to become wider, or a cell needs one.
   bool pass() {
-    const std::vector<Sym> params = enter();
-    const std::vector<Sym> results = ex.interpreter.run_block(body, params, f);
+    const std::vector<Sym> results = ex.interpreter.run_block(body, enter(), f);
     std::vector<Frozen> ends;
     for (const Sym& s : results) ends.push_back(freeze(ex, s));
     for (size_t i = 0; i < locals.size(); ++i) ends[i + 1] = locals[i].conform(ex, ends[i + 1]);
@@ -227,6 +246,7 @@ void Control::kept_loop(Loop loop, Frame& f) {
                        loop.trip.c.at(0).toInt() != std::numeric_limits<int64_t>::max();
   if (loop.first > 0 && counted)
     loop.trip = ex_.apply("aten::sub.int", {loop.trip, Sym::of(loop.first)});
+  const Restore held{held_by_loops_};
   KeptLoop kept{ex_, loop, f};
   kept.prepare();
   f.set(loop.node, kept.find_slots() ? kept.leave() : std::move(loop.carried));

@@ -230,11 +230,17 @@ bool Slot::widen(Executor& ex, const Frozen& end) {
   return changed;
 }
 
-void Slot::relate(Sym now) {
-  self = std::move(now);
-  Cell* mine = memory_of(self);
+Cell* Slot::now() const { return kind == Kind::Items ? cell.lock().get() : memory_of(self); }
+
+void Slot::relate(const Sym& now) {
+  Cell* mine = memory_of(now);
   if (!mine || content) return;
-  if (Cell* before = init.content_only ? nullptr : memory_of(init.sym)) Heap::share(*mine, *before);
+  if (kind == Kind::Items)
+    cell = mine->weak_from_this();  // what the body drops may be written
+  else
+    self = now;
+  Cell* before = init.content_only || owned ? nullptr : memory_of(init.sym);
+  if (before) Heap::share(*mine, *before);
   for (const auto& o : outer) Heap::share(*mine, *o);
 }
 

@@ -27,12 +27,16 @@ struct Slot {
   bool content = false;  // of a cell, which stays the one it is
   // What a carried tensor, list, dict or object is besides what the iteration before made
   // (aliases.cpp).
-  Sym self;                             // inside the body, then after the loop
-  bool unused = false;                  // the body does not look at it
+  Sym self;  // inside the body, then after the loop; of a container `cell`, which may have gone
+  std::weak_ptr<Cell> cell;
+  bool owned = false;   // a container that has no other name: the slot never is what it was before
+  bool unused = false;  // the body does not look at it
   std::shared_ptr<TensorHandle> place;  // from the second iteration on: this tensor from outside
   std::vector<std::shared_ptr<Cell>> outer;  // perhaps one of these, or some view of it
   bool wanders = false;                      // perhaps another carried one, or itself
 
+  // The tensor, sequence or container that this is now; null where it has gone.
+  Cell* now() const;
   // Gives the value at the end of the body the form that this slot has found for it.
   Frozen conform(Executor& ex, const Frozen& end) const;
   // Takes the value at the end of the body into account; true when the slot had to become wider.
@@ -63,7 +67,7 @@ struct Slot {
   bool widen_tensor(Executor& ex, const TensorValue& end);
   bool widen_list(Executor& ex, const Frozen& end);
   // Ties the value of an iteration, or after the loop, to what else it may be.
-  void relate(Sym now);
+  void relate(const Sym& now);
   program::Arg unset_arg(Executor& ex) const;
   std::vector<const Frozen*> nth(const std::vector<const Frozen*>& finals, size_t i) const;
   std::vector<const Frozen*> in_form_of_loop(Executor& ex, const std::vector<const Frozen*>& found,

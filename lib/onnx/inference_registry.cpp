@@ -49,6 +49,19 @@ void infer_with_used_types(pb::InferenceContext& context, const pb::InferenceFun
   c->graphInferenceContext_ = before;
 }
 
+// ONNX gives a sequence that a Loop carries the element shapes that it has before the first
+// iteration; the body may put others in.
+void forget_carried_elements(pb::InferenceContext& context) {
+  for (size_t i = 0; i < context.getNumOutputs(); ++i) {
+    auto* type = context.getOutputType(i);
+    while (type && type->has_optional_type())
+      type = type->mutable_optional_type()->mutable_elem_type();
+    if (!type || !type->has_sequence_type()) continue;
+    auto* element = type->mutable_sequence_type()->mutable_elem_type();
+    if (element->has_tensor_type()) element->mutable_tensor_type()->clear_shape();
+  }
+}
+
 class Registry : public pb::ISchemaRegistry {
  public:
   const pb::OpSchema* GetSchema(const std::string& op, int version,
@@ -60,8 +73,10 @@ class Registry : public pb::ISchemaRegistry {
     if (fresh) {
       it->second = *schema;
       it->second.TypeAndShapeInferenceFunction(
-          [infer = schema->GetTypeAndShapeInferenceFunction()](pb::InferenceContext& context) {
+          [infer = schema->GetTypeAndShapeInferenceFunction(),
+           carries = op == "Loop"](pb::InferenceContext& context) {
             infer_with_used_types(context, infer);
+            if (carries) forget_carried_elements(context);
           });
     }
     return &it->second;

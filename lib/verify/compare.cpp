@@ -146,10 +146,13 @@ bool as_exact_as(const Tensor& actual, const Tensor& expected, const Tensor& exa
     scale = std::max(scale, std::abs(z[i]));
   }
   constexpr double kRounding = 10;
+  // As in the sweep. The largest errors of two roundings of one model are up to 3.5 times apart
+  // (Swin at one window), and a mistake is seldom as small.
+  constexpr double kOwn = 4;
   if (own > kRounding * (t.atol + t.rtol * scale)) return false;
   for (size_t i = 0; i < z.size(); ++i) {
     if (std::isfinite(a[i]) && std::isfinite(e[i]) && std::isfinite(z[i])) {
-      if (std::abs(a[i] - z[i]) > 2 * own + t.atol + t.rtol * std::abs(z[i])) return false;
+      if (std::abs(a[i] - z[i]) > kOwn * own + t.atol + t.rtol * std::abs(z[i])) return false;
     } else if (std::isnan(a[i]) ? !std::isnan(e[i]) : a[i] != e[i]) {
       return false;
     }

@@ -21,8 +21,9 @@ struct Comparison {
   double max_rel = 0;   // largest |actual - expected| / |expected|; rounded: max_abs / the scale
   std::string message;  // what differs: dtype, shape, first wrong index with both values
 };
-// Whether `actual` is as near to the result in float64 as LibTorch's own `expected` is, give or
-// take the tolerance, and that is rounding: at most ten times the tolerance at the tensor's scale.
+// Whether `actual` is as near to the result in float64 as LibTorch's own `expected` is (within four
+// times its largest error and the tolerance), and that error is rounding: at most ten times the
+// tolerance at the tensor's scale.
 // Everything has one shape; `exact` is Double, the others a type of float. `coarsest`: the least
 // exact type of float that the model computes in, whose tolerance counts where it is wider.
 bool as_exact_as(const Tensor& actual, const Tensor& expected, const Tensor& exact,

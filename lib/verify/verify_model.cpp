@@ -15,6 +15,7 @@
 #include "lib/verify/judge.h"
 #include "lib/verify/moments.h"
 #include "lib/verify/size_picker.h"
+#include "lib/verify/stated.h"
 
 namespace oe::verify {
 namespace {
@@ -401,7 +402,24 @@ class Driver {
       v_.as_written = is_as_written();
       return false;
     }
+    if (!stated(where, expected.inputs)) return false;
     measure(expected.inputs);
+    return true;
+  }
+
+  // Whether the last run's outputs have the shapes that the model states.
+  bool stated(const std::string& where, const std::vector<TensorPtr>& inputs) {
+    NamedSizes sizes;
+    for (size_t i = 0; i < r_.leaf_shapes.size() && i < inputs.size(); ++i)
+      if (inputs[i]) add_sizes(r_.leaf_shapes[i], *inputs[i], sizes);
+    for (size_t i = 0; i < r_.output_names.size(); ++i) {
+      const Tensor* t = actual_[outputs_[i]].tensor.get();
+      const std::string wrong = t ? not_as_stated(*t, r_.shapes[i], sizes) : std::string();
+      if (wrong.empty()) continue;
+      v_.mismatch = "output '" + r_.output_names[i] + "' has another shape than the model states" +
+                    where + ": " + wrong;
+      return false;
+    }
     return true;
   }
 

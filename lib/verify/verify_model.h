@@ -44,6 +44,7 @@ struct Request {
   std::vector<Sizes> worlds;  // that the original is known to run at; [0] is the example
   std::vector<Axis> axes;
   std::vector<std::string> leaf_names;                     // as the model calls them
+  std::vector<Shape> leaf_shapes;                          // that the model states for them
   std::vector<size_t> free_leaves;                         // that are inputs of the model
   std::vector<std::string> output_names;                   // of the outputs the original has
   std::vector<std::pair<std::string, double>> atol, rtol;  // output ("": all), value

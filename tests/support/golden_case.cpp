@@ -19,6 +19,7 @@
 #include "lib/torch/reference.h"
 #include "lib/torch/state.h"
 #include "lib/verify/compare.h"
+#include "lib/verify/stated.h"
 #include "tests/support/golden_convert.h"
 
 namespace oe::golden {
@@ -170,38 +171,17 @@ std::string compare_value(const verify::OrtValue& actual, const verify::OrtValue
 
 // The dims the file states for its outputs hold in this run: numbers, and names that an input has.
 void check_dims(const ir::Model& m, const Run& run) {
-  std::map<std::string, int64_t> sizes;
-  const auto visit = [&](const std::vector<ir::Value*>& values, const auto& tensor_of,
-                         const auto& f) {
-    for (size_t i = 0; i < values.size(); ++i) {
-      const Tensor* t = tensor_of(i);
-      if (!t || !values[i]->type.shape) continue;
-      const std::vector<Dim>& dims = *values[i]->type.shape;
-      if (dims.size() != t->dims().size())
-        throw std::runtime_error("'" + values[i]->name + "' has rank " +
-                                 std::to_string(t->dims().size()) + ", the file says " +
-                                 std::to_string(dims.size()) + " (" + run.what + ")");
-      for (size_t k = 0; k < dims.size(); ++k) f(*values[i], dims[k], k, t->dims()[k]);
-    }
-  };
-  const auto input = [&](size_t i) -> const Tensor* {
-    const auto it = run.inputs.find(m.graph.inputs[i]->name);
-    return it == run.inputs.end() ? nullptr : it->second.get();
-  };
-  visit(m.graph.inputs, input, [&](const ir::Value&, const Dim& d, size_t, int64_t size) {
-    if (d.kind == Dim::Kind::Symbol) sizes.emplace(d.symbol, size);
-  });
-  const auto output = [&](size_t i) { return run.expected[i].tensor.get(); };
-  visit(m.graph.outputs, output, [&](const ir::Value& v, const Dim& d, size_t axis, int64_t size) {
-    const auto known = d.kind == Dim::Kind::Symbol ? sizes.find(d.symbol) : sizes.end();
-    const int64_t stated = d.is_number() ? d.number : known != sizes.end() ? known->second : size;
-    if (stated == size) return;
-    throw std::runtime_error(
-        "axis " + std::to_string(axis) + " of '" + v.name + "' is " + std::to_string(size) +
-        ", the file says " +
-        (d.is_number() ? std::to_string(d.number) : d.symbol + " = " + std::to_string(stated)) +
-        " (" + run.what + ")");
-  });
+  verify::NamedSizes sizes;
+  for (const ir::Value* v : m.graph.inputs)
+    if (const auto it = run.inputs.find(v->name); it != run.inputs.end())
+      verify::add_sizes(v->type.shape, *it->second, sizes);
+  for (size_t i = 0; i < m.graph.outputs.size(); ++i) {
+    const ir::Value& v = *m.graph.outputs[i];
+    if (!run.expected[i].tensor) continue;
+    const std::string wrong = verify::not_as_stated(*run.expected[i].tensor, v.type.shape, sizes);
+    if (!wrong.empty())
+      throw std::runtime_error("'" + v.name + "': " + wrong + " (" + run.what + ")");
+  }
 }
 
 void run_and_compare(const Case& c, const ir::Model& m, verify::Ort::Session& session,

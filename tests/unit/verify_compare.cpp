@@ -91,6 +91,8 @@ TEST_CASE("rounding as large as LibTorch's own is no difference", "[verify]") {
   const auto z = exact({0.0125, 2.5, 1});
   const auto expected = floats({0.0125f + 1.2e-5f, 2.5f, 1});
   CHECK(verify::as_exact_as(*floats({0.0125f - 1.2e-5f, 2.5f, 1}), *expected, *z));
+  CHECK(verify::as_exact_as(*floats({0.0125f - 4e-5f, 2.5f, 1}), *expected, *z));
+  CHECK_FALSE(verify::as_exact_as(*floats({0.0125f - 7e-5f, 2.5f, 1}), *expected, *z));
   // As far off as LibTorch, but not where rounding is small.
   CHECK_FALSE(verify::as_exact_as(*floats({0.0125f + 2e-4f, 2.5f, 1}), *expected, *z));
   // A model that rounds to half inside may differ by that.
