@@ -53,20 +53,31 @@ int unpacked_length(const torch::jit::Node* n) {
 
 }  // namespace
 
+// What stands for the operator because of what its tensors are; null: nothing does.
+torch::jit::Function* Interpreter::composite_for(const OpInfo& op, const std::vector<Sym>& args) {
+  if (ex_.quantized.among(args)) return composite_of(CompositeOf::Quantized, op.name);
+  if (args.empty() || !args[0].is(K::Tensor)) return nullptr;
+  const TensorValuePtr t = ex_.views.read(args[0].tensor());
+  if (t->c.empty()) return nullptr;
+  const at::ScalarType type = example(*t).scalar_type();
+  return c10::isComplexType(type)           ? composite_of(CompositeOf::Complex, op.name)
+         : c10::isIntegralType(type, false) ? composite_of(CompositeOf::Integers, op.name)
+                                            : nullptr;
+}
+
 std::optional<std::vector<Sym>> Interpreter::call_composite(const OpInfo& op,
                                                             const std::vector<Sym>& args) {
   torch::jit::Function* f = op.composite;
-  torch::jit::Function* of_quantized =
-      ex_.quantized.among(args) ? composite_of_quantized(op.name) : nullptr;
-  if (of_quantized)
-    f = of_quantized;
+  torch::jit::Function* special = composite_for(op, args);
+  if (special)
+    f = special;
   else if (!op.users && ex_.plan.writable(op.recorded))
     return std::nullopt;  // a rule says how
   const bool writes = op.schema->is_mutable();
   const bool folds = !writes && !op.random && ex_.apply.content_taint(op, args) == Taint::Constant;
   if (!f || folds) return std::nullopt;
   // Where LibTorch's own refuses, what it is made of might not (Euclid's algorithm on floats).
-  if (!writes && !ex_.site.held() && (of_quantized || f == composite(op.name)))
+  if (!writes && !ex_.site.held() && (special || f == composite(op.name)))
     ex_.apply.attempt(op, args);
   const Site::Held held(ex_.site);
   const Sym result = run_function(*f, args, ex_.site.path(), ex_.site.call());

@@ -8,6 +8,7 @@
 #include <torch/custom_class.h>
 
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 
 #include "lib/torch/load.h"
@@ -28,7 +29,8 @@ struct Operators : torch::jit::SugaredValue {
 };
 
 bool known_to_libtorch(const std::string& op) {
-  return !torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(op)).empty();
+  const std::string base = op.substr(0, op.find('.'));
+  return !torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(base)).empty();
 }
 
 // A file, compiled when one of its functions is asked for. Nothing writes to what is compiled.
@@ -95,10 +97,10 @@ struct Source {
   std::string name;
 };
 using Sources = std::unordered_map<std::string, Source>;
-Sources sources_where(bool of_quantized) {
+Sources sources_of(CompositeOf of) {
   Sources made;
   for (File& file : files()) {
-    if (file.text().of_quantized != of_quantized) continue;
+    if (file.text().of != of) continue;
     for (const std::string& name : file.names()) {
       std::string op = std::string(file.text().name_space) + "::" + name;
       if (const size_t split = op.find("__"); split != std::string::npos) op.replace(split, 2, ".");
@@ -108,32 +110,31 @@ Sources sources_where(bool of_quantized) {
   }
   return made;
 }
-const Sources& plain() {
-  static const Sources all = sources_where(false);
-  return all;
-}
-const Sources& of_quantized() {
-  static const Sources all = sources_where(true);
-  return all;
-}
-
-Function* found(const Sources& in, const std::string& op) {
-  const auto it = in.find(op);
-  return it == in.end() ? nullptr : it->second.file->function(it->second.name);
+constexpr std::array kOf = {CompositeOf::Anything, CompositeOf::Quantized, CompositeOf::Integers,
+                            CompositeOf::Complex};
+const Sources& sources(CompositeOf of) {
+  static const std::array all = {sources_of(kOf[0]), sources_of(kOf[1]), sources_of(kOf[2]),
+                                 sources_of(kOf[3])};
+  return all.at(static_cast<size_t>(of));
 }
 
 }  // namespace
 
 std::vector<Composite> composites() {
   std::vector<Composite> all;
-  for (const Sources* in : {&plain(), &of_quantized()})
-    for (const auto& [op, source] : *in) all.push_back({op, source.file->function(source.name)});
+  for (const CompositeOf of : kOf)
+    for (const auto& [op, source] : sources(of))
+      all.push_back({op, source.file->function(source.name)});
   return all;
 }
 
 // Asked at every call of an operator: one search, no names made.
-Function* composite(const std::string& op) { return found(plain(), op); }
+Function* composite_of(CompositeOf of, const std::string& op) {
+  const Sources& in = sources(of);
+  const auto it = in.find(op);
+  return it == in.end() ? nullptr : it->second.file->function(it->second.name);
+}
 
-Function* composite_of_quantized(const std::string& op) { return found(of_quantized(), op); }
+Function* composite(const std::string& op) { return composite_of(CompositeOf::Anything, op); }
 
 }  // namespace oe::capture

@@ -2,6 +2,7 @@
 // A name that begins with _ and is no operator's is the file's own.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,11 @@ namespace oe::capture {
 // The function for "aten::trapezoid.x" (trapezoid__x in the files); null when there is none. Its
 // parameters are the operator's, in order.
 torch::jit::Function* composite(const std::string& op);
-// The function for the operator where an argument is a quantized tensor.
-torch::jit::Function* composite_of_quantized(const std::string& op);
+// What an operator's tensors have to be for a function to stand for it.
+enum class CompositeOf : uint8_t { Anything, Quantized, Integers, Complex };
+// The function for the operator where an argument is a quantized tensor, or where its first tensor
+// is of integers or of complex numbers.
+torch::jit::Function* composite_of(CompositeOf of, const std::string& op);
 
 // All of them, with the operator's name.
 struct Composite {
@@ -24,11 +28,10 @@ struct Composite {
 };
 std::vector<Composite> composites();
 
-// A file: the namespace of its operators, whether it is about quantized tensors, and its content.
-// Null at the end.
+// A file: the namespace of its operators, what it is about, and its content. Null at the end.
 struct CompositeText {
   const char* name_space;
-  bool of_quantized;
+  CompositeOf of;
   const char* text;
 };
 extern const CompositeText kCompositeTexts[];

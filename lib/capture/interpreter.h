@@ -67,6 +67,7 @@ class Interpreter {
   std::optional<std::vector<Sym>> call_composite(const OpInfo& op, const std::vector<Sym>& args);
 
  private:
+  torch::jit::Function* composite_for(const OpInfo& op, const std::vector<Sym>& args);
   struct Instruction;
   void run_node(JitNode* n, Frame& f);
   std::optional<std::vector<Sym>> along_computed_axis(const OpInfo& op,

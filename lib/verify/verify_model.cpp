@@ -412,7 +412,7 @@ class Driver {
     NamedSizes sizes;
     for (size_t i = 0; i < r_.leaf_shapes.size() && i < inputs.size(); ++i)
       if (inputs[i]) add_sizes(r_.leaf_shapes[i], *inputs[i], sizes);
-    for (size_t i = 0; i < r_.output_names.size(); ++i) {
+    for (size_t i = 0; i < r_.shapes.size(); ++i) {
       const Tensor* t = actual_[outputs_[i]].tensor.get();
       const std::string wrong = t ? not_as_stated(*t, r_.shapes[i], sizes) : std::string();
       if (wrong.empty()) continue;

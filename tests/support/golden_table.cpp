@@ -51,7 +51,8 @@ std::vector<Entry> every_operator() {
         if (!lower::find(name))
           entries.push_back({std::string(name), std::string(row.signature), "lowered"});
   for (const capture::CompositeText* c = capture::kCompositeTexts; c->text; ++c)
-    if (!c->of_quantized) add_functions(c->name_space, c->text, "composed", entries);
+    if (c->of == capture::CompositeOf::Anything)
+      add_functions(c->name_space, c->text, "composed", entries);
   std::erase_if(entries,
                 [](const Entry& e) { return e.kind == "composed" && !capture::composite(e.name); });
   for (const torch_io::ExtensionText* e = torch_io::kExtensionTexts; e->text; ++e)

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "lib/verify/compare.h"
+#include "lib/verify/stated.h"
 
 using namespace oe;
 using Catch::Matchers::Contains;
@@ -130,4 +131,20 @@ TEST_CASE("rounded arithmetic is measured at the scale of its output", "[verify]
   CHECK(verify::compare_rounded(*half, *exact, DType::Float16).ok);
   const auto infinite = Tensor::of<float>(DType::Float, {3}, {100, 0, -INFINITY});
   CHECK_FALSE(verify::compare_rounded(*infinite, *exact, DType::Float16).ok);
+}
+
+TEST_CASE("the shapes that a model states are compared with those it has", "[verify]") {
+  const auto x = Tensor::of<float>(DType::Float, {4, 3}, std::vector<float>(12));
+  const auto y = Tensor::of<float>(DType::Float, {1, 3}, std::vector<float>(3));
+  const Shape named = std::vector{Dim::named("n"), Dim::of(3)};
+  verify::NamedSizes sizes;
+  verify::add_sizes(named, *x, sizes);
+  CHECK(verify::not_as_stated(*x, named, sizes).empty());
+  CHECK(verify::not_as_stated(*y, named, sizes) == "axis 0 is 1, the model says n = 4");
+  CHECK(verify::not_as_stated(*x, std::vector{Dim::named("n"), Dim::of(2)}, sizes) ==
+        "axis 1 is 3, the model says 2");
+  CHECK(verify::not_as_stated(*y, std::vector{Dim::named("m"), Dim::unknown()}, sizes).empty());
+  CHECK(verify::not_as_stated(*x, std::vector{Dim::of(4)}, sizes) ==
+        "the rank is 2, the model says 1");
+  CHECK(verify::not_as_stated(*x, {}, sizes).empty());
 }
