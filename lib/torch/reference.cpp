@@ -9,9 +9,6 @@
 #include <ATen/ops/stack.h>
 #include <ATen/record_function.h>
 #include <c10/core/GradMode.h>
-#include <torch/csrc/jit/api/function_impl.h>
-#include <torch/csrc/jit/passes/inliner.h>
-#include <torch/csrc/jit/runtime/interpreter.h>
 
 #include <algorithm>
 #include <stdexcept>
@@ -319,90 +316,6 @@ HostRun Reference::step(const ExampleInputs& e, const Draw& draw, const Form& fo
     }
   }
   return r;
-}
-
-namespace {
-
-c10::IValue in_type(const c10::IValue& v, at::ScalarType type) {
-  if (v.isTensor()) return v.toTensor().is_floating_point() ? v.toTensor().to(type) : v.toTensor();
-  if (v.isTuple()) {
-    std::vector<c10::IValue> items;
-    for (const c10::IValue& e : v.toTupleRef().elements()) items.push_back(in_type(e, type));
-    const auto tuple = v.type()->expect<c10::TupleType>();
-    return tuple->schema() ? c10::ivalue::Tuple::createNamed(std::move(items), tuple)
-                           : c10::ivalue::Tuple::create(std::move(items));
-  }
-  if (v.isList()) {
-    c10::impl::GenericList list(v.toList().elementType());
-    for (const c10::IValue& e : v.toListRef()) list.push_back(in_type(e, type));
-    return list;
-  }
-  if (v.isGenericDict()) {
-    const auto dict = v.toGenericDict();
-    c10::impl::GenericDict out(dict.keyType(), dict.valueType());
-    for (const auto& e : dict) out.insert(e.key(), in_type(e.value(), type));
-    return out;
-  }
-  return v;
-}
-
-}  // namespace
-
-std::vector<HostValue> Reference::last_in(DType type, const Form& form) {
-  try {
-    torch::jit::Module copy = module_.module.deepcopy();
-    copy.to(to_scalar_type(type));
-    std::vector<c10::IValue> arguments;
-    for (const c10::IValue& v : last_arguments_)
-      arguments.push_back(in_type(v, to_scalar_type(type)));
-    set_state(copy, last_inputs_, arguments);
-    const c10::IValue result =
-        copy.get_method(module_.method)(own_arguments(last_inputs_, arguments));
-    return flatten(result, form, copy);
-  } catch (const std::exception& e) {
-    throw std::runtime_error(message_of(e));
-  }
-}
-
-std::vector<HostValue> Reference::last_by_qnnpack(const Form& form) {
-  at::Context& context = at::globalContext();
-  const auto& engines = at::Context::supportedQEngines();
-  if (std::ranges::find(engines, at::QEngine::QNNPACK) == engines.end())
-    throw std::runtime_error("LibTorch was built without QNNPACK");
-  struct Engine {
-    at::Context& context;
-    at::QEngine before;
-    ~Engine() { context.setQEngine(before); }
-  } engine{context, context.qEngine()};
-  context.setQEngine(at::QEngine::QNNPACK);
-  try {
-    torch::jit::Module copy = module_.module.deepcopy();  // packs the weights anew
-    set_state(copy, last_inputs_, last_arguments_);
-    const c10::IValue result =
-        copy.get_method(module_.method)(own_arguments(last_inputs_, last_arguments_));
-    return flatten(result, form, copy);
-  } catch (const std::exception& e) {
-    throw std::runtime_error(message_of(e));
-  }
-}
-
-std::vector<HostValue> Reference::last_as_written(const Form& form) {
-  try {
-    torch::jit::Module copy = module_.module.deepcopy();
-    set_state(copy, last_inputs_, last_arguments_);
-    torch::jit::Function& method = copy.get_method(module_.method).function();
-    const auto graph = torch::jit::toGraphFunction(method).graph()->copy();
-    torch::jit::Inline(*graph);  // else what it calls is optimised
-    torch::jit::Stack stack{copy._ivalue()};
-    for (const c10::IValue& a : own_arguments(last_inputs_, last_arguments_))
-      stack.push_back(a.deepcopy());
-    method.getSchema().checkAndNormalizeInputs(stack);
-    const torch::jit::Code code(graph, module_.method);
-    torch::jit::InterpreterState(code).run(stack);
-    return flatten(stack.back(), form, copy);
-  } catch (const std::exception& e) {
-    throw std::runtime_error(message_of(e));
-  }
 }
 
 std::vector<std::string> state_names(const torch::jit::Module& m) {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,8 +55,8 @@ class Reference {
   // saved state, or from the draw's where that is another one.
   HostRun step(const ExampleInputs& e, const Draw& draw, const Form& form, bool begin);
   // The outputs of the last run, computed in another type of float by a copy of the module; in
-  // float64: what rounding in the element types of the model is measured by. Throws
-  // std::runtime_error where the model itself asks for other types.
+  // float64, also where its code names float32: what rounding in the element types of the model is
+  // measured by. Throws std::runtime_error where the model does not run in that type.
   std::vector<HostValue> last_in(DType type, const Form& form);
   // The outputs of the last run, computed by a copy of the module with QNNPACK's kernels: the bias
   // of a quantized layer is one of 32-bit integers there, as in ONNX. Throws std::runtime_error
@@ -77,6 +78,11 @@ class Reference {
   std::vector<HostValue> call_as_is(const ExampleInputs& e,
                                     const std::vector<c10::IValue>& arguments, const Form& form,
                                     bool gradients);
+  // The last run by a copy of the module (in `type`), as `call` calls it.
+  std::vector<HostValue> again(
+      const Form& form, const std::vector<c10::IValue>& arguments,
+      const std::function<c10::IValue(torch::jit::Module&, std::vector<c10::IValue>)>& call,
+      std::optional<DType> type = std::nullopt);
   std::string trial_of(const ExampleInputs& e, const Draw& draw) const;
   const Loaded& module_;
   std::vector<LeftOut> left_out_;

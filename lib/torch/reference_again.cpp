@@ -1,0 +1,138 @@
+// The last run of a reference once more, by a copy of the module: in another type of float, with
+// other kernels, or line by line.
+#include <ATen/Context.h>
+#include <ATen/core/Dict.h>
+#include <ATen/core/List.h>
+#include <torch/csrc/jit/api/function_impl.h>
+#include <torch/csrc/jit/passes/inliner.h>
+#include <torch/csrc/jit/runtime/interpreter.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "lib/torch/convert.h"
+#include "lib/torch/reference.h"
+#include "lib/torch/runtime.h"
+#include "lib/torch/state.h"
+
+namespace oe::torch_io {
+namespace {
+
+c10::IValue in_type(const c10::IValue& v, at::ScalarType type) {
+  if (v.isTensor()) return v.toTensor().is_floating_point() ? v.toTensor().to(type) : v.toTensor();
+  if (v.isTuple()) {
+    std::vector<c10::IValue> items;
+    for (const c10::IValue& e : v.toTupleRef().elements()) items.push_back(in_type(e, type));
+    const auto tuple = v.type()->expect<c10::TupleType>();
+    return tuple->schema() ? c10::ivalue::Tuple::createNamed(std::move(items), tuple)
+                           : c10::ivalue::Tuple::create(std::move(items));
+  }
+  if (v.isList()) {
+    c10::impl::GenericList list(v.toList().elementType());
+    for (const c10::IValue& e : v.toListRef()) list.push_back(in_type(e, type));
+    return list;
+  }
+  if (v.isGenericDict()) {
+    const auto dict = v.toGenericDict();
+    c10::impl::GenericDict out(dict.keyType(), dict.valueType());
+    for (const auto& e : dict) out.insert(e.key(), in_type(e.value(), type));
+    return out;
+  }
+  return v;
+}
+
+// Runs the code itself: the passes that LibTorch's executor begins with are left out.
+c10::IValue interpreted(torch::jit::Module& m, const std::string& method,
+                        const std::vector<c10::IValue>& arguments,
+                        const std::function<void(torch::jit::Graph&)>& change) {
+  torch::jit::Function& function = m.get_method(method).function();
+  const auto graph = torch::jit::toGraphFunction(function).graph()->copy();
+  torch::jit::Inline(*graph);  // else what it calls is optimised
+  change(*graph);
+  torch::jit::Stack stack{m._ivalue()};
+  for (const c10::IValue& a : arguments) stack.push_back(a.deepcopy());
+  function.getSchema().checkAndNormalizeInputs(stack);
+  const torch::jit::Code code(graph, method);
+  torch::jit::InterpreterState(code).run(stack);
+  return stack.back();
+}
+
+// float64 where the code says float32: `x.float()`, `torch.zeros(n, dtype=torch.float32)`, and the
+// tensors that it holds.
+void widen_constants(torch::jit::Block* block) {
+  for (torch::jit::Node* n : block->nodes()) {
+    for (torch::jit::Block* inner : n->blocks()) widen_constants(inner);
+    if (n->kind() == c10::prim::Constant && n->hasAttribute(c10::attr::value) &&
+        n->kindOf(c10::attr::value) == torch::jit::AttributeKind::t &&
+        n->t(c10::attr::value).scalar_type() == at::kFloat)
+      n->t_(c10::attr::value, n->t(c10::attr::value).to(at::kDouble));
+    const c10::FunctionSchema* schema = n->maybeSchema();
+    for (size_t i = 0; schema && i < schema->arguments().size() && i < n->inputs().size(); ++i) {
+      const auto given = torch::jit::toIValue(n->input(i));
+      if (schema->arguments()[i].name() != "dtype" || !given || !given->isInt() ||
+          given->toInt() != static_cast<int64_t>(at::kFloat))
+        continue;
+      const torch::jit::WithInsertPoint before(n);
+      n->replaceInput(i, block->owningGraph()->insertConstant(static_cast<int64_t>(at::kDouble)));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<HostValue> Reference::again(
+    const Form& form, const std::vector<c10::IValue>& arguments,
+    const std::function<c10::IValue(torch::jit::Module&, std::vector<c10::IValue>)>& call,
+    std::optional<DType> type) {
+  try {
+    torch::jit::Module copy = module_.module.deepcopy();  // packs quantized weights anew
+    if (type) copy.to(to_scalar_type(*type));
+    set_state(copy, last_inputs_, arguments);
+    return flatten(call(copy, own_arguments(last_inputs_, arguments)), form, copy);
+  } catch (const std::exception& e) {
+    throw std::runtime_error(message_of(e));
+  }
+}
+
+std::vector<HostValue> Reference::last_in(DType type, const Form& form) {
+  std::vector<c10::IValue> arguments;
+  for (const c10::IValue& v : last_arguments_)
+    arguments.push_back(in_type(v, to_scalar_type(type)));
+  const auto as_it_is = [&](torch::jit::Module& m, std::vector<c10::IValue> own) {
+    return m.get_method(module_.method)(std::move(own));
+  };
+  const auto widened = [&](torch::jit::Module& m, const std::vector<c10::IValue>& own) {
+    return interpreted(m, module_.method, own,
+                       [](torch::jit::Graph& g) { widen_constants(g.block()); });
+  };
+  if (type == DType::Double) try {
+      return again(form, arguments, widened, type);
+    } catch (const std::runtime_error&) {  // it may want the type that it names
+    }
+  return again(form, arguments, as_it_is, type);
+}
+
+std::vector<HostValue> Reference::last_by_qnnpack(const Form& form) {
+  at::Context& context = at::globalContext();
+  const auto& engines = at::Context::supportedQEngines();
+  if (std::ranges::find(engines, at::QEngine::QNNPACK) == engines.end())
+    throw std::runtime_error("LibTorch was built without QNNPACK");
+  struct Engine {
+    at::Context& context;
+    at::QEngine before;
+    ~Engine() { context.setQEngine(before); }
+  } engine{context, context.qEngine()};
+  context.setQEngine(at::QEngine::QNNPACK);
+  return again(form, last_arguments_, [&](torch::jit::Module& m, std::vector<c10::IValue> own) {
+    return m.get_method(module_.method)(std::move(own));
+  });
+}
+
+std::vector<HostValue> Reference::last_as_written(const Form& form) {
+  return again(form, last_arguments_,
+               [&](torch::jit::Module& m, const std::vector<c10::IValue>& own) {
+                 return interpreted(m, module_.method, own, [](torch::jit::Graph&) {});
+               });
+}
+
+}  // namespace oe::torch_io
