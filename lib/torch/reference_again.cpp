@@ -41,6 +41,13 @@ c10::IValue in_type(const c10::IValue& v, at::ScalarType type) {
   return v;
 }
 
+// Module::to() converts the integers too, which are indices then.
+void convert_floats(const torch::jit::Module& m, at::ScalarType type) {
+  for (const c10::IValue& v : m.attributes())
+    if (v.isTensor() && v.toTensor().defined() && v.toTensor().is_floating_point())
+      v.toTensor().set_data(v.toTensor().to(type));
+}
+
 // Runs the code itself: the passes that LibTorch's executor begins with are left out.
 c10::IValue interpreted(torch::jit::Module& m, const std::string& method,
                         const std::vector<c10::IValue>& arguments,
@@ -86,7 +93,7 @@ std::vector<HostValue> Reference::again(
     std::optional<DType> type) {
   try {
     torch::jit::Module copy = module_.module.deepcopy();  // packs quantized weights anew
-    if (type) copy.to(to_scalar_type(*type));
+    if (type) convert_floats(copy, to_scalar_type(*type));
     set_state(copy, last_inputs_, arguments);
     return flatten(call(copy, own_arguments(last_inputs_, arguments)), form, copy);
   } catch (const std::exception& e) {
