@@ -73,6 +73,8 @@ void scan_as_loop(Rewriter& r, ir::Node& n);
 void gemm_of_integers(Rewriter& r, ir::Node& n);
 // The points of a grid, axis by axis.
 void affine_grid(Rewriter& r, ir::Node& n);
+// GridSample by gathering what lies around each point: any opset, images and volumes.
+void grid_sample_by_gather(Rewriter& r, ir::Node& n);
 // OneHot as the two values, picked by whether an index equals the position.
 void one_hot_by_compare(Rewriter& r, ir::Node& n);
 // Reductions of duplicates as a loop over the updates: they meet in order. `combine` names the

@@ -36,7 +36,7 @@ void conditional(Rewriter& r, ir::Node& n) {
 
 constexpr Row rows[] = {
     same("GreaterOrEqual"),
-    needs("GridSample"),
+    rewrite("GridSample", grid_sample_by_gather),
     same("Identity"),
     rewrite("If", conditional),
     same("LeakyRelu"),

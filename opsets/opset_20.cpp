@@ -9,8 +9,7 @@ namespace {
 
 // Mode names changed; inputs of rank 5 are new.
 void grid_sample(Rewriter& r, ir::Node& n) {
-  if (r.in(0).rank() != 4)
-    throw Unsupported("needs opset 20 or later for an input that is not 4-dimensional");
+  if (r.in(0).rank() != 4) return grid_sample_by_gather(r, n);
   const auto mode = n.attributes.get_or<std::string>("mode", "linear");
   n.attributes.set("mode", mode == "linear"  ? std::string("bilinear")
                            : mode == "cubic" ? std::string("bicubic")

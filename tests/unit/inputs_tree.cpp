@@ -270,6 +270,22 @@ TEST_CASE("a file is read once", "[inputs]") {
   CHECK_FALSE(first.arguments[0].toTensor().is_alias_of(first.arguments[1].toTensor()));
 }
 
+TEST_CASE("a run in float64 keeps indices, and widens what the code calls float32", "[inputs]") {
+  torch_io::Loaded m;
+  m.module = torch::jit::Module("__torch__.W");
+  m.module.register_buffer("index", at::arange(1, 3));
+  m.module.define(
+      "def forward(self, x: Tensor):\n"
+      "  return torch.to(x, 6)[self.index] / 3 + torch.zeros([2], dtype=6)\n");
+  m.method = "forward";
+  const auto e = make_inputs(options({"x:4=ones"}), m);
+  torch_io::Reference reference(m);
+  const auto run = reference.run(e, {{{4}}, e.seed, {}}, {});
+  CHECK(run.outputs.at(0).tensors[0]->as_double() == std::vector<double>(2, 1.0F / 3));
+  const auto wide = reference.last_in(DType::Double, {});
+  CHECK(wide.at(0).tensors[0]->as_double() == std::vector<double>(2, 1.0 / 3));
+}
+
 TEST_CASE("state written by a run does not leak into the next", "[inputs]") {
   torch_io::Loaded m;
   m.module = torch::jit::Module("__torch__.S");
