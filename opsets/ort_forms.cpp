@@ -216,6 +216,13 @@ void less_padding(Rewriter& r, ir::Node& n) {
   r.bind(n.outputs[0], bias ? y + reshape(bias, per_channel) : y);
 }
 
+// A point halfway between two elements, there and back again: its kernel folds in an order that
+// rounds to the other one.
+bool nearest_by_reflection(const ir::Node& n) {
+  return n.attributes.get_or<std::string>("mode", "linear") == "nearest" &&
+         n.attributes.get_or<std::string>("padding_mode", "zeros") == "reflection";
+}
+
 struct Form {
   std::string_view op;
   bool (*occurs)(const ir::Node&);
@@ -230,6 +237,7 @@ constexpr Form forms[] = {
     {"Einsum", sums_over_nothing, einsum},
     {"GRU", batch_first, time_first},
     {"Gather", at_range_below_zero, gather_from_end},
+    {"GridSample", nearest_by_reflection, grid_sample_by_gather},
     {"LSTM", batch_first, time_first},
     {"MatMul", by_integers, cast_integers},
     {"MatMul", by_vector, vector_as_column},
