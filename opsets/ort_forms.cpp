@@ -223,6 +223,14 @@ bool nearest_by_reflection(const ir::Node& n) {
          n.attributes.get_or<std::string>("padding_mode", "zeros") == "reflection";
 }
 
+bool of_doubles(const ir::Node& n) { return n.inputs[0]->type.dtype == DType::Double; }
+
+// It has the kernel from opset 20 on.
+void grid_of_doubles(Rewriter& r, ir::Node& n) {
+  if (r.below() >= 20) return r.keep();
+  grid_sample_by_gather(r, n);
+}
+
 struct Form {
   std::string_view op;
   bool (*occurs)(const ir::Node&);
@@ -238,6 +246,7 @@ constexpr Form forms[] = {
     {"GRU", batch_first, time_first},
     {"Gather", at_range_below_zero, gather_from_end},
     {"GridSample", nearest_by_reflection, grid_sample_by_gather},
+    {"GridSample", of_doubles, grid_of_doubles},
     {"LSTM", batch_first, time_first},
     {"MatMul", by_integers, cast_integers},
     {"MatMul", by_vector, vector_as_column},

@@ -412,29 +412,23 @@ class Hermitian(nn.Module):
         return torch.special.airy_ai(x) + torch.special.airy_ai(x + 1)
 
 
-class Grid(nn.Module):
-    """Needs opset 16."""
+class Distinct(nn.Module):
+    """Needs opset 11."""
 
-    def forward(self, x: Tensor, grid: Tensor):
-        return nn.functional.grid_sample(x, grid, align_corners=False)
-
-
-class Warp(nn.Module):
-    def forward(self, x: Tensor, grid: Tensor):
-        x = nn.functional.grid_sample(x, grid, align_corners=False)
-        return nn.functional.grid_sample(x, grid, align_corners=True)
+    def forward(self, x: Tensor):
+        return torch.unique(x)
 
 
 class Obstacles(nn.Module):
-    """What no opset has, in front of what opset 16 has."""
+    """What no opset has, in front of what opset 11 has."""
 
     def __init__(self):
         super().__init__()
-        self.warp = Warp()
+        self.distinct = Distinct()
 
-    def forward(self, x: Tensor, grid: Tensor):
+    def forward(self, x: Tensor):
         q = torch.special.airy_ai(x)
-        return self.warp(x, grid), q + torch.special.airy_ai(x + 1)
+        return self.distinct(x), q + torch.special.airy_ai(x + 1)
 
 
 class Named(nn.Module):
@@ -550,7 +544,7 @@ def main() -> None:
     save(torch.jit.script(Tied().eval()), "tied.pt")
     save(torch.jit.trace(Tied().eval(), ids), "tied_traced.pt")
     save(torch.jit.script(Hermitian().eval()), "airy.pt")
-    save(torch.jit.script(Grid().eval()), "grid.pt")
+    save(torch.jit.script(Distinct().eval()), "distinct.pt")
     save(torch.jit.script(Obstacles().eval()), "obstacles.pt")
     save(torch.jit.script(Named().eval()), "text_result.pt")
     rewrite_code(folder / "two.pt", folder / "unknown_op.pt", {"torch.mul(": "ops.nowhere.multiply("})

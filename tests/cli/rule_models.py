@@ -47,8 +47,8 @@ class Listed(torch.nn.Module):
 
 
 class Airy(torch.nn.Module):
-    def forward(self, x, grid):
-        y = torch.nn.functional.grid_sample(x, grid, align_corners=False)
+    def forward(self, x):
+        y = torch.unique(x)
         return torch.special.airy_ai(y) + y
 
 
