@@ -57,7 +57,8 @@ struct Control::KeptLoop {
   bool has_no_other_name(size_t i) const {
     const Sym& mine = loop.carried[i];
     const JitValue* variable = loop.node->input(i + 2);
-    const bool dies = f.values.contains(variable) &&
+    const auto held = f.values.find(variable);
+    const bool dies = held != f.values.end() && cell_of(held->second) == cell_of(mine) &&
                       std::ranges::count(ex.interpreter.dead_after(loop.node), variable) > 0;
     const auto around = ex.control.held_by_loops_.find(cell_of(mine));
     return holders(mine) ==

@@ -1,5 +1,6 @@
-"""Models of packages for sound, recommendation, points, graphs, diffusion and medicine: small, with random weights."""
-from cases import Case, Made, settle
+"""Models of packages for sound, recommendation, points, graphs, diffusion and medicine: small, with random weights,
+by turns traced and scripted."""
+from cases import Case, Made, forms, settle
 
 
 def ids(torch, *shape, below=20):
@@ -173,7 +174,8 @@ def cases(full: bool) -> list[Case]:
     import torch
 
     torch.manual_seed(0)
-    return [Case("others", name, form, cost=5) for name in rows(torch) for form in ("traced", "scripted")] if full else []
+    return [Case("others", name, form, cost=5) for turn, name in enumerate(rows(torch))
+            for form in forms(False, turn)] if full else []
 
 
 def make(case: Case) -> Made:
