@@ -31,21 +31,23 @@ MORE = {
     **{name: ("text", {}) for name in [
         "DistilBertModel", "RobertaModel", "ElectraModel", "MPNetModel", "ConvBertModel", "SqueezeBertModel", "IBertModel",
         "RoFormerModel", "NystromformerModel", "YosoModel", "MegatronBertModel", "LongformerModel", "BigBirdModel",
-        "CamembertForMaskedLM", "BertForQuestionAnswering", "RobertaForSequenceClassification", "FNetModel", "GPTNeoModel",
+        "CamembertForMaskedLM", "BertForQuestionAnswering", "RobertaForSequenceClassification", "FNetModel",
         "GPTNeoXModel", "GPTJModel", "OPTModel", "FalconModel", "MptModel", "CodeGenModel", "MistralModel", "Qwen2Model",
         "Qwen3Model", "Phi3Model", "PhiModel", "Gemma3TextModel", "OlmoModel", "Olmo2Model", "StableLmModel", "CohereModel",
-        "Starcoder2Model", "GraniteModel", "RwkvModel", "Mamba2Model", "XLMRobertaModel", "ModernBertModel", "DebertaModel",
+        "Starcoder2Model", "GraniteModel", "RwkvModel", "XLMRobertaModel", "ModernBertModel", "DebertaModel",
         "FunnelModel", "LayoutLMModel", "NemotronModel", "SmolLM3Model", "Glm4Model", "EsmModel", "OpenAIGPTModel"]},
     **{name: ("seq2seq", {}) for name in ["MBartModel", "MarianModel", "PegasusModel", "BlenderbotModel", "MT5Model",
                                           "LongT5Model", "M2M100Model", "LEDModel", "ProphetNetModel"]},
     **{name: ("image", {}) for name in [
         "DeiTModel", "BeitModel", "ViTMAEModel", "YolosModel", "Dinov2Model", "ConvNextModel", "ConvNextV2Model",
-        "MobileNetV2Model", "RegNetModel", "ResNetModel", "PoolFormerModel", "SwinModel", "Swinv2Model", "ViTMSNModel",
+        "MobileNetV2Model", "RegNetModel", "ResNetModel", "PoolFormerModel", "SwinModel", "ViTMSNModel",
         "SiglipVisionModel", "CLIPVisionModel", "IJepaModel", "FocalNetModel", "LevitModel", "PvtModel", "PvtV2Model",
         "MobileViTModel", "CvtModel", "HieraModel", "TextNetModel"]},
     "HubertModel": ("sound", SAMPLED["Wav2Vec2Model"][1]), "WavLMModel": ("sound", SAMPLED["Wav2Vec2Model"][1]),
     "UniSpeechModel": ("sound", SAMPLED["Wav2Vec2Model"][1]), "Data2VecAudioModel": ("sound", {
         **SAMPLED["Wav2Vec2Model"][1], "num_conv_pos_embeddings": 3}),
+    "Swinv2Model": ("image", {"patch_size": 2, "window_size": 2}),
+    "GPTNeoModel": ("text", {"attention_types": [[["global", "local"], 1]]}), "Mamba2Model": ("text", {"num_heads": 8}),
     "CLIPTextModel": ("text", {}), "SiglipTextModel": ("text", {}), "BertGenerationEncoder": ("text", {}),
 }
 
