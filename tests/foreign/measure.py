@@ -20,7 +20,7 @@ FAMILIES = {
 HEAD = """# Models
 
 Written by `tests/foreign/run.py --models --full --write-table`: models of other people's packages, unchanged, small, with
-random weights, traced and scripted, converted at opsets 11, 16, 18 and 21 with every axis dynamic (*fixed* where only the
+random weights, traced, scripted or both, converted at opsets 11, 16, 18 and 21 with every axis dynamic (*fixed* where only the
 example's sizes convert) and verified in ONNX Runtime by `--verify`, which compares at other values and sizes; at opset
 18 also by `tests/foreign/judge.py`, which loads the file in Python. Nodes and seconds (load to write, without
 verification, beside others on two cores) are those of opset 18. *Excluded*: torch.jit refuses to trace, script or run it.
@@ -88,7 +88,8 @@ def _convert(path: pathlib.Path, given: pathlib.Path, how: How, opset: int, dyna
     return {"result": "refused", "reason": reason, "detail": said}
 
 
-def text(results: list[dict], versions: list[str]) -> str:
+def text(results: list[dict], versions: list[str], every: list[str]) -> str:
+    """`every`: the labels of all cases; those without a result are named."""
     results = [r for r in results if r["family"] in FAMILIES]
     lines = [HEAD, "Versions: " + ", ".join(versions) + ".\n\n", _row("family", "models", "passed at all", *OPSETS, "excluded"),
              _row("---", *["---:"] * (3 + len(OPSETS)))]
@@ -100,8 +101,12 @@ def text(results: list[dict], versions: list[str]) -> str:
                               *[sum(_at(r, o).get("result") == "passed" for r in tried) for o in OPSETS],
                               len(own) - len(tried)))
     why = collections.Counter(r["reason"] for r in results if r["result"] not in ("passed", "excluded"))
-    lines += ["\n## Why not\n\n", _row("models", "why"), _row("---:", "---")]
-    lines += [_row(n, _code(reason)) for reason, n in why.most_common()]
+    if why:
+        lines += ["\n## Why not\n\n", _row("models", "why"), _row("---:", "---")]
+        lines += [_row(n, _code(reason)) for reason, n in why.most_common()]
+    left = sorted(set(every) - {r["label"] for r in results})
+    if left:
+        lines.append("\nNot run for this table, for the time or the memory it takes: " + ", ".join(map(_code, left)) + ".\n")
     for family, title in FAMILIES.items():
         own = [r for r in results if r["family"] == family and r["result"] != "excluded"]
         if not own:

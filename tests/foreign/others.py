@@ -127,8 +127,7 @@ def rows(torch) -> dict:
             "color.RgbToHsv": (image,), "color.RgbToLab": (image,), "color.RgbToYuv": (image,), "color.RgbToGrayscale": (image,),
             "geometry.Rotate": (image,), "geometry.PyrDown": (image,), "geometry.Resize": (image,),
             "feature.CornerHarris": (image[:, :1],), "feature.SIFTDescriptor": (torch.rand(2, 1, 41, 41),),
-            "feature.HardNet": (torch.rand(2, 1, 32, 32),), "feature.TFeat": (torch.rand(2, 1, 32, 32),),
-            "feature.SOSNet": (torch.rand(2, 1, 32, 32),)}.items():
+            "feature.HardNet": (torch.rand(2, 1, 32, 32),)}.items():
         add("vision", "kornia", name, KORNIA.get(name, {}), inputs)
     return table
 
@@ -145,7 +144,7 @@ _PLAIN = dict(**_OF_64, dim=32, depth=2, heads=2, mlp_dim=32, patch_size=16)
 _STAGES = dict(num_classes=10, depth=(1, 1, 1, 1))
 VIT = {
     "vit.ViT": _PLAIN, "simple_vit.SimpleViT": _PLAIN, "deepvit.DeepViT": _PLAIN, "local_vit.LocalViT": _PLAIN,
-    "parallel_vit.ParallelViT": _PLAIN, "cait.CaiT": dict(_PLAIN, cls_depth=1), "xcit.XCiT": dict(_PLAIN, cls_depth=1),
+    "parallel_vit.ViT": _PLAIN, "cait.CaiT": dict(_PLAIN, cls_depth=1), "xcit.XCiT": dict(_PLAIN, cls_depth=1),
     "pit.PiT": dict(_PLAIN, depth=(1, 1)), "rvt.RvT": _PLAIN, "vit_for_small_dataset.ViT": _PLAIN,
     "t2t.T2TViT": dict(**_OF_64, dim=32, depth=2, heads=2, mlp_dim=32, t2t_layers=((7, 4), (3, 2))),
     "cct.CCT": dict(img_size=64, num_classes=10, embedding_dim=32, n_conv_layers=2, kernel_size=7, stride=2, padding=3,

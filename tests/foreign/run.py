@@ -195,7 +195,8 @@ def main() -> int:
           f"{sum(r['sizes'] > 0 for r in results)} also at other sizes")
     if options.write_table and options.models:
         versions = [v.replace("==", " ") for v in environment.WANTED[:4] + environment.FOR_MODELS[:11] if "julius" not in v]
-        (ROOT / "docs/models.md").write_text(measure.text(results, versions))
+        (ROOT / "docs/models.md").write_text(measure.text(
+            results, versions, [c.label for c in collect(list(measure.FAMILIES), True)]))
     elif options.write_table:
         versions = ["torch " + importlib.import_module("torch").__version__, *environment.WANTED[:4]]
         run = "a full run" if options.full else "the sample that scripts/test runs"
