@@ -26,6 +26,9 @@ T linear_index(T data, const Values& coordinates);
 // Constant padding by concatenation: any element type, computed and negative pads. `value` is 0-d.
 T pad_by_concat(Rewriter& r, T x, T pads, T value);
 
+// Weights of the four neighbours at distance 1 + share, share, 1 - share and 2 - share (Keys' cubic
+// convolution). In the type of `share`.
+Values cubic_weights(T share, double a);
 // As Round does; without it below opset 11.
 T round_to_even(T x);
 

@@ -93,24 +93,13 @@ T linear(const Sampler& s, const Values& grid) {
   return sum;
 }
 
-// Weights of the four neighbours by the distance from the second (Keys' cubic with a = -0.75).
-std::array<T, 4> cubic_weights(const Sampler& s, T share) {
-  constexpr double a = -0.75;
-  const auto near = [&](T d) { return ((d * s.number(a + 2) - s.number(a + 3)) * d * d) + 1; };
-  const auto far = [&](T d) {
-    return ((d * s.number(a) - s.number(5 * a)) * d + s.number(8 * a)) * d - s.number(4 * a);
-  };
-  T rest = 1 - share;
-  return {far(share + 1), near(share), near(rest), far(rest + 1)};
-}
-
 T cubic(const Sampler& s, const Values& grid) {
   std::array<T, 2> low;
-  std::array<std::array<T, 4>, 2> weights;
+  std::array<Values, 2> weights;
   for (size_t i = 0; i < 2; ++i) {
     T at = s.position(grid[i], i);
     low[i] = floor(at);
-    weights[i] = cubic_weights(s, at - low[i]);
+    weights[i] = cubic_weights(at - low[i], -0.75);
   }
   T sum = nullptr;
   for (size_t j = 0; j < 4; ++j) {

@@ -135,4 +135,13 @@ void one_hot_by_compare(Rewriter& r, ir::Node& n) {
   r.bind(n.outputs[0], gather(r.in(2), cast(hit, DType::Int64), 0));
 }
 
+Values cubic_weights(T share, double a) {
+  const auto c = [&](double v) { return share.builder().number(v, share.dtype()); };
+  // |d| <= 1: ((a + 2) d - (a + 3)) d d + 1; 1 < |d| < 2: ((a d - 5 a) d + 8 a) d - 4 a
+  const auto near = [&](T d) { return (c(a + 2) * d + c(-(a + 3))) * d * d + c(1); };
+  const auto far = [&](T d) { return ((c(a) * d + c(-5 * a)) * d + c(8 * a)) * d + c(-4 * a); };
+  T rest = c(1) - share;
+  return {far(share + c(1)), near(share), near(rest), far(rest + c(1))};
+}
+
 }  // namespace oe::opsets

@@ -48,22 +48,6 @@ T nearest(Rewriter& r, T x, const Mode& m) {
   return ceil(x - half);
 }
 
-// Weights of the four neighbours at distance s, 1 + s, ... (Keys' cubic convolution).
-Values cubic_weights(Rewriter& r, T s, double a) {
-  const auto c = [&](double v) { return r.number(v, kF); };
-  const auto mul = [&](T x, T y) { return x * y; };
-  const auto add = [&](T x, T y) { return x + y; };
-  // |d| <= 1: ((a + 2) d - (a + 3)) d d + 1; 1 < |d| < 2: ((a d - 5 a) d + 8 a) d - 4 a
-  const auto near = [&](T d) {
-    return add(mul(mul(add(mul(c(a + 2), d), c(-(a + 3))), d), d), c(1));
-  };
-  const auto far = [&](T d) {
-    return add(mul(add(mul(add(mul(c(a), d), c(-5 * a)), d), c(8 * a)), d), c(-4 * a));
-  };
-  T rest = c(1) - s;
-  return {far(add(s, c(1))), near(s), near(rest), far(add(rest, c(1)))};
-}
-
 T sample(Rewriter& r, T x, int64_t axis, const Axis& a, const Mode& m) {
   const int64_t rank = x.rank();
   T at = coordinates(r, a, m);
@@ -85,7 +69,7 @@ T sample(Rewriter& r, T x, int64_t axis, const Axis& a, const Mode& m) {
     return weighted(low, 1 - share) + weighted(high, share);
   }
   T base = floor(at);
-  Values weights = cubic_weights(r, at - base, m.cubic_a), places;
+  Values weights = cubic_weights(at - base, m.cubic_a), places;
   for (int i = -1; i <= 2; ++i) places.push_back(base + i);
   if (m.exclude_outside) {
     T total = nullptr;

@@ -64,6 +64,13 @@ c10::IValue interpreted(torch::jit::Module& m, const std::string& method,
   return stack.back();
 }
 
+// As module(x) is called.
+auto by_executor(const std::string& method) {
+  return [&method](torch::jit::Module& m, std::vector<c10::IValue> arguments) {
+    return m.get_method(method)(std::move(arguments));
+  };
+}
+
 // float64 where the code says float32: `x.float()`, `torch.zeros(n, dtype=torch.float32)`, and the
 // tensors that it holds.
 void widen_constants(torch::jit::Block* block) {
@@ -105,9 +112,6 @@ std::vector<HostValue> Reference::last_in(DType type, const Form& form) {
   std::vector<c10::IValue> arguments;
   for (const c10::IValue& v : last_arguments_)
     arguments.push_back(in_type(v, to_scalar_type(type)));
-  const auto as_it_is = [&](torch::jit::Module& m, std::vector<c10::IValue> own) {
-    return m.get_method(module_.method)(std::move(own));
-  };
   const auto widened = [&](torch::jit::Module& m, const std::vector<c10::IValue>& own) {
     return interpreted(m, module_.method, own,
                        [](torch::jit::Graph& g) { widen_constants(g.block()); });
@@ -116,7 +120,7 @@ std::vector<HostValue> Reference::last_in(DType type, const Form& form) {
       return again(form, arguments, widened, type);
     } catch (const std::runtime_error&) {  // it may want the type that it names
     }
-  return again(form, arguments, as_it_is, type);
+  return again(form, arguments, by_executor(module_.method), type);
 }
 
 std::vector<HostValue> Reference::last_by_qnnpack(const Form& form) {
@@ -130,9 +134,7 @@ std::vector<HostValue> Reference::last_by_qnnpack(const Form& form) {
     ~Engine() { context.setQEngine(before); }
   } engine{context, context.qEngine()};
   context.setQEngine(at::QEngine::QNNPACK);
-  return again(form, last_arguments_, [&](torch::jit::Module& m, std::vector<c10::IValue> own) {
-    return m.get_method(module_.method)(std::move(own));
-  });
+  return again(form, last_arguments_, by_executor(module_.method));
 }
 
 std::vector<HostValue> Reference::last_as_written(const Form& form) {
