@@ -89,9 +89,11 @@ Comparison::Comparison(const Options& o, torch_io::ExampleInputs inputs,
     r.output_names.push_back(v->name);
     r.shapes.push_back(v->type.shape);
     stated_.push_back(v->type.dtype);
-    form.sequences.push_back(v->type.kind == ir::Type::Kind::Sequence);
-    form.optionals.push_back(v->type.kind == ir::Type::Kind::Optional);
-    form.vectors.push_back(v->type.shape && v->type.shape->size() == 1);
+    const bool optional = v->type.kind == ir::Type::Kind::Optional;
+    const ir::Type& held = optional ? *v->type.element : v->type;
+    form.sequences.push_back(held.kind == ir::Type::Kind::Sequence);
+    form.optionals.push_back(optional);
+    form.vectors.push_back(held.shape && held.shape->size() == 1);
   }
   r.lineage = verify::lineage(m);
   steady_ = inputs_;  // a number out of range would end a row of calls

@@ -33,6 +33,7 @@ class ConvertedComparison : public Comparison {
     for (const program::Port& port : c.program.outputs) {
       form.output_names.push_back(port.name);
       form.absent.push_back(port.absent);
+      form.together.push_back(port.together);
     }
     for (const capture::CarriedState& s : c.state) {
       form.output_names[s.output] = s.attribute;

@@ -53,11 +53,17 @@ int unpacked_length(const torch::jit::Node* n) {
 
 }  // namespace
 
-// What stands for the operator because of what its tensors are; null: nothing does.
+// What stands for the operator because of what its arguments are; null: nothing does.
 torch::jit::Function* Interpreter::composite_for(const OpInfo& op, const std::vector<Sym>& args) {
   if (ex_.quantized.among(args)) return composite_of(CompositeOf::Quantized, op.name);
-  if (args.empty() || !args[0].is(K::Tensor)) return nullptr;
-  const TensorValuePtr t = ex_.views.read(args[0].tensor());
+  if (torch::jit::Function* f = composite_of(CompositeOf::Computed, op.name))
+    for (const Sym& a : args)
+      if (!a.is(K::Tensor) && ex_.apply.taint_of(a) != Taint::Constant) return f;
+  const Sym* first = args.empty() ? nullptr : &args[0];
+  if (first && first->is(K::List) && !first->list()->items.empty())
+    first = &first->list()->items[0];
+  if (!first || !first->is(K::Tensor)) return nullptr;
+  const TensorValuePtr t = ex_.views.read(first->tensor());
   if (t->c.empty()) return nullptr;
   const at::ScalarType type = example(*t).scalar_type();
   return c10::isComplexType(type)           ? composite_of(CompositeOf::Complex, op.name)

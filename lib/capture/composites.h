@@ -15,10 +15,10 @@ namespace oe::capture {
 // The function for "aten::trapezoid.x" (trapezoid__x in the files); null when there is none. Its
 // parameters are the operator's, in order.
 torch::jit::Function* composite(const std::string& op);
-// What an operator's tensors have to be for a function to stand for it.
-enum class CompositeOf : uint8_t { Anything, Quantized, Integers, Complex };
-// The function for the operator where an argument is a quantized tensor, or where its first tensor
-// is of integers or of complex numbers.
+// What an operator's arguments have to be for a function to stand for it.
+enum class CompositeOf : uint8_t { Anything, Quantized, Integers, Complex, Computed };
+// The function for the operator where an argument is a quantized tensor, where its first tensor is
+// of integers or of complex numbers, or where a number among its arguments is computed.
 torch::jit::Function* composite_of(CompositeOf of, const std::string& op);
 
 // All of them, with the operator's name.

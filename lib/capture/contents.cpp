@@ -77,24 +77,48 @@ Cell* first_memory(const Sym& content) {
   return memory_of(*s);
 }
 
-// Whether the two can be elements of one stack; either may be a whole stack already.
-bool Contents::stackable(const Sym& a, const Sym& b, bool a_stacked, bool b_stacked) {
-  if (columns_of(a) || columns_of(b))
-    return stackable(as_columns(a), as_columns(b), a_stacked, b_stacked);
+// Whether the two can be elements of one list, where `tensors` judges two tensors.
+bool Contents::alike(const Sample& one, const Sample& other, const TensorsAlike& tensors) {
+  const Sym a = as_columns(one.sym), b = as_columns(other.sym);
   if (a.is(K::Tuple)) {
     if (!b.is(K::Tuple) || a.tuple().size() != b.tuple().size()) return false;
     for (size_t i = 0; i < a.tuple().size(); ++i)
-      if (!stackable(a.tuple()[i], b.tuple()[i], a_stacked, b_stacked)) return false;
+      if (!alike({a.tuple()[i], one.stacked}, {b.tuple()[i], other.stacked}, tensors)) return false;
     return true;
   }
   if (a.is_number() || b.is_number())  // a stack beside it is one of the same list's numbers
-    return (a.is_number() || (a_stacked && a.is(K::Tensor))) &&
-           (b.is_number() || (b_stacked && b.is(K::Tensor))) &&
-           (a_stacked || b_stacked || a.kind == b.kind);
-  if (!a.is(K::Tensor) || !b.is(K::Tensor)) return false;
-  const TensorValuePtr x = ex_.views.read(a.tensor()), y = ex_.views.read(b.tensor());
-  return x->ranked && y->ranked && example(*x).scalar_type() == example(*y).scalar_type() &&
-         same_axes(*x, x->axes, *y, y->axes, a_stacked ? 1 : 0, b_stacked ? 1 : 0);
+    return (a.is_number() || (one.stacked && a.is(K::Tensor))) &&
+           (b.is_number() || (other.stacked && b.is(K::Tensor))) &&
+           (one.stacked || other.stacked || a.kind == b.kind);
+  return tensors({a, one.stacked}, {b, other.stacked});
+}
+
+bool Contents::stackable(const Sample& a, const Sample& b) {
+  return alike(a, b, [&](const Sample& one, const Sample& other) {
+    if (!one.sym.is(K::Tensor) || !other.sym.is(K::Tensor)) return false;
+    const TensorValuePtr x = ex_.views.read(one.sym.tensor()),
+                         y = ex_.views.read(other.sym.tensor());
+    return x->ranked && y->ranked && example(*x).scalar_type() == example(*y).scalar_type() &&
+           same_axes(*x, x->axes, *y, y->axes, one.stacked ? 1 : 0, other.stacked ? 1 : 0);
+  });
+}
+
+bool Contents::one_form(const Sym& a, const Sym& b) {
+  if (a.is(K::Tuple) && b.is(K::Tuple) && a.tuple().size() == b.tuple().size()) {
+    for (size_t k = 0; k < a.tuple().size(); ++k)
+      if (!one_form(a.tuple()[k], b.tuple()[k])) return false;
+    return true;
+  }
+  return (a.is(K::Sequence) && b.is(K::Sequence)) || stackable({a, true}, {b, true});
+}
+
+bool Contents::same_columns(const Sample& a, const Sample& b) {
+  auto tensor = [](const Sym& s) {
+    return s.is(K::Tensor) || s.is(K::Sequence) || s.is(K::Places);
+  };
+  return alike(a, b, [&](const Sample& one, const Sample& other) {
+    return tensor(one.sym) && tensor(other.sym);
+  });
 }
 
 TensorValue Contents::element_type(const Sample& s) {
@@ -253,6 +277,43 @@ Sym Contents::sequence_of(const std::vector<Sym>& items, const TensorValue* like
   return sequence(recorded, std::move(c), std::move(element));
 }
 
+// Elements of that type with a sequence for every column of tensors, and stacks of numbers. `like`
+// tells what a tensor is.
+std::optional<Sym> Contents::sequences_of(const std::vector<Sym>& elements, const Sample& like,
+                                          const c10::TypePtr& type) {
+  std::vector<Sym> items;
+  for (const Sym& s : elements) items.push_back(as_columns(s));
+  const Sym one = as_columns(like.sym);
+  if (one.is(K::Tuple)) {
+    const auto types = column_types(type, one.tuple().size());
+    std::vector<Sym> columns;
+    for (size_t k = 0; k < one.tuple().size(); ++k) {
+      std::vector<Sym> column;
+      for (const Sym& s : items) column.push_back(s.tuple().at(k));
+      auto made = sequences_of(column, {one.tuple()[k], like.stacked}, types.at(k));
+      if (!made) return std::nullopt;
+      columns.push_back(std::move(*made));
+    }
+    return Sym::of_tuple(std::move(columns), one.type());
+  }
+  if (type->kind() != c10::TypeKind::TensorType)
+    return items.empty() ? empty_stack(one, like.stacked) : stack_items(items);
+  const TensorValue element = element_type(like);
+  return sequence_of(items, &element);
+}
+
+// The same of content that is there.
+Sym Contents::as_sequences(const Sym& content, const c10::TypePtr& element) {
+  if (content.is(K::Tuple)) {
+    const auto types = column_types(element, content.tuple().size());
+    return each_column(
+        content, [&](const Sym& column, size_t k) { return as_sequences(column, types.at(k)); });
+  }
+  return content.is(K::Tensor) && element->kind() == c10::TypeKind::TensorType
+             ? sequence_from(content)
+             : content;
+}
+
 // A stack as a sequence.
 Sym Contents::sequence_from(const Sym& stack) {
   const TensorValuePtr t = ex_.views.read(stack.tensor());
@@ -272,15 +333,16 @@ Sym Contents::sequence_from(const Sym& stack) {
   return sequence(recorded, std::move(c), std::move(element));
 }
 
-// The content of an open list with these elements. Nothing when no form holds them all.
-std::optional<Sym> Contents::of(const std::vector<Sym>& items) {
+// The content of an open list with these elements of that type. Nothing when no form holds them
+// all.
+std::optional<Sym> Contents::of(const std::vector<Sym>& items, const c10::TypePtr& type) {
   std::vector<Sample> samples;
   for (const Sym& e : items) samples.push_back({e, false});
   switch (common_form(ex_, samples)) {
     case Form::Stack:
       return stack_items(items);
     case Form::Sequence:
-      return sequence_of(items, nullptr);
+      return sequences_of(items, samples[0], type);
     default:
       return std::nullopt;
   }

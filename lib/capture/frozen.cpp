@@ -102,41 +102,40 @@ Frozen as_maybe(const Frozen& f) {
   return out;
 }
 
+bool has_sequence(const Sym& content) {
+  if (content.is(K::Tuple)) return std::ranges::any_of(content.tuple(), has_sequence);
+  return content.is(K::Sequence) || content.is(K::Places);
+}
+
 Form common_form(Executor& ex, const std::vector<Sample>& samples) {
-  bool sequence = false, tensors = true, stack = !samples.empty();
+  if (samples.empty()) return Form::None;
+  bool stack = true, columns = true;
   const Sample* element = nullptr;  // one that is no stack, if there is any
   for (const Sample& s : samples) {
-    sequence = sequence || s.sym.is(K::Sequence) || s.sym.is(K::Places);
-    tensors = tensors && (s.sym.is(K::Tensor) || s.sym.is(K::Sequence) || s.sym.is(K::Places));
+    stack = stack && !has_sequence(s.sym);
     if (!s.stacked && !element) element = &s;
   }
-  if (!element && !samples.empty()) element = &samples[0];
-  for (const Sample& s : samples)
-    stack = stack && !sequence &&
-            ex.contents.stackable(element->sym, s.sym, element->stacked, s.stacked);
-  return stack ? Form::Stack : tensors && !samples.empty() ? Form::Sequence : Form::None;
+  if (!element) element = &samples[0];
+  for (const Sample& s : samples) {
+    stack = stack && ex.contents.stackable(*element, s);
+    columns = columns && ex.contents.same_columns(*element, s);
+  }
+  return stack ? Form::Stack : columns ? Form::Sequence : Form::None;
 }
 
 std::optional<Frozen> opened(Executor& ex, const Frozen& list, Form form, const Sample& sample) {
-  // Tuples and numbers are stacked or nothing.
-  const bool tensors =
-      sample.sym.is(K::Tensor) || sample.sym.is(K::Sequence) || sample.sym.is(K::Places);
-  if (form == Form::Sequence && !tensors) return std::nullopt;
   std::optional<Sym> content;
   if (list.open) {
     content = ex.places.copied(thaw(ex, list.items[0]));
-    if (form == Form::Sequence && content->is(K::Tensor))
-      content = ex.contents.sequence_from(*content);
+    if (form == Form::Sequence)
+      content = ex.contents.as_sequences(*content, list.sym.list()->element);
   } else {
     std::vector<Sym> items;
     for (const Frozen& e : list.items) items.push_back(thaw(ex, e));
-    if (form == Form::Sequence) {
-      const TensorValue like = ex.contents.element_type(sample);
-      content = ex.contents.sequence_of(items, &like);
-    } else {
-      content = items.empty() ? ex.contents.empty_stack(sample.sym, sample.stacked)
+    content = form == Form::Sequence
+                  ? ex.contents.sequences_of(items, sample, list.sym.list()->element)
+              : items.empty() ? ex.contents.empty_stack(sample.sym, sample.stacked)
                               : ex.contents.stack_items(items);
-    }
   }
   if (!content) return std::nullopt;
   const std::function<void(const Sym&, const Frozen&)> holds = [&](const Sym& c, const Frozen& f) {
@@ -161,8 +160,7 @@ bool same_structure(Executor& ex, const Frozen& a, const Frozen& b) {
   if (!a.open) return true;
   if (a.items[0].sym.is(K::Places) || b.items[0].sym.is(K::Places))
     return same_structure(ex, a.items[0], b.items[0]);
-  const Sym x = thaw(ex, a.items[0]), y = thaw(ex, b.items[0]);
-  return (x.is(K::Sequence) && y.is(K::Sequence)) || ex.contents.stackable(x, y, true, true);
+  return ex.contents.one_form(thaw(ex, a.items[0]), thaw(ex, b.items[0]));
 }
 
 namespace {
@@ -299,8 +297,8 @@ TensorValuePtr join_types(Executor& ex, const TensorValue& a, const TensorValue&
   for (size_t i = 0; i < a.axes.size(); ++i) {
     const Axis &x = a.axes[i], &y = b.axes[i];
     const auto at = static_cast<int64_t>(i);
-    const bool same =
-        x.is_static() && y.is_static() ? example(a).size(at) == example(b).size(at) : x.id == y.id;
+    const bool same = x.is_static() == y.is_static() &&  // an element's own axis has no id either
+                      (x.is_static() ? example(a).size(at) == example(b).size(at) : x.id == y.id);
     t->axes.push_back(same ? x : ex.apply.fresh_axis(join(Taint::Shape, join(x.taint, y.taint))));
   }
   return t;

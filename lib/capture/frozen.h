@@ -64,6 +64,8 @@ Frozen as_maybe(const Frozen& f);
 // Same kind, same length or form, same keys.
 bool same_structure(Executor& ex, const Frozen& a, const Frozen& b);
 
+// Whether a column of an open list's content is no stack.
+bool has_sequence(const Sym& content);
 // The form that holds all of them; None when none does.
 Form common_form(Executor& ex, const std::vector<Sample>& samples);
 

@@ -182,7 +182,8 @@ std::vector<Sym> Writes::call_with_statistics(const OpInfo& op, const std::vecto
   };
   std::vector<Sym> out;
   if (op.base == "aten::batch_norm" && args[at("running_mean")].is(K::Tensor) &&
-      args[at("running_var")].is(K::Tensor)) {
+      args[at("running_var")].is(K::Tensor) &&
+      ex_.views.read(args[at("input")].tensor())->axes.size() > 1) {  // less it refuses
     // All but the last argument, which chooses a kernel.
     out = {ex_.apply(ex_.operators.named(kFunctionalBatchNorm), {args.begin(), args.end() - 1})[0]};
   } else {

@@ -169,11 +169,8 @@ struct Interpreter::Instruction {
   void leave() { region("__exit__", std::vector<Sym>(3, Sym::none())); }
   void region(const char* method, const std::vector<Sym>& args) {
     const Sym manager = in();
-    if (n->input(0)->type()->repr_str().find("autocast") != std::string::npos)
-      ex.site.refuse(
-          "OE4060", "an autocast region chooses element types while it runs",
-          "export the model without autocast, converted to the type it should compute in");
-    if (manager.is(K::Object) && !manager.object()->type->is_module()) {
+    const bool casts = is_autocast(*n->input(0)->type());  // they are in the code
+    if (manager.is(K::Object) && !manager.object()->type->is_module() && !casts) {
       std::vector<Sym> all = {manager};
       all.insert(all.end(), args.begin(), args.end());
       Sym result = ex.interpreter.run_function(manager.object()->type->getMethod(method),

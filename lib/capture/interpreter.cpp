@@ -9,8 +9,10 @@ namespace prim = c10::prim;
 Sym Interpreter::run_method(const Sym& self, const std::string& method, std::vector<Sym> args) {
   args.insert(args.begin(), self);
   try {
-    return run_function(self.object()->type->getMethod(method), std::move(args),
-                        self.object()->path, nullptr);
+    Frame frame;
+    frame.path = self.object()->path;
+    const c10::ClassType& type = *self.object()->type;
+    return run_code(with_casts(type.getMethod(method), type), std::move(args), frame);
   } catch (const Unreachable& u) {
     ex_.site.refuse("OE4061", "no example runs the model beyond this line: " + u.message,
                     "give an example, or sizes of dynamic axes, with which all of it runs");

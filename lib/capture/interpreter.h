@@ -4,6 +4,7 @@
 #include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/ir/ir.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -90,6 +91,9 @@ class Interpreter {
   // The results of the block where the nodes after the If went into its branches; else nothing.
   std::optional<std::vector<Sym>> run_if(JitNode* n, Frame& f);
 
+  // --- autocast.cpp: the code of a method of the model, with what its autocast regions cast
+  JitBlock* with_casts(torch::jit::Function& method, const c10::ClassType& self);
+
   // --- lifetimes.cpp
   void analyse_lifetimes(JitBlock* b);
   void analyse_reads(JitBlock* function);
@@ -108,6 +112,10 @@ class Interpreter {
   std::unordered_set<const JitBlock*> analysed_;
   std::unordered_set<const JitValue*> read_;
   std::unordered_map<const JitNode*, Sym> constants_;
+  std::shared_ptr<torch::jit::Graph> rewritten_;
 };
+
+// A region that chooses element types (autocast.cpp).
+bool is_autocast(const c10::Type& t);
 
 }  // namespace oe::capture

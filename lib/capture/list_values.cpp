@@ -147,7 +147,7 @@ struct Containers::ByValue {
   std::vector<Sym> ordered_items() {
     if (items.empty()) return {};
     for (const Sym& x : items)
-      if (!ex.contents.stackable(items[0], x, false, false))
+      if (!ex.contents.stackable({items[0], false}, {x, false}))
         ex.site.refuse("OE4030", "a list of values of different types or shapes is put in order");
     const Sym sorted = in_order(ex.contents.stack_items(items));
     std::vector<Sym> out;

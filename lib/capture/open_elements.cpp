@@ -110,16 +110,17 @@ std::shared_ptr<StorageCell> storage_of(const Sym& s) {
 
 // The elements from `start` to `end`, as slices of tensors count them.
 Sym OpenLists::slice(const Sym& content, const Sym& start, const Sym& end, int64_t step) {
-  if (content.is(K::Sequence))
-    return ex_.contents.rearranged("aten::slice.t", content, {start, end, Sym::of(step)},
+  return each_column(content, [&](const Sym& column, size_t) {
+    if (!column.is(K::Sequence))
+      return ex_.apply("aten::slice.Tensor",
+                       {column, Sym::of(int64_t{0}), start, end, Sym::of(step)});
+    return ex_.contents.rearranged("aten::slice.t", column, {start, end, Sym::of(step)},
                                    [&](const c10::impl::GenericList& list, size_t w) {
                                      torch::jit::Stack stack = {list, ex_.apply.value(start, w),
                                                                 ex_.apply.value(end, w), step};
                                      ex_.operators.named("aten::slice.t").op->getOperation()(stack);
                                      return stack[0].toList();
                                    });
-  return each_column(content, [&](const Sym& t, size_t) {
-    return ex_.apply("aten::slice.Tensor", {t, Sym::of(int64_t{0}), start, end, Sym::of(step)});
   });
 }
 
@@ -133,8 +134,22 @@ Sym OpenLists::backwards(const Sym& sequence) {
                                  });
 }
 
+// The columns of `item`, one for each of the content's.
+const std::vector<Sym>& OpenLists::columns_like(const Sym& item, const Sym& content) {
+  if (!item.is(K::Tuple) || item.tuple().size() != content.tuple().size())
+    ex_.site.refuse("OE4036",
+                    "the elements of a list whose length depends on the input differ in kind");
+  return item.tuple();
+}
+
 Sym OpenLists::concat(Sym a, Sym b) {
-  if (!a.is(K::Sequence) && !b.is(K::Sequence) && !ex_.contents.stackable(a, b, true, true)) {
+  if (a.is(K::Tuple)) {
+    const std::vector<Sym>& others = columns_like(b, a);
+    std::vector<Sym> out;
+    for (size_t k = 0; k < others.size(); ++k) out.push_back(concat(a.tuple()[k], others[k]));
+    return Sym::of_tuple(std::move(out), a.type());
+  }
+  if (!a.is(K::Sequence) && !b.is(K::Sequence) && !ex_.contents.stackable({a, true}, {b, true})) {
     if (!a.is(K::Tensor) || !b.is(K::Tensor))
       ex_.site.refuse("OE4036",
                       "the elements of a list whose length depends on the input differ in kind");
@@ -154,25 +169,28 @@ Sym OpenLists::concat(Sym a, Sym b) {
     if (v->recorded) v->recorded->type = program::Type::list(ex_.recorder.type_of(v->element));
     return Sym::of(std::shared_ptr<const SequenceValue>(std::move(v)));
   }
-  if (a.is(K::Tuple)) {
-    std::vector<Sym> out;
-    for (size_t k = 0; k < a.tuple().size(); ++k) out.push_back(concat(a.tuple()[k], b.tuple()[k]));
-    return Sym::of_tuple(std::move(out), a.type());
-  }
   return ex_.apply("aten::cat",
                    {ex_.values.list({a, b}, c10::TensorType::get()), Sym::of(int64_t{0})});
 }
 
-// The content with `item` before position `at` (none: at the end).
-Sym OpenLists::insert(Sym content, const Sym& item, const Sym* at) {
-  if (!content.is(K::Sequence) && !ex_.contents.stackable(item, content, false, true)) {
+// The content with `element` before position `at` (none: at the end).
+Sym OpenLists::insert(Sym content, const Sym& element, const Sym* at) {
+  const Sym item = as_columns(element);
+  if (content.is(K::Tuple)) {
+    const std::vector<Sym>& parts = columns_like(item, content);
+    std::vector<Sym> out;
+    for (size_t k = 0; k < parts.size(); ++k)
+      out.push_back(insert(content.tuple()[k], parts[k], at));
+    return Sym::of_tuple(std::move(out), content.type());
+  }
+  if (!content.is(K::Sequence) && !ex_.contents.stackable({item, false}, {content, true})) {
     if (!content.is(K::Tensor) || !item.is(K::Tensor))
       ex_.site.refuse("OE4036",
                       "the elements of a list whose length depends on the input differ in kind");
     content = ex_.contents.sequence_from(content);
   }
   if (content.is(K::Sequence)) {
-    TensorValue element =
+    TensorValue joined =
         ex_.contents.join_elements(content.sequence()->element, *ex_.views.read(item.tensor()));
     auto put = [&](c10::impl::GenericList& list, size_t w) {
       if (!at) return list.push_back(ex_.apply.value(item, w));
@@ -181,8 +199,8 @@ Sym OpenLists::insert(Sym content, const Sym& item, const Sym* at) {
       i = std::clamp<int64_t>(i < 0 ? i + n : i, 0, n);
       list.insert(list.begin() + i, ex_.apply.value(item, w));
     };
-    return at ? ex_.contents.change_sequence("aten::insert.t", content, {*at, item}, element, put)
-              : ex_.contents.change_sequence("aten::append.t", content, {item}, element, put);
+    return at ? ex_.contents.change_sequence("aten::insert.t", content, {*at, item}, joined, put)
+              : ex_.contents.change_sequence("aten::append.t", content, {item}, joined, put);
   }
   const Sym one = ex_.contents.stack_items({item});
   if (!at) return concat(content, one);
@@ -200,32 +218,39 @@ Sym OpenLists::erase(const Sym& content, const Sym& index) {
                                           TORCH_CHECK(i >= 0 && i < n, "list index out of range");
                                           list.erase(list.begin() + i);
                                         });
-  if (index.is_constant_number() && index.c.at(0).toInt() == -1)
-    return slice(content, Sym::none(), index);
-  Sym at = index;
-  if (!index.is_constant_number() || index.c.at(0).toInt() < 0)
-    at = ex_.apply("aten::remainder.int", {index, length(content)});
-  return concat(slice(content, Sym::none(), at),
+  const bool known = index.is_constant_number(), last = known && index.c.at(0).toInt() == -1;
+  const Sym at = known && (last || index.c.at(0).toInt() >= 0)
+                     ? index
+                     : ex_.apply("aten::remainder.int", {index, length(content)});
+  if (content.is(K::Tuple))
+    return each_column(content, [&](const Sym& column, size_t) { return erase(column, at); });
+  const Sym before = slice(content, Sym::none(), at);
+  if (last) return before;
+  return concat(before,
                 slice(content, ex_.apply("aten::add.int", {at, Sym::of(int64_t{1})}), Sym::none()));
 }
 
 Sym OpenLists::replace(const Sym& content, const Sym& index, const Sym& element) {
   const Sym item = as_columns(element);
-  if (content.is(K::Sequence) || !ex_.contents.stackable(item, content, false, true)) {
+  if (content.is(K::Tuple)) {
+    const std::vector<Sym>& parts = columns_like(item, content);
+    std::vector<Sym> out;
+    for (size_t k = 0; k < parts.size(); ++k)
+      out.push_back(replace(content.tuple()[k], index, parts[k]));
+    return Sym::of_tuple(std::move(out), content.type());
+  }
+  if (content.is(K::Sequence) || !ex_.contents.stackable({item, false}, {content, true})) {
     const Sym at = ex_.apply("aten::remainder.int", {index, length(content)});
     return insert(erase(content, at), item, &at);
   }
-  return each_column(content, [&](const Sym& t, size_t k) {
-    Sym value = content.is(K::Tuple) ? item.tuple()[k] : item;
-    if (value.is_number()) value = ex_.apply("prim::NumToTensor.Scalar", {value});
-    return ex_.apply("aten::select_scatter", {t, value, Sym::of(int64_t{0}), index});
-  });
+  const Sym value = item.is_number() ? ex_.apply("prim::NumToTensor.Scalar", {item}) : item;
+  return ex_.apply("aten::select_scatter", {content, value, Sym::of(int64_t{0}), index});
 }
 
 // The content of a list, made open when it is not; `why` says what needs that.
 Sym OpenLists::content_of(const ListCell& list, const char* why) {
   if (list.is_open()) return list.open;
-  if (auto content = ex_.contents.of(list.items)) return *content;
+  if (auto content = ex_.contents.of(list.items, list.element)) return *content;
   ex_.site.refuse(
       "OE4030", std::string("a list is used with ") + why,
       "its elements have no one kind and shape that a tensor or an ONNX sequence could hold");

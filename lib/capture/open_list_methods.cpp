@@ -30,7 +30,7 @@ struct OpenLists::Methods {
   }
   // A list of known length keeps it: its elements are taken out of the content again.
   void store(const Sym& c, const std::vector<Sym>& involved, size_t length) {
-    const bool open = list.is_open() || c.is(K::Sequence);
+    const bool open = list.is_open() || has_sequence(c);
     ex.open_lists.set_open(list, c, involved);
     if (open) return;
     for (size_t i = 0; i < length; ++i)
@@ -46,8 +46,8 @@ struct OpenLists::Methods {
     return all;
   }
   Sym reversed(const Sym& c) {
-    if (c.is(K::Sequence)) return ex.open_lists.backwards(c);
     return each_column(c, [&](const Sym& t, size_t) {
+      if (t.is(K::Sequence)) return ex.open_lists.backwards(t);
       return ex.apply("aten::flip",
                       {t, ex.values.list({Sym::of(int64_t{0})}, c10::IntType::get())});
     });
@@ -144,12 +144,18 @@ struct OpenLists::Methods {
   }
   std::optional<Sym> times() {
     const Sym c = content("a computed count");
-    if (c.is(K::Sequence)) return repeated(c);
-    return each_column(c, [&](const Sym& t, size_t) {
+    bool known = true;
+    const Sym all = each_column(c, [&](const Sym& t, size_t) {
+      if (t.is(K::Sequence)) {
+        const auto some = repeated(t);
+        known = known && some;
+        return some.value_or(t);
+      }
       std::vector<Sym> repeats(ex.views.read(t.tensor())->axes.size(), Sym::of(int64_t{1}));
       repeats[0] = ex.apply("prim::max.int", {args[1], Sym::of(int64_t{0})});
       return ex.apply("aten::repeat", {t, ex.values.list(std::move(repeats), c10::IntType::get())});
     });
+    return known ? std::optional(all) : std::nullopt;
   }
   // ONNX repeats no sequence: a small number of them, one behind the other.
   std::optional<Sym> repeated(const Sym& sequence) {

@@ -28,7 +28,9 @@ c10::IValue OpenLists::value(const Sym& content, const c10::TypePtr& type, size_
   c10::impl::GenericList list(type);
   const Sym* column = &content;
   while (column->is(K::Tuple)) column = &column->tuple().at(0);
-  const int64_t n = ex_.apply.value(*column, w).toTensor().size(0);
+  const c10::IValue first = ex_.apply.value(*column, w);
+  const int64_t n =
+      first.isTensor() ? first.toTensor().size(0) : static_cast<int64_t>(first.toListRef().size());
   const std::function<c10::IValue(const Sym&, const c10::TypePtr&, int64_t)> at =
       [&](const Sym& s, const c10::TypePtr& t, int64_t i) -> c10::IValue {
     if (s.is(K::Tuple)) {
@@ -46,6 +48,7 @@ c10::IValue OpenLists::value(const Sym& content, const c10::TypePtr& type, size_
                         "a list of objects whose length depends on the input is used as a whole");
       return c10::ivalue::Tuple::create(std::move(items));
     }
+    if (s.is(K::Sequence)) return ex_.apply.value(s, w).toListRef()[static_cast<size_t>(i)];
     const at::Tensor e = ex_.apply.value(s, w).toTensor().select(0, i);
     switch (t->kind()) {
       case c10::TypeKind::IntType:

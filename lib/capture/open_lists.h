@@ -21,7 +21,9 @@ class Contents {
   explicit Contents(Executor& ex) : ex_(ex) {}
 
   // Whether two elements (or stacks of them) go into one stack.
-  bool stackable(const Sym& a, const Sym& b, bool a_stacked, bool b_stacked);
+  bool stackable(const Sample& a, const Sample& b);
+  // Whether they have the same columns, which a stack or a sequence each can hold.
+  bool same_columns(const Sample& a, const Sample& b);
   TensorValue element_type(const Sample& s);
   TensorValue join_elements(const TensorValue& a, const TensorValue& b);
 
@@ -30,9 +32,14 @@ class Contents {
   std::optional<Sym> empty_stack(const Sym& element, bool stacked);
   Sym sequence(program::Arg recorded, PerWorld c, TensorValue element);
   Sym sequence_of(const std::vector<Sym>& items, const TensorValue* like);
+  std::optional<Sym> sequences_of(const std::vector<Sym>& items, const Sample& like,
+                                  const c10::TypePtr& type);
   Sym sequence_from(const Sym& stack);
+  Sym as_sequences(const Sym& content, const c10::TypePtr& element);
+  // Whether two contents have the same form, column by column.
+  bool one_form(const Sym& a, const Sym& b);
   // Elements as the content of a list; nothing where no form holds them.
-  std::optional<Sym> of(const std::vector<Sym>& items);
+  std::optional<Sym> of(const std::vector<Sym>& items, const c10::TypePtr& type);
 
   // A sequence changed by an operator of the program, and by `change` in each world.
   Sym change_sequence(const std::string& op, const Sym& s, const std::vector<Sym>& args,
@@ -44,6 +51,9 @@ class Contents {
       const std::function<c10::impl::GenericList(const c10::impl::GenericList&, size_t)>& f);
 
  private:
+  using TensorsAlike = std::function<bool(const Sample&, const Sample&)>;
+  bool alike(const Sample& a, const Sample& b, const TensorsAlike& tensors);
+
   Executor& ex_;
 };
 
@@ -73,8 +83,9 @@ class OpenLists {
   // --- open_elements.cpp
   Sym slice(const Sym& content, const Sym& start, const Sym& end, int64_t step = 1);
   Sym backwards(const Sym& sequence);
+  const std::vector<Sym>& columns_like(const Sym& item, const Sym& content);
   Sym concat(Sym a, Sym b);
-  Sym insert(Sym content, const Sym& item, const Sym* at);
+  Sym insert(Sym content, const Sym& element, const Sym* at);
   Sym erase(const Sym& content, const Sym& index);
   Sym replace(const Sym& content, const Sym& index, const Sym& item);
   Sym content_of(const ListCell& list, const char* why);

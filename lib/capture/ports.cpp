@@ -119,13 +119,15 @@ class OutputBuilder {
         }
         return;
       case K::None:
+        if (present_) refuse_optional(name, "a container that has a None of its own");
         ++absent_;
         d_.report({"OE2201", Severity::Note, "", "output " + label(name) + " is None and left out",
                    "", nullptr, 0});
         return;
       case K::Maybe:
-        return put(label(name), {optional(s, label(name))});
+        return add_optional(s, name);
       case K::Tensor:
+        if (present_) return put(label(name), {optional(s)});
         if (const Sym* guard = rank_guard(ex_, {s}))
           if (const auto known = ex_.control.known_condition(*guard))
             return add(args_by_rank(ex_, {s}, *guard, *known).at(0), name);
@@ -147,7 +149,7 @@ class OutputBuilder {
       case K::Int:
       case K::Float:
       case K::Bool:
-        return put(label(name), ex_.apply.arg(s));
+        return put(label(name), present_ ? program::Arg{optional(s)} : ex_.apply.arg(s));
       default:
         throw Failure(ExitCode::Unsupported, "OE4040",
                       "output " + label(name) + " is neither a tensor nor a number",
@@ -175,17 +177,30 @@ class OutputBuilder {
     const program::Arg value = ex_.apply.arg(s);
     return made({value}, type_of(value));
   }
-  // None or a value, as an optional.
-  program::Value* optional(const Sym& s, const std::string& name) {
-    const Sym &present = s.tuple().at(0), &value = s.tuple().at(1);
-    if (!leafy(value))
-      throw Failure(
-          ExitCode::Unsupported, "OE4041",
-          "output " + name + " is None or " + describe(value) + ", depending on the input",
-          "return tensors or numbers that may be None each");
+  [[noreturn]] static void refuse_optional(const std::string& name, const std::string& what) {
+    throw Failure(ExitCode::Unsupported, "OE4041",
+                  "output " + label(name) + " is None or " + what + ", depending on the input",
+                  "return tensors or numbers that may be None each");
+  }
+  // None or a value: each tensor and number in it is an optional.
+  void add_optional(const Sym& s, const std::string& name) {
+    const Sym &here = s.tuple().at(0), &value = s.tuple().at(1);
+    if (present_ && !leafy(value)) refuse_optional(name, "a container with one that may be None");
+    const Sym both = present_ ? ex_.apply("aten::__and__.bool", {*present_, here}) : here;
+    const Sym* outer = std::exchange(present_, &both);
+    const size_t first = ex_.recorder.program().outputs.size();
+    add(value, name);
+    present_ = outer;
+    std::vector<program::Port>& outputs = ex_.recorder.program().outputs;
+    if (first == outputs.size())
+      refuse_optional(name, std::string(describe(value)) + " of nothing");
+    if (!leafy(value)) outputs[first].together = static_cast<int>(outputs.size() - first);
+  }
+  // The value where present_ says that there is one, as an optional.
+  program::Value* optional(const Sym& value) {
     auto node = std::make_unique<program::Node>();
     node->op = "prim::If";
-    node->args = {ex_.apply.arg(present)};
+    node->args = {ex_.apply.arg(*present_)};
     node->origin = ex_.site.here();
     program::Type type;
     for (const bool there : {true, false}) {
@@ -212,7 +227,8 @@ class OutputBuilder {
   Executor& ex_;
   bool field_names_;
   Diagnostics& d_;
-  int absent_ = 0;  // values since the last output that are always None
+  int absent_ = 0;                // values since the last output that are always None
+  const Sym* present_ = nullptr;  // inside of what may be None: whether it is there
 };
 
 }  // namespace

@@ -73,7 +73,7 @@ Frozen Slot::conform(Executor& ex, const Frozen& end) const {
   } else if (init.open && end.sym.is(K::List) && !same_structure(ex, init, end)) {
     std::vector<Sample> samples = {{thaw(ex, init.items[0]), true}};
     add_samples(ex, end, samples);
-    const Form form = samples[0].sym.is(K::Sequence) ? Form::Sequence : Form::Stack;
+    const Form form = has_sequence(samples[0].sym) ? Form::Sequence : Form::Stack;
     if (common_form(ex, samples) == form)
       if (auto same = opened(ex, end, form, samples[0])) return *same;
   }

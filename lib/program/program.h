@@ -95,6 +95,7 @@ struct Port {  // one input or output of the model
   Arg value;
   std::string list{};  // of an output that is an element of a list: the list's name
   int absent = 0;      // of an output: values between it and the one before that are always None
+  int together = 0;    // of the first output of a container that may be None: how many it has
 };
 
 struct Program {

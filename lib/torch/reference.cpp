@@ -30,17 +30,25 @@ class Flattener {
  public:
   Flattener(const Reference::Form& form, std::vector<HostValue>& out) : form_(form), out_(out) {}
 
-  void add(const c10::IValue& v) {
+  // `declared`: the type of the method's result, which says what a None stands for.
+  void add(const c10::IValue& v, const c10::TypePtr& declared) {
+    const auto optional = declared->cast<c10::OptionalType>();
+    const c10::TypePtr type = optional ? optional->getElementType() : declared;
+    // Of a type that does not say more, the elements do not either.
+    auto contained = [&](size_t i) {
+      return i < type->containedTypes().size() ? type->containedType(i) : c10::AnyType::get();
+    };
     if (v.isTensor() || is_number(v)) {
       out_.push_back({false, {host(v)}});
     } else if (v.isTuple()) {
-      for (const c10::IValue& e : v.toTupleRef().elements()) add(e);
+      const auto& elements = v.toTupleRef().elements();
+      for (size_t i = 0; i < elements.size(); ++i) add(elements[i], contained(i));
     } else if (v.isList()) {
-      add_list(v);
+      add_list(v, contained(0));
     } else if (v.isGenericDict()) {
-      for (const auto& e : v.toGenericDict()) add(e.value());
+      for (const auto& e : v.toGenericDict()) add(e.value(), contained(1));
     } else if (v.isNone()) {
-      add_none();
+      add_none(type->kind() != c10::TypeKind::TensorType);
     } else {
       throw std::runtime_error("a result of type " + v.type()->repr_str() + " cannot be compared");
     }
@@ -52,15 +60,16 @@ class Flattener {
     const at::Tensor& t = v.toTensor();
     return to_host(t.is_quantized() ? at::int_repr(t) : t);
   }
-  void add_none() {
+  void add_none(bool container) {
     const size_t i = out_.size();
     if (i >= form_.optionals.size() || !form_.optionals[i]) return;
     if (i != counted_for_) absent_ = 0;
     counted_for_ = i;
     if (i < form_.absent.size() && absent_++ < form_.absent[i]) return;
-    out_.push_back({false, {}});
+    const bool all = container && i < form_.together.size() && form_.together[i] > 0;
+    out_.insert(out_.end(), all ? static_cast<size_t>(form_.together[i]) : 1, {false, {}});
   }
-  void add_list(const c10::IValue& v) {
+  void add_list(const c10::IValue& v, const c10::TypePtr& declared) {
     const size_t i = out_.size();
     const auto element = v.toList().elementType()->kind();
     const bool numbers = element == c10::TypeKind::IntType || element == c10::TypeKind::FloatType ||
@@ -75,7 +84,7 @@ class Flattener {
       return;
     }
     if (i >= form_.sequences.size() || !form_.sequences[i]) {
-      for (const c10::IValue& e : v.toListRef()) add(e);
+      for (const c10::IValue& e : v.toListRef()) add(e, declared);
       return;
     }
     HostValue h{true, {}};
@@ -92,12 +101,14 @@ class Flattener {
 }  // namespace
 
 std::vector<HostValue> flatten(const c10::IValue& result, const Reference::Form& form,
-                               const torch::jit::Module& m) {
+                               const torch::jit::Module& m, const std::string& method) {
   std::vector<HostValue> out;
   Flattener flattener(form, out);
-  flattener.add(result);
-  for (size_t i = out.size(); i < form.output_names.size(); ++i)
-    flattener.add(attribute_value(m, form.output_names[i]).deepcopy());
+  flattener.add(result, m.get_method(method).function().getSchema().returns().at(0).type());
+  for (size_t i = out.size(); i < form.output_names.size(); ++i) {
+    const c10::IValue state = attribute_value(m, form.output_names[i]).deepcopy();
+    flattener.add(state, state.type());
+  }
   return out;
 }
 
@@ -184,7 +195,7 @@ std::vector<HostValue> Reference::call_as_is(const ExampleInputs& e,
   for (const c10::IValue& a : own_arguments(e, arguments)) own.push_back(a.deepcopy());
   const c10::IValue result = module_.module.get_method(module_.method)(std::move(own));
   // A copy: a result may be a buffer itself, which is about to be restored or written again.
-  return flatten(result.deepcopy(), form, module_.module);
+  return flatten(result.deepcopy(), form, module_.module, module_.method);
 }
 
 std::vector<TensorPtr> host_leaves(const std::vector<c10::IValue>& leaves,

@@ -39,6 +39,7 @@ class Reference {
     std::vector<bool> vectors;    // output i has rank 1: a list of numbers may be one tensor
     std::vector<bool> optionals;  // output i may be None
     std::vector<int> absent;      // how many values in front of it always are, and no outputs
+    std::vector<int> together;    // how many outputs a container has that may be None, at its first
     // Names of the program's outputs: those past the method's own results are attributes as the run
     // left them ("bn.running_mean").
     std::vector<std::string> output_names;
@@ -99,10 +100,10 @@ std::vector<TensorPtr> drawn_inputs(const ExampleInputs& e, const Draw& draw,
                                     const Reference::Form& form);
 
 // The tensors, numbers and sequences of a result, in the order capture gives them to the program;
-// then, for the names beyond it, the attributes of `m`. The result's memory is not copied. Throws
-// std::runtime_error for what cannot be compared.
+// then, for the names beyond it, the attributes of `m`, whose `method` gave it. The result's memory
+// is not copied. Throws std::runtime_error for what cannot be compared.
 std::vector<HostValue> flatten(const c10::IValue& result, const Reference::Form& form,
-                               const torch::jit::Module& m);
+                               const torch::jit::Module& m, const std::string& method);
 
 // Names of parameters and buffers in state_dict order.
 std::vector<std::string> state_names(const torch::jit::Module& m);

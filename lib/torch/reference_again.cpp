@@ -102,7 +102,7 @@ std::vector<HostValue> Reference::again(
     torch::jit::Module copy = module_.module.deepcopy();  // packs quantized weights anew
     if (type) convert_floats(copy, to_scalar_type(*type));
     set_state(copy, last_inputs_, arguments);
-    return flatten(call(copy, own_arguments(last_inputs_, arguments)), form, copy);
+    return flatten(call(copy, own_arguments(last_inputs_, arguments)), form, copy, module_.method);
   } catch (const std::exception& e) {
     throw std::runtime_error(message_of(e));
   }

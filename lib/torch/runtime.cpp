@@ -3,6 +3,7 @@
 
 #include <ATen/Parallel.h>
 #include <c10/util/Exception.h>
+#include <torch/csrc/jit/passes/autocast.h>
 #include <torch/csrc/jit/runtime/print_handler.h>
 
 #include <iostream>
@@ -31,6 +32,7 @@ void configure(const Options& o) {
   torch::jit::setPrintHandler([](const std::string& text) {
     if (shown) std::cerr << text;
   });
+  torch::jit::setAutocastMode(true);  // as in Python
   if (o.threads > 0) at::set_num_threads(o.threads);
 }
 

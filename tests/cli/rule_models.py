@@ -46,10 +46,10 @@ class Listed(torch.nn.Module):
         return [torch.div(x, torch.exp(x))]
 
 
-class Airy(torch.nn.Module):
+class Drawn(torch.nn.Module):
     def forward(self, x):
         y = torch.unique(x)
-        return torch.special.airy_ai(y) + y
+        return torch.poisson(torch.abs(y)) + y
 
 
 class Weights(torch.nn.Module):  # a and c are tied
@@ -139,7 +139,7 @@ WRONG = {"no_operator": "selu (X) => (Y) opset 9\n{\n}\n",
 def make(folder: pathlib.Path) -> None:
     folder.mkdir()
     for name, model in {"foo": Foo(0.5, 3), "halves": Halves(), "computed": Computed(), "selu": Selu(),
-                        "divided": Divided(), "listed": Listed(), "airy": Airy(), "weights": Weights(),
+                        "divided": Divided(), "listed": Listed(), "drawn": Drawn(), "weights": Weights(),
                         "named": Named()}.items():
         torch.jit.script(model.eval()).save(str(folder / f"{name}.pt"))
     texts = {"selu": SELU, "foo": FOO + "schema " + SCHEMA + "\n", "foo_only": FOO, "halves": HALVES,

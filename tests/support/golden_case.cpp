@@ -75,21 +75,25 @@ TensorPtr host(const c10::IValue& v) {
 
 // The model's result like the program's outputs.
 std::vector<verify::OrtValue> expected(const c10::IValue& result, const capture::Captured& c,
-                                       const torch::jit::Module& module) {
+                                       const torch::jit::Module& module,
+                                       const std::string& method) {
   torch_io::Reference::Form form;
   for (const program::Port& port : c.program.outputs) {
     const program::Value* v = port.value.value();
-    const program::Type::Kind kind = v ? v->type.kind : program::Type::Kind::Int;
+    const program::Type number = program::Type::integer(), &type = v ? v->type : number;
+    const bool optional = type.kind == program::Type::Kind::Optional;
+    const program::Type& held = optional ? *type.element : type;
     form.output_names.push_back(port.name);
     form.absent.push_back(port.absent);
-    form.sequences.push_back(kind == program::Type::Kind::List);
-    form.optionals.push_back(kind == program::Type::Kind::Optional);
-    form.vectors.push_back(kind == program::Type::Kind::Tensor && v->type.shape &&
-                           v->type.shape->size() == 1);
+    form.together.push_back(port.together);
+    form.sequences.push_back(held.kind == program::Type::Kind::List);
+    form.optionals.push_back(optional);
+    form.vectors.push_back(held.kind == program::Type::Kind::Tensor && held.shape &&
+                           held.shape->size() == 1);
   }
   for (const capture::CarriedState& s : c.state) form.output_names[s.output] = s.attribute;
   std::vector<verify::OrtValue> out;
-  for (torch_io::HostValue& v : torch_io::flatten(result, form, module)) {
+  for (torch_io::HostValue& v : torch_io::flatten(result, form, module, method)) {
     using Kind = verify::OrtValue::Kind;
     if (v.sequence)
       out.push_back({Kind::Sequence, nullptr, std::move(v.tensors)});
@@ -114,7 +118,7 @@ void make_runs_of(const std::string& what, const Options& o, const torch_io::Loa
     torch_io::add_state(o, module, state, given);
     for (const torch_io::InputLeaf& leaf : given.leaves) run.inputs[leaf.name] = host(leaf.value);
     run.expected = expected(module.get_method(loaded.method)(std::move(fresh.arguments)).deepcopy(),
-                            c, module);
+                            c, module, loaded.method);
     runs.push_back(std::move(run));
   }
 }

@@ -24,8 +24,9 @@ LIMIT = 10  # samples of an operator and dtype, evenly from all of them
 # Their results are memory that nobody wrote: equal in two runs, or not.
 UNINITIALISED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided", "resize_",
                  "resize_as_"}
-# Off by up to 9e-7 in float64 a little above 5 (measured beside mpmath); too much for a judge of float64.
-INEXACT = {"special.bessel_j0", "special.bessel_j1", "special.bessel_y0", "special.bessel_y1"}
+# Off in float64, measured beside mpmath: by up to 9e-7 a little above 5, airy_ai by 6e-6 from -5.5 to -2. Too much for
+# a judge of float64.
+INEXACT = {"special.airy_ai", "special.bessel_j0", "special.bessel_j1", "special.bessel_y0", "special.bessel_y1"}
 # Their indices are not those of any particular one among equal elements, unless stable ones are asked for.
 ANY_OF_EQUALS = {"sort", "argsort", "topk", "mode", "kthvalue", "median", "nanmedian"}
 

@@ -19,10 +19,10 @@ TEST_CASE("a composite takes what its operator takes", "[capture]") {
         {name.substr(0, split), split < name.size() ? name.substr(split + 1) : ""});
     REQUIRE(op);
     using capture::CompositeOf;
-    CHECK(
-        std::ranges::any_of(std::array{CompositeOf::Anything, CompositeOf::Quantized,
-                                       CompositeOf::Integers, CompositeOf::Complex},
-                            [&](CompositeOf of) { return capture::composite_of(of, name) == f; }));
+    CHECK(std::ranges::any_of(
+        std::array{CompositeOf::Anything, CompositeOf::Quantized, CompositeOf::Integers,
+                   CompositeOf::Complex, CompositeOf::Computed},
+        [&](CompositeOf of) { return capture::composite_of(of, name) == f; }));
     const auto &own = f->getSchema().arguments(), &theirs = op->schema().arguments();
     REQUIRE(own.size() == theirs.size());
     for (size_t i = 0; i < own.size(); ++i) {

@@ -125,7 +125,8 @@ def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: 
     b = _wide(B if left else _adjoint(B))
     if adjoint == left:  # A^H X = B: U^H (L^H (P^T X)) = B
         x = _back_substituted(_adjoint(wide), _forward(_adjoint(wide), b, False), True)
-        back = _permutation(order, order).argmax(-1).unsqueeze(-1)
+        rows = torch.arange(order.size(-1), device=order.device)
+        back = (_permutation(order, order) * rows).sum(-1).unsqueeze(-1)
         x = x.gather(-2, back.expand(x.size()))
     else:
         x = _lu_solved(wide, order, b)

@@ -86,18 +86,18 @@ def positive(self: Tensor) -> Tensor:
 # exp(-|x|) I0(x): its integral over 64 angles, exact to 1e-20 below 32, and the asymptotic series.
 # https://dlmf.nist.gov/10.32 and https://dlmf.nist.gov/10.40
 def special_i0e(self: Tensor) -> Tensor:
-    x = torch.abs(self.to(7)).unsqueeze(-1)  # float64
+    size = torch.abs(self.to(7))  # float64
     falls = torch.cos(torch.arange(64, dtype=7, device=self.device) * (3.141592653589793 / 32)) - 1
-    near = torch.exp(torch.where(x < 32, x, 0) * falls).mean(-1)
-    x = torch.where(x < 32, 32, x).squeeze(-1)
+    near = torch.exp(torch.where(size < 32, size, 0).unsqueeze(-1) * falls).mean(-1)
+    x = torch.where(size < 32, 32, size)
     term = torch.ones_like(x)
     series = term
     for k in range(1, 13):
         term = term * ((2 * k - 1) * (2 * k - 1) / (8 * k)) / x
         series = series + term
     far = series * torch.rsqrt(6.283185307179586 * x)
-    far = torch.where(torch.isnan(self), self.to(7), far)
-    result = torch.where(torch.abs(self) < 32, near, far)
+    far = torch.where(torch.isnan(size), size, far)
+    result = torch.where(size < 32, near, far)
     return result.to(self.dtype if self.is_floating_point() else 6)
 
 def i0(self: Tensor) -> Tensor:

@@ -36,3 +36,45 @@ def rms_norm(input: Tensor, normalized_shape: List[int], weight: Optional[Tensor
 
 def logspace__Tensor_Tensor(start: Tensor, end: Tensor, steps: int, base: float, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin_memory: Optional[bool]) -> Tensor:
     return torch.pow(base, torch.linspace(start, end, steps, dtype=start.dtype if dtype is None else dtype))
+
+# LibTorch draws nothing for complex numbers: it refuses where it would have to.
+def dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    return input * 0 if train and p == 1 else input
+
+def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    return dropout(input, p, train)
+
+def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    return dropout(input, p, train)
+
+def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    return dropout(input, p, train)
+
+# One entry of `index` along `dim` after the other: within one no place comes twice. Of `src` the first elements
+# on every axis count.
+def _multiplied_into(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    x, at, factors = torch.atleast_1d(self), torch.atleast_1d(index), torch.atleast_1d(src)
+    for i in range(at.dim()):
+        factors = factors.narrow(i, 0, at.size(i))
+    for k in range(at.size(dim)):
+        place = at.select(dim, k).unsqueeze(dim)
+        x = torch.scatter(x, dim, place, x.gather(dim, place) * factors.select(dim, k).unsqueeze(dim))
+    return x.reshape(self.size())
+
+def scatter__reduce(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
+    if reduce == "add":
+        return torch.scatter_add(self, dim, index, src)
+    return _multiplied_into(self, dim, index, src)
+
+def scatter__value_reduce(self: Tensor, dim: int, index: Tensor, value: number, reduce: str) -> Tensor:
+    return scatter__reduce(self, dim, index, torch.full(index.size(), value, dtype=self.dtype, device=self.device), reduce)
+
+# Pairs of parts of all operands at once would be twice as many for each.
+def linalg_multi_dot(tensors: List[Tensor]) -> Tensor:
+    product = tensors[0]
+    for i in range(1, len(tensors)):
+        product = torch.matmul(product, tensors[i])
+    return product
+
+def chain_matmul(matrices: List[Tensor]) -> Tensor:
+    return linalg_multi_dot(matrices)

@@ -133,3 +133,103 @@ def avg_pool2d(self: Tensor, kernel_size: List[int], stride: List[int], padding:
 
 def avg_pool3d(self: Tensor, kernel_size: List[int], stride: List[int], padding: List[int], ceil_mode: bool, count_include_pad: bool, divisor_override: Optional[int]) -> Tensor:
     return _averaged(self, 3, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+# Interpolation of bytes as LibTorch's kernels do it: each axis, the last one first, is a sum of products with
+# weights of 15 bits that is rounded to a byte.
+
+# How much an element at a distance counts, by how many it reaches to each side: a triangle, the cubic convolution
+# of Keys, Lanczos' window.
+def _tap(distance: Tensor, reach: int, a: float) -> Tensor:
+    x = torch.abs(distance)
+    if reach == 1:
+        return torch.clamp(1 - x, min=0)
+    if reach == 3:
+        return torch.where(x < 3, torch.sinc(x) * torch.sinc(x / 3), 0)
+    near = ((a + 2) * x - (a + 3)) * x * x + 1
+    far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+    return torch.where(x < 1, near, torch.where(x < 2, far, 0))
+
+# [outputs, inputs] of an axis. Beyond its ends an element stands for those that are missing.
+def _taps(inputs: int, at: Tensor, reach: int) -> Tensor:
+    index = torch.clamp(torch.floor(at), max=inputs - 1)
+    rest = torch.clamp(at - index, 0, 1)
+    every = torch.arange(inputs, dtype=7, device=at.device)
+    weights = torch.zeros_like(at * every)
+    for k in range(1 - reach, 1 + reach):
+        place = torch.clamp(index + k, 0, inputs - 1)
+        weights = weights + torch.where(every == place, _tap(rest - k, reach, -0.75), 0)
+    return weights
+
+# The same of a filter that is as much wider as the result is smaller.
+def _smooth_taps(inputs: int, step: float, center: Tensor, reach: int) -> Tensor:
+    wide = torch.clamp(torch.full([], step, dtype=7, device=center.device), min=1)
+    side = wide * reach
+    every = torch.arange(inputs, dtype=7, device=center.device)
+    inside = torch.logical_and(every >= torch.trunc(center - side + 0.5), every < torch.trunc(center + side + 0.5))
+    weights = torch.where(inside, _tap((every - center + 0.5) * (1 / wide), reach, -0.5), 0)
+    return weights / weights.sum(1, keepdim=True)
+
+# [outputs, inputs] in whole numbers, and what is 1 among them: the largest power of 2 with which none passes 15 bits.
+def _byte_weights(inputs: int, outputs: int, align_corners: bool, scale: Optional[float], reach: int, smooth: bool, like: Tensor) -> Tuple[Tensor, Tensor]:
+    step = inputs / outputs
+    if align_corners:
+        step = (inputs - 1) / max(outputs - 1, 1) * min(outputs - 1, 1)
+    elif scale is not None and outputs != inputs:
+        step = 1 / scale  # LibTorch leaves an axis that keeps its length
+    places = torch.arange(outputs, dtype=7, device=like.device).unsqueeze(1)
+    if smooth:
+        weights = _smooth_taps(inputs, step, (places + 0.5) * step, reach)
+    else:
+        at = places * step if align_corners else (places + 0.5) * step - 0.5
+        weights = _taps(inputs, torch.clamp(at, min=0) if reach == 1 else at, reach)
+    powers = torch.pow(2.0, torch.arange(1, 23, dtype=7, device=like.device))
+    fits = torch.floor(0.5 + weights.max() * powers) < 32768
+    one = torch.pow(2.0, fits.sum().to(7))
+    return torch.trunc(weights * one + torch.where(weights < 0, -0.5, 0.5)), one
+
+def _to_byte(x: Tensor, one: Tensor) -> Tensor:
+    return torch.clamp(torch.floor(x / one + 0.5), 0, 255)
+
+def _interpolated(x: Tensor, size: List[int], align_corners: bool, scale_h: Optional[float], scale_w: Optional[float], reach: int, smooth: bool) -> Tensor:
+    across, one = _byte_weights(x.size(3), size[1], align_corners, scale_w, reach, smooth, x)
+    y = _to_byte(torch.matmul(x.to(7), across.t()), one)
+    down, one = _byte_weights(x.size(2), size[0], align_corners, scale_h, reach, smooth, x)
+    return _to_byte(torch.matmul(down, y), one).to(x.dtype)
+
+# By a size or by factors.
+def _interpolated_by(x: Tensor, size: Optional[List[int]], align_corners: bool, factors: Optional[List[float]], reach: int, smooth: bool) -> Tensor:
+    if size is not None:
+        return _interpolated(x, size, align_corners, None, None, reach, smooth)
+    assert factors is not None, "neither a size nor a scale factor"
+    scaled = [int(x.size(2) * factors[0]), int(x.size(3) * factors[1])]
+    return _interpolated(x, scaled, align_corners, factors[0], factors[1], reach, smooth)
+
+def upsample_bilinear2d(self: Tensor, output_size: List[int], align_corners: bool, scales_h: Optional[float], scales_w: Optional[float]) -> Tensor:
+    return _interpolated(self, output_size, align_corners, scales_h, scales_w, 1, False)
+
+def upsample_bilinear2d__vec(input: Tensor, output_size: Optional[List[int]], align_corners: bool, scale_factors: Optional[List[float]]) -> Tensor:
+    return _interpolated_by(input, output_size, align_corners, scale_factors, 1, False)
+
+def upsample_bicubic2d(self: Tensor, output_size: List[int], align_corners: bool, scales_h: Optional[float], scales_w: Optional[float]) -> Tensor:
+    return _interpolated(self, output_size, align_corners, scales_h, scales_w, 2, False)
+
+def upsample_bicubic2d__vec(input: Tensor, output_size: Optional[List[int]], align_corners: bool, scale_factors: Optional[List[float]]) -> Tensor:
+    return _interpolated_by(input, output_size, align_corners, scale_factors, 2, False)
+
+def _upsample_bilinear2d_aa(self: Tensor, output_size: List[int], align_corners: bool, scales_h: Optional[float], scales_w: Optional[float]) -> Tensor:
+    return _interpolated(self, output_size, align_corners, scales_h, scales_w, 1, True)
+
+def _upsample_bilinear2d_aa__vec(input: Tensor, output_size: Optional[List[int]], align_corners: bool, scale_factors: Optional[List[float]]) -> Tensor:
+    return _interpolated_by(input, output_size, align_corners, scale_factors, 1, True)
+
+def _upsample_bicubic2d_aa(self: Tensor, output_size: List[int], align_corners: bool, scales_h: Optional[float], scales_w: Optional[float]) -> Tensor:
+    return _interpolated(self, output_size, align_corners, scales_h, scales_w, 2, True)
+
+def _upsample_bicubic2d_aa__vec(input: Tensor, output_size: Optional[List[int]], align_corners: bool, scale_factors: Optional[List[float]]) -> Tensor:
+    return _interpolated_by(input, output_size, align_corners, scale_factors, 2, True)
+
+def _upsample_lanczos2d_aa(self: Tensor, output_size: List[int], align_corners: bool, scales_h: Optional[float], scales_w: Optional[float]) -> Tensor:
+    return _interpolated(self, output_size, align_corners, scales_h, scales_w, 3, True)
+
+def _upsample_lanczos2d_aa__vec(input: Tensor, output_size: Optional[List[int]], align_corners: bool, scale_factors: Optional[List[float]]) -> Tensor:
+    return _interpolated_by(input, output_size, align_corners, scale_factors, 3, True)

@@ -55,17 +55,23 @@ def _singular_values(self: Tensor, dim: List[int], dtype: Optional[int]) -> Tens
 def _with_axes(x: Tensor, dim: List[int]) -> Tensor:
     return torch.movedim(x.unsqueeze(-1).unsqueeze(-1), [-2, -1], dim)
 
+# The largest norm along an axis: 0 of none.
+def _largest(norms: Tensor, dim: int) -> Tensor:
+    if norms.size(dim) == 0:
+        return norms.sum([dim], True)
+    return torch.amax(norms, [dim], True)
+
 # Largest or smallest row sum (infinite order) or column sum (order 1).
 def linalg_matrix_norm(self: Tensor, ord: number, dim: List[int], keepdim: bool, dtype: Optional[int]) -> Tensor:
     order = float(ord)
     if abs(order) == 2.0:
         s = _singular_values(self, dim, dtype)
-        x = s.amax(-1) if order > 0 else s.amin(-1)
+        x = _largest(s, -1).squeeze(-1) if order > 0 else s.amin(-1)
         return _with_axes(x, dim) if keepdim else x
     rows = abs(order) == float("inf")
     x = torch.linalg_vector_norm(self, 1, [dim[1] if rows else dim[0]], True, dtype=dtype)
-    other = [dim[0] if rows else dim[1]]
-    x = torch.amax(x, other, True) if order > 0 else torch.amin(x, other, True)
+    other = dim[0] if rows else dim[1]
+    x = _largest(x, other) if order > 0 else torch.amin(x, [other], True)
     return x if keepdim else x.squeeze(dim)
 
 def linalg_matrix_norm__str_ord(self: Tensor, ord: str, dim: List[int], keepdim: bool, dtype: Optional[int]) -> Tensor:

@@ -222,6 +222,35 @@ def special_spherical_bessel_j0(x: Tensor) -> Tensor:
     y = torch.where(z == 0, 1, torch.where(torch.isinf(z), 0, y))
     return _rounded(y, x)
 
+# The Airy function: up to |x| = 2 by its power series, https://dlmf.nist.gov/9.4 (1), beyond by the
+# integral https://dlmf.nist.gov/9.5 (7) with u = |x|^(1/4) t. A negative x has the sum of two on the
+# rays at pi / 3, https://dlmf.nist.gov/9.2 (14). LibTorch says NaN at both infinities.
+def special_airy_ai(x: Tensor) -> Tensor:
+    wide = x.to(7)
+    size = torch.abs(wide)
+    low = torch.where(size < 2, wide, 0)
+    cube = low * low * low
+    f = torch.full_like(cube, 0.3550280538878172)
+    g = -0.2588194037928068 * low
+    series = f + g
+    for k in range(3, 45, 3):
+        f = f * cube / (k * (k - 1))
+        g = g * cube / (k * (k + 1))
+        series = series + (f + g)
+    high = torch.where(size < 2, 2, size)
+    root = torch.sqrt(high)
+    fourth = torch.sqrt(root)
+    u = torch.arange(32, dtype=7, device=x.device) * 0.2 + 0.1
+    waves = torch.cos(u * u * u / (3 * (root * fourth).unsqueeze(-1))) * (0.2 / 3.141592653589793)
+    angle = 2 * high * root / 3
+    right = torch.exp(-angle) * (waves * torch.exp(-u * u)).sum(-1)
+    weight = 2 * torch.exp(-0.8660254037844386 * u * u)
+    phase = angle - 1.0471975511965976
+    left = torch.cos(phase) * (waves * (weight * torch.cos(u * u / 2))).sum(-1)
+    left = left - torch.sin(phase) * (waves * (weight * torch.sin(u * u / 2))).sum(-1)
+    y = torch.where(size < 2, series, torch.where(wide > 0, right, left) / fourth)
+    return _rounded(torch.where(torch.isfinite(wide), y, float("nan")), x)
+
 # Hurwitz' zeta function by Euler's and Maclaurin's formula from the first q + k above 9 on,
 # https://dlmf.nist.gov/25.11 (28); a negative q goes there step by step.
 def _zeta(x: Tensor, q: Tensor) -> Tensor:

@@ -152,8 +152,6 @@ constexpr Multilinear kMultilinear[] = {
     {"aten::outer", {0, 1}},
     {"aten::einsum", {1}},
     {"aten::tensordot", {0, 1}},
-    {"aten::linalg_multi_dot", {0}},
-    {"aten::chain_matmul", {0}},
     {"aten::linear", {0, 1}, 2},
     {"aten::conv1d", {0, 1}, 2},
     {"aten::conv2d", {0, 1}, 2},
