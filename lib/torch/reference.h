@@ -63,6 +63,9 @@ class Reference {
   // of a quantized layer is one of 32-bit integers there, as in ONNX. Throws std::runtime_error
   // where LibTorch was built without them, or they do not run the model.
   std::vector<HostValue> last_by_qnnpack(const Form& form);
+  // The outputs of the last run, computed by a copy of the module without oneDNN. Throws
+  // std::runtime_error where that does not run.
+  std::vector<HostValue> last_by_plain_kernels(const Form& form);
   // The outputs of the last run, of a copy of the module, line by line as its code says: LibTorch's
   // passes, which rewrite a graph before its default executor runs it, are left out. Throws
   // std::runtime_error where that does not run.

@@ -137,6 +137,16 @@ std::vector<HostValue> Reference::last_by_qnnpack(const Form& form) {
   return again(form, last_arguments_, by_executor(module_.method));
 }
 
+std::vector<HostValue> Reference::last_by_plain_kernels(const Form& form) {
+  struct Kernels {
+    at::Context& context = at::globalContext();
+    bool before = context.userEnabledMkldnn();
+    ~Kernels() { context.setUserEnabledMkldnn(before); }
+  } kernels;
+  kernels.context.setUserEnabledMkldnn(false);
+  return again(form, last_arguments_, by_executor(module_.method));
+}
+
 std::vector<HostValue> Reference::last_as_written(const Form& form) {
   return again(form, last_arguments_,
                [&](torch::jit::Module& m, const std::vector<c10::IValue>& own) {

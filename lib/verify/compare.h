@@ -1,6 +1,7 @@
 // Numeric comparison of ONNX Runtime's outputs with LibTorch's.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "lib/support/tensor.h"
@@ -22,12 +23,19 @@ struct Comparison {
   std::string message;  // what differs: dtype, shape, first wrong index with both values
 };
 // Whether `actual` is as near to the result in float64 as LibTorch's own `expected` is (within four
-// times its largest error and the tolerance), and that error is rounding: at most ten times the
-// tolerance at the tensor's scale.
-// Everything has one shape; `exact` is Double, the others a type of float. `coarsest`: the least
-// exact type of float that the model computes in, whose tolerance counts where it is wider.
-bool as_exact_as(const Tensor& actual, const Tensor& expected, const Tensor& exact,
-                 DType coarsest = DType::Undefined);
+// times its largest error and the tolerance). Nothing where `exact` cannot judge, because it has
+// another shape or `expected` differs from it by more than rounding, ten times the tolerance at the
+// tensor's scale: the model chose otherwise in float64 (which boxes are kept).
+// `exact` is Double, the others a type of float. `coarsest`: the least exact type of float that the
+// model computes in, whose tolerance counts where it is wider.
+std::optional<bool> as_exact_as(const Tensor& actual, const Tensor& expected, const Tensor& exact,
+                                DType coarsest = DType::Undefined);
+// Where a run in float64 does not judge: whether no element differs by more than 8 units in the
+// last place of the tensor's magnitude and four times what LibTorch's own result `other` with other
+// kernels (null: there is none) differs by, if that is rounding. The magnitude is that of the
+// largest element, or 100 times that of most where a few are huge (masks).
+bool within_rounding(const Tensor& actual, const Tensor& expected, const Tensor* other,
+                     DType coarsest);
 
 // For a model whose arithmetic was rounded to `half` (float16 or bfloat16): an element is right
 // where |actual - exact| <= kRoundingSteps * epsilon * the largest finite |exact|. Both are types
@@ -36,6 +44,8 @@ bool as_exact_as(const Tensor& actual, const Tensor& expected, const Tensor& exa
 constexpr double kRoundingSteps = 32;
 Comparison compare_rounded(const Tensor& actual, const Tensor& exact, DType half,
                            Tolerance given = {});
+// The distance from 1 to the next number of a type of float.
+double unit_of(DType t);
 double rounding_epsilon(DType half);  // 2^-11 of float16, 2^-8 of bfloat16
 // The largest |a - b| over elements that are finite in both; null: of |a|. Of one shape, types may
 // differ.

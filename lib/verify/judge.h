@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -16,7 +17,10 @@ class Judge {
  public:
   Judge(const Request& r, Verification& v) : r_(r), v_(v) {}
 
-  void next_run() { again_.clear(); }  // LibTorch ran anew
+  void next_run() {  // LibTorch ran anew
+    again_.clear();
+    plain_.reset();
+  }
   // Whether random numbers determine it.
   bool is_drawn(size_t output) const;
   // What is wrong with an output of the last run; empty: nothing. `where`: " at x[2,3], seed 0".
@@ -34,12 +38,14 @@ class Judge {
   bool is_quantization(size_t output, const OrtValue& actual, const OrtValue& expected);
   bool is_within_steps(const Tensor& a, const Tensor& e, const Tensor* other, double step);
   std::vector<TensorPtr> again_in(DType type, size_t output, std::vector<TensorPtr> otherwise);
+  std::vector<TensorPtr> by_plain_kernels(size_t output);
   bool is_decided_by_rounding(size_t output) const;
 
   const Request& r_;
   Verification& v_;
   std::set<size_t> tied_;                         // outputs that rounding decided once
   std::map<DType, std::vector<OrtValue>> again_;  // the outputs of the last run in other types
+  std::optional<std::vector<OrtValue>> plain_;    // and with LibTorch's own kernels alone
 };
 
 }  // namespace oe::verify

@@ -68,6 +68,8 @@ struct Request {
   // The outputs of its last run, of a quantized model with the other kernels that LibTorch has.
   // Throws likewise.
   std::function<std::vector<OrtValue>()> by_qnnpack;
+  // The same with LibTorch's own kernels in place of oneDNN's: how much rounding alone makes of it.
+  std::function<std::vector<OrtValue>()> by_plain_kernels;
   // The outputs of its last run, of its code as it was written: what optimises the original is left
   // out. Throws likewise.
   std::function<std::vector<OrtValue>()> as_written;

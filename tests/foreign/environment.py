@@ -40,10 +40,14 @@ FOR_MODELS = [
 ]
 
 # torchvision's compiled operators are not there (its wheels are linked against CUDA). It asks for these when it is
-# imported; the models that call them are not among the cases.
-OPERATORS = ["nms", "qnms", "roi_align", "_roi_align_backward", "qroi_align", "ps_roi_align", "_ps_roi_align_backward",
-             "roi_pool", "_roi_pool_backward", "ps_roi_pool", "_ps_roi_pool_backward", "deform_conv2d",
-             "_deform_conv2d_backward"]
+# imported; of those that models call (detection.py) the schemas are the real ones.
+OPERATORS = ["nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+             "roi_align(Tensor input, Tensor rois, float spatial_scale, int pooled_height, int pooled_width, "
+             "int sampling_ratio, bool aligned) -> Tensor",
+             "box_iou_rotated(Tensor boxes1, Tensor boxes2) -> Tensor"]
+OPERATORS += [f"{name}(Tensor x) -> Tensor" for name in [
+    "qnms", "_roi_align_backward", "qroi_align", "ps_roi_align", "_ps_roi_align_backward", "roi_pool",
+    "_roi_pool_backward", "ps_roi_pool", "_ps_roi_pool_backward", "deform_conv2d", "_deform_conv2d_backward"]]
 
 
 def prepare(models: bool = False) -> str:
@@ -117,8 +121,8 @@ def enter() -> None:
 
         torch.set_num_threads(1)
         library = torch.library.Library("torchvision", "DEF")
-        for name in OPERATORS:
-            library.define(f"{name}(Tensor x) -> Tensor")
+        for schema in OPERATORS:
+            library.define(schema)
         _held.append(library)
 
 

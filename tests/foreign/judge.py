@@ -31,7 +31,9 @@ class How:
     dynamic: bool = True  # converted with --dynamic-axes
     opset: int = OPSET
     mode: str = "auto"
-    exact: bool = True    # judged to rounding: not what is quantized, of which --verify knows the steps
+    # Judged to rounding: not what is quantized, of which --verify knows the steps, nor detectors, whose boxes come in
+    # any order where the scores of an image of zeros are equal.
+    exact: bool = True
 
 
 @dataclasses.dataclass

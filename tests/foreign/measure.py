@@ -14,6 +14,7 @@ OPSETS = [11, 16, 18, 21]
 SECOND = 18  # judged by judge.py too
 FAMILIES = {
     "vision": "torchvision: images, video, flow", "quantized_vision": "torchvision: quantized",
+    "detection": "torchvision: detection",
     "timm_models": "timm", "transformer_models": "transformers", "others": "Others",
     "shipped": "TorchScript files that packages ship",
 }
@@ -22,7 +23,7 @@ HEAD = """# Models
 Written by `tests/foreign/run.py --models --full --write-table`: models of other people's packages, unchanged, small, with
 random weights, traced, scripted or both, converted at opsets 11, 16, 18 and 21 with every axis dynamic (*fixed* where only the
 example's sizes convert) and verified in ONNX Runtime by `--verify`, which compares at other values and sizes; at opset
-18 also by `tests/foreign/judge.py`, which loads the file in Python. Nodes and seconds (load to write, without
+18 also by `tests/foreign/judge.py`, which loads the file in Python (but for quantized models and detectors). Nodes and seconds (load to write, without
 verification, beside others on two cores) are those of opset 18. *Excluded*: torch.jit refuses to trace, script or run it.
 
 """

@@ -49,7 +49,8 @@ def collect(families: list[str], full: bool) -> list[Case]:
 # What a worker imports once, for the processes that it starts for each case.
 HEAVY = {"modules": "torch.testing._internal.common_modules", "vision": "torchvision.models", "timm_models": "timm",
          "transformer_models": "transformers.modeling_utils", "shipped": "torch",
-         "quantized_vision": "torchvision.models.quantization", "others": "torch"}
+         "quantized_vision": "torchvision.models.quantization",
+         "detection": "torchvision.models.detection", "others": "torch"}
 
 
 _options = {"models": False}
@@ -120,7 +121,7 @@ def _judge_case(case: Case, tool: str, full: bool, resized: bool, path: pathlib.
         arguments = write(family.make(case), case.form, path)
     changes = case.training or case.form == "shipped"
     how = How(tool, case.training, changes, resized, mode=case.key[1] if case.form == "shipped" else "auto",
-              exact=case.family != "quantized_vision")
+              exact=case.family not in ("quantized_vision", "detection"))
     if _options["models"]:
         return measure.measure(path, arguments, how)
     verdict = judge(path, arguments, how)

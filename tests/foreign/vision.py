@@ -1,8 +1,6 @@
 """torchvision.models, built from their constructors with random weights."""
 from cases import Case, Made, forms, settle
 
-# Detection models are not among them: with fresh weights whole fields of their scores differ by rounding alone, and the
-# order of those decides what nms keeps, in LibTorch as in ONNX Runtime.
 # name: (constructor's arguments, shapes of the inputs); the first ones run in every test run, for their operators.
 IMAGE = [(2, 3, 64, 64)]
 SAMPLED = {

@@ -91,18 +91,42 @@ TEST_CASE("rounding as large as LibTorch's own is no difference", "[verify]") {
   };
   const auto z = exact({0.0125, 2.5, 1});
   const auto expected = floats({0.0125f + 1.2e-5f, 2.5f, 1});
-  CHECK(verify::as_exact_as(*floats({0.0125f - 1.2e-5f, 2.5f, 1}), *expected, *z));
-  CHECK(verify::as_exact_as(*floats({0.0125f - 4e-5f, 2.5f, 1}), *expected, *z));
-  CHECK_FALSE(verify::as_exact_as(*floats({0.0125f - 7e-5f, 2.5f, 1}), *expected, *z));
+  CHECK(verify::as_exact_as(*floats({0.0125f - 1.2e-5f, 2.5f, 1}), *expected, *z) == true);
+  CHECK(verify::as_exact_as(*floats({0.0125f - 4e-5f, 2.5f, 1}), *expected, *z) == true);
+  CHECK(verify::as_exact_as(*floats({0.0125f - 7e-5f, 2.5f, 1}), *expected, *z) == false);
   // As far off as LibTorch, but not where rounding is small.
-  CHECK_FALSE(verify::as_exact_as(*floats({0.0125f + 2e-4f, 2.5f, 1}), *expected, *z));
+  CHECK(verify::as_exact_as(*floats({0.0125f + 2e-4f, 2.5f, 1}), *expected, *z) == false);
   // A model that rounds to half inside may differ by that.
-  CHECK(verify::as_exact_as(*floats({0.0125f + 2e-4f, 2.5f, 1}), *expected, *z, DType::Float16));
-  CHECK_FALSE(verify::as_exact_as(*floats({0.5f, 2.5f, 1}), *expected, *z, DType::Float16));
+  CHECK(verify::as_exact_as(*floats({0.0125f + 2e-4f, 2.5f, 1}), *expected, *z, DType::Float16) ==
+        true);
+  CHECK(verify::as_exact_as(*floats({0.5f, 2.5f, 1}), *expected, *z, DType::Float16) == false);
   // LibTorch itself is far from float64: another branch, not rounding.
-  CHECK_FALSE(verify::as_exact_as(*floats({0.5f, 2.5f, 1}), *floats({0.4f, 2.5f, 1}), *z));
-  CHECK_FALSE(verify::as_exact_as(*floats({NAN, 2.5f, 1}), *expected, *z));
-  CHECK_FALSE(verify::as_exact_as(*floats({0.0125f, 2.5f}), *expected, *z));
+  CHECK(!verify::as_exact_as(*floats({0.5f, 2.5f, 1}), *floats({0.4f, 2.5f, 1}), *z).has_value());
+  CHECK(verify::as_exact_as(*floats({NAN, 2.5f, 1}), *expected, *z) == false);
+  CHECK(verify::as_exact_as(*floats({0.0125f, 2.5f}), *expected, *z) == false);
+}
+
+TEST_CASE("units in the last place of what most elements are", "[verify]") {
+  const auto floats = [](std::vector<float> v) {
+    const auto n = static_cast<int64_t>(v.size());
+    return Tensor::of<float>(DType::Float, {n}, v);
+  };
+  const auto boxes = floats({0.025f, 60, 216, 80});
+  CHECK(verify::within_rounding(*floats({0.025f + 4e-5f, 60, 216, 80}), *boxes, nullptr,
+                                DType::Undefined));
+  CHECK_FALSE(verify::within_rounding(*floats({0.025f + 4e-4f, 60, 216, 80}), *boxes, nullptr,
+                                      DType::Undefined));
+  // Other kernels of LibTorch's differ by as much, or by more than rounding.
+  const auto near = floats({0.025f - 2e-4f, 60, 216, 80}), far = floats({0.025f, 60, 80, 216});
+  const auto off = floats({0.025f + 4e-4f, 60, 216, 80});
+  CHECK(verify::within_rounding(*off, *boxes, near.get(), DType::Undefined));
+  CHECK_FALSE(verify::within_rounding(*off, *boxes, far.get(), DType::Undefined));
+  // One huge element lends the others nothing.
+  const auto masked = floats({0.025f, 0.5f, -1e9f, 0.75f});
+  CHECK_FALSE(verify::within_rounding(*floats({0.026f, 0.5f, -1e9f, 0.75f}), *masked, nullptr,
+                                      DType::Undefined));
+  CHECK_FALSE(
+      verify::within_rounding(*floats({NAN, 60, 216, 80}), *boxes, nullptr, DType::Undefined));
 }
 
 TEST_CASE("the element type counts at every rank", "[verify]") {

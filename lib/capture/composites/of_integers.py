@@ -104,7 +104,7 @@ def conv_transpose3d__input(input: Tensor, weight: Tensor, bias: Optional[Tensor
 
 # Windows along the last `axes` axes. Each is divided by how many of its elements lie in the input, or also in the
 # padding; a window may reach beyond both, if it begins before.
-def _averaged(x: Tensor, axes: int, kernel: List[int], stride: List[int], padding: List[int], ceil_mode: bool, count_include_pad: bool, divisor: Optional[int]) -> Tensor:
+def _averaged(x: Tensor, axes: int, kernel: List[int], stride: List[int], padding: List[int], ceil_mode: bool, count_include_pad: bool, divisor: Optional[int], rounding: Optional[str]) -> Tensor:
     size = _each(kernel, axes)
     step = size if len(stride) == 0 else _each(stride, axes)
     pad = _each(padding, axes)
@@ -123,16 +123,16 @@ def _averaged(x: Tensor, axes: int, kernel: List[int], stride: List[int], paddin
     y = _with_zeros(x, pad, ends)
     for i in range(axes):
         y = _windows(y, i - axes, size[i], step[i], 1).sum(i - axes)
-    return torch.div(y, count if divisor is None else torch.full_like(count, divisor), rounding_mode="trunc")
+    return torch.div(y, count if divisor is None else torch.full_like(count, divisor), rounding_mode=rounding)
 
 def avg_pool1d(self: Tensor, kernel_size: List[int], stride: List[int], padding: List[int], ceil_mode: bool, count_include_pad: bool) -> Tensor:
-    return _averaged(self, 1, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
+    return _averaged(self, 1, kernel_size, stride, padding, ceil_mode, count_include_pad, None, "trunc")
 
 def avg_pool2d(self: Tensor, kernel_size: List[int], stride: List[int], padding: List[int], ceil_mode: bool, count_include_pad: bool, divisor_override: Optional[int]) -> Tensor:
-    return _averaged(self, 2, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    return _averaged(self, 2, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, "trunc")
 
 def avg_pool3d(self: Tensor, kernel_size: List[int], stride: List[int], padding: List[int], ceil_mode: bool, count_include_pad: bool, divisor_override: Optional[int]) -> Tensor:
-    return _averaged(self, 3, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    return _averaged(self, 3, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, "trunc")
 
 # Interpolation of bytes as LibTorch's kernels do it: each axis, the last one first, is a sum of products with
 # weights of 15 bits that is rounded to a byte.
