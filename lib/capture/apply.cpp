@@ -268,7 +268,9 @@ Sym Apply::tensor_output(const Call& call, PerWorld c, size_t index) {
     v->recorded = ex_.recorder.add_output(call.node, ex_.recorder.type_of(*v));
   }
   if (call.op.base == "prim::NumToTensor") v->number = std::make_shared<const Sym>(call.args[0]);
-  return ex_.values.tensor(v);
+  Sym made = ex_.values.tensor(v);
+  made.tensor()->storage->computed = true;
+  return made;
 }
 
 Sym Apply::list_output(const Call& call, const PerWorld& c) {

@@ -57,6 +57,7 @@ class Heap {
   void close_scope();
   // The cells that the scope found and changed, in order.
   std::vector<std::shared_ptr<Cell>> changed_cells() const;
+  bool in_scope() const { return !scopes_.empty(); }
   // Whether the innermost scope found the cell.
   bool found(const Cell& c) const { return c.serial < scopes_.back().start; }
   // What is older than the innermost scope.

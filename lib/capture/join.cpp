@@ -50,6 +50,7 @@ Sym Joiner::leaf(const Frozen& a, const Frozen& b) {
         if (!d.is_number()) d = Dim::unknown();
     t->recorded = ex.recorder.add_output(node, std::move(type));
     Sym s = ex.values.tensor(t);
+    s.tensor()->storage->owns_elements = owns_elements(a.sym) && owns_elements(b.sym);
     if (x) relate(s, 0, *x);
     if (y) relate(s, 1, *y);
     if (x && y) merged.push_back({x, y, s});

@@ -81,6 +81,8 @@ Sym OpenLists::element(const Sym& content, const Sym& index, const c10::TypePtr&
     }
     return tied(ex_.values.tensor(v), content);
   }
+  if (owns_elements(content))
+    return ex_.interpreter.call_operator("aten::select.int", {content, Sym::of(int64_t{0}), index});
   const Sym e = ex_.apply("aten::select.int", {content, Sym::of(int64_t{0}), index});
   const Sym number = number_in(e, type);
   return number.is(K::Tensor) ? tied(number, content) : number;
@@ -90,6 +92,25 @@ Sym OpenLists::element(const Sym& content, const Sym& index, const c10::TypePtr&
 Sym OpenLists::tied(Sym e, const Sym& content) {
   Heap::share(*e.tensor()->storage, *storage_of(content));
   return e;
+}
+
+bool owns_elements(const Sym& content) {
+  return content.is(K::Tensor) && content.tensor() && !content.tensor()->parent &&
+         content.tensor()->storage->owns_elements;
+}
+
+// Only what an operator has just given here: a variable of a loop or of a branch may be one tensor
+// several times, and what is related to another may be that.
+bool OpenLists::takes_over(const ListCell& list, const Sym& item) {
+  if (!ex_.plan.places || !list.is_open() || !owns_elements(list.open) || !item.is(K::Tensor) ||
+      item.tensor()->parent)
+    return false;
+  StorageCell& s = *item.tensor()->storage;
+  if (!s.computed || (ex_.heap.in_scope() && ex_.heap.found(s)) || !s.alternatives.empty() ||
+      !s.dependents.empty() || !s.entangled.empty())
+    return false;
+  s.computed = false;
+  return true;
 }
 
 void hold(const Sym& content, const Sym& from) {

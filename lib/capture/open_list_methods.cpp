@@ -67,7 +67,10 @@ struct OpenLists::Methods {
     return one(args[0]);
   }
   Outputs append() {
-    ex.open_lists.set_open(list, ex.open_lists.insert(content(), args[1], nullptr), {args[1]});
+    const bool own = ex.open_lists.takes_over(list, args[1]);
+    const Sym now = ex.open_lists.insert(content(), args[1], nullptr);
+    ex.open_lists.set_open(list, now, {args[1]});
+    if (own && now.is(K::Tensor)) now.tensor()->storage->owns_elements = true;
     return one(args[0]);
   }
   Outputs insert() {

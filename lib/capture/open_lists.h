@@ -91,12 +91,18 @@ class OpenLists {
   Sym content_of(const ListCell& list, const char* why);
   void set_open(ListCell& list, Sym content, const std::vector<Sym>& added);
   Sym tied(Sym element, const Sym& content);
+  // The stack of the list takes the tensor as an element that is nowhere else; false where that
+  // cannot be told.
+  bool takes_over(const ListCell& list, const Sym& item);
 
   struct Methods;    // open_list_methods.cpp
   struct Operators;  // open_list_operators.cpp
 
   Executor& ex_;
 };
+
+// Whether the content of an open list is the memory of its elements (StorageCell::owns_elements).
+bool owns_elements(const Sym& content);
 
 // The content of an open list holds `from`: an element, or other content.
 void hold(const Sym& content, const Sym& from);

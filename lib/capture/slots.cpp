@@ -175,6 +175,7 @@ bool Slot::widen_same(Executor& ex, const Frozen& end) {
     kind = Kind::Leaf;
     number = end.sym.kind;
     if (end.tensor) carry_tensor(ex, *end.tensor);
+    owns = owns_elements(init.sym) && owns_elements(end.sym);
     return true;
   }
   if (!container(init.sym))
@@ -200,7 +201,11 @@ void Slot::carry_tensor(Executor& ex, const TensorValue& end) {
 
 bool Slot::widen_leaf(Executor& ex, const Frozen& end) {
   check_kind(ex, end);
-  if (!element) return end.tensor && widen_tensor(ex, *end.tensor);
+  if (!element) {
+    const bool lost = owns && !owns_elements(end.sym);
+    owns = owns && !lost;
+    return (end.tensor && widen_tensor(ex, *end.tensor)) || lost;
+  }
   TensorValue wider = ex.contents.join_elements(*element, end.sym.sequence()->element);
   const bool changed =
       wider.ranked != element->ranked || (wider.ranked && !same_axes(wider, *element));
@@ -399,6 +404,7 @@ Sym Slot::enter(Executor& ex, program::Block* body, const Sym& first,
     t->c = replaced(t->c, later);
     t->recorded = parameter(ex.recorder.type_of(*t));
     Sym s = ex.values.tensor(t);
+    s.tensor()->storage->owns_elements = owns;
     relate_slot(ex, *this, s, first);
     return s;
   }
@@ -444,6 +450,7 @@ Sym Slot::leave(Executor& ex, program::Node* node, const std::vector<const Froze
       if (own_axes.contains(a.id)) a = ex.apply.fresh_axis(Taint::Data);
     t->recorded = ex.recorder.add_output(node, ex.recorder.type_of(*t));
     Sym s = ex.values.tensor(t);
+    s.tensor()->storage->owns_elements = owns;
     unused = false;
     relate_slot(ex, *this, s, none);
     return s;

@@ -31,6 +31,7 @@ struct Slot {
   std::weak_ptr<Cell> cell;
   bool owned = false;   // a container that has no other name: the slot never is what it was before
   bool unused = false;  // the body does not look at it
+  bool owns = false;    // the stack of a list that is the memory of its elements in every iteration
   std::shared_ptr<TensorHandle> place;  // from the second iteration on: this tensor from outside
   std::vector<std::shared_ptr<Cell>> outer;  // perhaps one of these, or some view of it
   bool wanders = false;                      // perhaps another carried one, or itself

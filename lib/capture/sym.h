@@ -133,6 +133,10 @@ struct StorageCell : Cell {
   // What this tensor is under which condition; and the storages that may be this one (aliases.cpp).
   std::vector<std::shared_ptr<const Alternative>> alternatives;
   std::vector<std::weak_ptr<StorageCell>> dependents;
+  // An operator gave it, and no list has taken it yet.
+  bool computed = false;
+  // The stack of an open list whose elements are in no other place: each is a view of it.
+  bool owns_elements = false;
 
   std::shared_ptr<Cell> copy() const override { return std::make_shared<StorageCell>(*this); }
   void restore(const Cell& s) override { restore_content(*this, s); }

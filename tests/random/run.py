@@ -23,11 +23,16 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 PART = 50            # programs in one file
 SEEDS_A_PART = 1000  # more than a part uses up
 GENERATORS = ("generate", "language")
+MEMORY = 6 << 30     # of the process that makes them
 SHARE = 0.95         # of the programs that have to convert
 
 
 def generate_part(path, count, seed, generator):
+    import resource
+
     from generate import generate
+    # Lists of a program may double with every iteration: it is left out then.
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     return generate(path, count, seed, importlib.import_module(generator).write_program)
 
 
