@@ -306,8 +306,10 @@ std::optional<Sym> Contents::sequences_of(const std::vector<Sym>& elements, cons
 Sym Contents::as_sequences(const Sym& content, const c10::TypePtr& element) {
   if (content.is(K::Tuple)) {
     const auto types = column_types(element, content.tuple().size());
-    return each_column(
-        content, [&](const Sym& column, size_t k) { return as_sequences(column, types.at(k)); });
+    std::vector<Sym> columns;
+    for (size_t k = 0; k < types.size(); ++k)
+      columns.push_back(as_sequences(content.tuple().at(k), types[k]));
+    return Sym::of_tuple(std::move(columns), content.type());
   }
   return content.is(K::Tensor) && element->kind() == c10::TypeKind::TensorType
              ? sequence_from(content)

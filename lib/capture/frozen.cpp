@@ -138,7 +138,8 @@ std::optional<Frozen> opened(Executor& ex, const Frozen& list, Form form, const 
                               : ex.contents.stack_items(items);
   }
   if (!content) return std::nullopt;
-  if (!list.open && list.items.empty() && content->is(K::Tensor))
+  const bool tensors = list.sym.list()->element->kind() == c10::TypeKind::TensorType;
+  if (tensors && !list.open && list.items.empty() && content->is(K::Tensor))
     content->tensor()->storage->owns_elements = true;
   const std::function<void(const Sym&, const Frozen&)> holds = [&](const Sym& c, const Frozen& f) {
     if (!c.is(K::Tuple) || f.items.size() != c.tuple().size()) return hold(c, f.sym);

@@ -81,7 +81,7 @@ Sym OpenLists::element(const Sym& content, const Sym& index, const c10::TypePtr&
     }
     return tied(ex_.values.tensor(v), content);
   }
-  if (owns_elements(content))
+  if (owns_elements(content) && type->kind() == c10::TypeKind::TensorType)
     return ex_.interpreter.call_operator("aten::select.int", {content, Sym::of(int64_t{0}), index});
   const Sym e = ex_.apply("aten::select.int", {content, Sym::of(int64_t{0}), index});
   const Sym number = number_in(e, type);

@@ -323,6 +323,26 @@ Frozen in_form(const Frozen& content, const std::vector<Frozen>& items, size_t w
   return out;
 }
 
+// Open content of world w, in which every tensor may have had one size so far, with the sequences
+// that `content` has.
+Frozen with_sequences(const Frozen& content, const Frozen& own, size_t w) {
+  Frozen out = own;
+  if (content.sym.is(K::Tuple)) {
+    for (size_t k = 0; k < out.items.size(); ++k)
+      out.items[k] = with_sequences(content.items.at(k), own.items[k], w);
+  } else if (content.sym.is(K::Sequence) && own.tensor) {
+    c10::impl::GenericList list(c10::TensorType::get());
+    if (own.tensor->c.has(w))
+      for (const at::Tensor& t : own.tensor->c.at(w).toTensor().unbind()) list.push_back(t);
+    auto seq = std::make_shared<SequenceValue>();
+    seq->c = PerWorld::sized(w + 1);
+    seq->c.set(w, list);
+    out = Frozen{};
+    out.sym = Sym::of(std::shared_ptr<const SequenceValue>(std::move(seq)));
+  }
+  return out;
+}
+
 // `c` with what some worlds have instead.
 PerWorld replaced(const PerWorld& c, const std::vector<const Frozen*>& by) {
   if (std::ranges::none_of(by, [](const Frozen* f) { return f != nullptr; })) return c;
@@ -359,6 +379,10 @@ std::vector<const Frozen*> Slot::in_form_of_loop(Executor& ex,
       made[w] = *found[w];
       made[w].open = true;
       made[w].items = {in_form(init.items[0], found[w]->items, w)};
+      out[w] = &made[w];
+    } else if (init.open && has_sequence(init.items[0].sym)) {
+      made[w] = *found[w];
+      made[w].items = {with_sequences(init.items[0], found[w]->items.at(0), w)};
       out[w] = &made[w];
     } else if (init.sym.is(K::Dict) && !same_structure(ex, init, *found[w])) {
       Frozen wanted = init;

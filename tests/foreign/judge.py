@@ -34,6 +34,7 @@ class How:
     # Judged to rounding: not what is quantized, of which --verify knows the steps, nor detectors, whose boxes come in
     # any order where the scores of an image of zeros are equal.
     exact: bool = True
+    seeds: int | None = None  # of --verify, for each size; None: its default
 
 
 @dataclasses.dataclass

@@ -23,7 +23,9 @@ HEAD = """# Models
 Written by `tests/foreign/run.py --models --full --write-table`: models of other people's packages, unchanged, small, with
 random weights, traced, scripted or both, converted at opsets 11, 16, 18 and 21 with every axis dynamic (*fixed* where only the
 example's sizes convert) and verified in ONNX Runtime by `--verify`, which compares at other values and sizes; at opset
-18 also by `tests/foreign/judge.py`, which loads the file in Python (but for quantized models and detectors). Nodes and seconds (load to write, without
+18 also by `tests/foreign/judge.py`, which loads the file in Python (but for quantized models and for
+detectors, which are verified with one seed a size: with random weights, rounding decides between some of the boxes of
+every few images). Nodes and seconds (load to write, without
 verification, beside others on two cores) are those of opset 18. *Excluded*: torch.jit refuses to trace, script or run it.
 
 """
@@ -67,7 +69,7 @@ def measure(path: pathlib.Path, arguments: tuple, how: How) -> Verdict:
 def _convert(path: pathlib.Path, given: pathlib.Path, how: How, opset: int, dynamic: bool) -> dict:
     words = [how.tool, str(path), "--inputs", str(given), "-o", str(path.with_suffix(".onnx")), "--force", "--json",
              "--threads", "1", "--opset", str(opset), "--verify", *(["--dynamic-axes"] if dynamic else []),
-             "--mode", how.mode]
+             "--mode", how.mode, *(["--verify-runs", str(how.seeds)] if how.seeds else [])]
     try:
         run = subprocess.run(words, capture_output=True, text=True, errors="replace", timeout=LIMIT_S)
     except subprocess.TimeoutExpired:

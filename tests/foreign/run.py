@@ -121,7 +121,8 @@ def _judge_case(case: Case, tool: str, full: bool, resized: bool, path: pathlib.
         arguments = write(family.make(case), case.form, path)
     changes = case.training or case.form == "shipped"
     how = How(tool, case.training, changes, resized, mode=case.key[1] if case.form == "shipped" else "auto",
-              exact=case.family not in ("quantized_vision", "detection"))
+              exact=case.family not in ("quantized_vision", "detection"),
+              seeds=1 if case.family == "detection" else None)
     if _options["models"]:
         return measure.measure(path, arguments, how)
     verdict = judge(path, arguments, how)
