@@ -22,12 +22,14 @@ void hard_swish(Rewriter& r, ir::Node& n) {
   r.bind(n.outputs[0], x * gate);
 }
 
-// Sequences: putting an element in and taking it out again is the identity.
+// Sequences: putting an element in and taking it out again is the identity. Each time another one,
+// else two outputs of the model that are one sequence would become one value again.
 void identity(Rewriter& r, ir::Node& n) {
   T x = r.in(0);
   if (x->type.kind != ir::Type::Kind::Sequence) return r.keep();
   const DType t = x->type.element ? x->type.element->dtype : DType::Undefined;
-  T extra = r.numbers({0}, {1}, t);
+  const int64_t size = ++r.context().copied_sequences;
+  T extra = r.numbers(std::vector<double>(static_cast<size_t>(size)), {size}, t);
   T longer = node("SequenceInsert", {x, extra}, {}, x->type);
   r.bind(n.outputs[0], node("SequenceErase", {longer}, {}, x->type));
 }

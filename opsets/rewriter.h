@@ -21,6 +21,7 @@ struct Context {
   std::unordered_set<std::string> present;  // operators that may occur in the model
   bool untyped = false;                     // nodes were added whose types inference has to find
   Constants constants;
+  int64_t copied_sequences = 0;
   int64_t target = 0;  // where the descent ends
 };
 
