@@ -54,7 +54,8 @@ def _spread(module, images) -> None:
 
     def measured(name):
         def hook(_module, _inputs, out):  # runs for each size of feature maps
-            deviations[name] = max(deviations.get(name, 0.0), float(out.std()) if out.numel() > 1 else 0.0)
+            each = out.transpose(0, 1).flatten(1)  # channel by channel: from place to place, or from box to box
+            deviations[name] = max(deviations.get(name, 0.0), float(each.std(1).mean()) if each.size(1) > 1 else 0.0)
         return hook
 
     for _ in range(3):  # what is scaled changes what comes behind it
