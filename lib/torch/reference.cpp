@@ -48,7 +48,8 @@ class Flattener {
     } else if (v.isGenericDict()) {
       for (const auto& e : v.toGenericDict()) add(e.value(), contained(1));
     } else if (v.isNone()) {
-      add_none(type->kind() != c10::TypeKind::TensorType);
+      add_none(type->kind() == c10::TypeKind::TupleType ||
+               type->kind() == c10::TypeKind::ListType || type->kind() == c10::TypeKind::DictType);
     } else {
       throw std::runtime_error("a result of type " + v.type()->repr_str() + " cannot be compared");
     }
