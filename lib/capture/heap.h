@@ -57,9 +57,8 @@ class Heap {
   void close_scope();
   // The cells that the scope found and changed, in order.
   std::vector<std::shared_ptr<Cell>> changed_cells() const;
-  bool in_scope() const { return !scopes_.empty(); }
-  // Whether the innermost scope found the cell.
-  bool found(const Cell& c) const { return c.serial < scopes_.back().start; }
+  // Whether the innermost scope found the cell; none is found outside of all.
+  bool found(const Cell& c) const { return !scopes_.empty() && c.serial < scopes_.back().start; }
   // What is older than the innermost scope.
   Older older() const { return {scopes_.back().start, scopes_.back().first_value}; }
 

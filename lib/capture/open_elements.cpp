@@ -106,8 +106,8 @@ bool OpenLists::takes_over(const ListCell& list, const Sym& item) {
       item.tensor()->parent)
     return false;
   StorageCell& s = *item.tensor()->storage;
-  if (!s.computed || (ex_.heap.in_scope() && ex_.heap.found(s)) || !s.alternatives.empty() ||
-      !s.dependents.empty() || !s.entangled.empty())
+  if (!s.computed || ex_.heap.found(s) || !s.alternatives.empty() || !s.dependents.empty() ||
+      !s.entangled.empty())
     return false;
   s.computed = false;
   return true;
@@ -155,25 +155,26 @@ Sym OpenLists::backwards(const Sym& sequence) {
                                  });
 }
 
-// The columns of `item`, one for each of the content's.
-const std::vector<Sym>& OpenLists::columns_like(const Sym& item, const Sym& content) {
-  if (!item.is(K::Tuple) || item.tuple().size() != content.tuple().size())
-    ex_.site.refuse("OE4036",
-                    "the elements of a list whose length depends on the input differ in kind");
-  return item.tuple();
+void OpenLists::refuse_kinds() const {
+  ex_.site.refuse("OE4036",
+                  "the elements of a list whose length depends on the input differ in kind");
+}
+
+// Content in columns with what `f` makes of each and of that column of `other`.
+Sym OpenLists::each_pair(const Sym& content, const Sym& other,
+                         const std::function<Sym(const Sym&, const Sym&)>& f) {
+  if (!other.is(K::Tuple) || other.tuple().size() != content.tuple().size()) refuse_kinds();
+  std::vector<Sym> out;
+  for (size_t k = 0; k < other.tuple().size(); ++k)
+    out.push_back(f(content.tuple()[k], other.tuple()[k]));
+  return Sym::of_tuple(std::move(out), content.type());
 }
 
 Sym OpenLists::concat(Sym a, Sym b) {
-  if (a.is(K::Tuple)) {
-    const std::vector<Sym>& others = columns_like(b, a);
-    std::vector<Sym> out;
-    for (size_t k = 0; k < others.size(); ++k) out.push_back(concat(a.tuple()[k], others[k]));
-    return Sym::of_tuple(std::move(out), a.type());
-  }
+  if (a.is(K::Tuple))
+    return each_pair(a, b, [&](const Sym& x, const Sym& y) { return concat(x, y); });
   if (!a.is(K::Sequence) && !b.is(K::Sequence) && !ex_.contents.stackable({a, true}, {b, true})) {
-    if (!a.is(K::Tensor) || !b.is(K::Tensor))
-      ex_.site.refuse("OE4036",
-                      "the elements of a list whose length depends on the input differ in kind");
+    if (!a.is(K::Tensor) || !b.is(K::Tensor)) refuse_kinds();
     a = ex_.contents.sequence_from(a);
   }
   if (a.is(K::Sequence) || b.is(K::Sequence)) {
@@ -197,17 +198,11 @@ Sym OpenLists::concat(Sym a, Sym b) {
 // The content with `element` before position `at` (none: at the end).
 Sym OpenLists::insert(Sym content, const Sym& element, const Sym* at) {
   const Sym item = as_columns(element);
-  if (content.is(K::Tuple)) {
-    const std::vector<Sym>& parts = columns_like(item, content);
-    std::vector<Sym> out;
-    for (size_t k = 0; k < parts.size(); ++k)
-      out.push_back(insert(content.tuple()[k], parts[k], at));
-    return Sym::of_tuple(std::move(out), content.type());
-  }
+  if (content.is(K::Tuple))
+    return each_pair(content, item,
+                     [&](const Sym& column, const Sym& part) { return insert(column, part, at); });
   if (!content.is(K::Sequence) && !ex_.contents.stackable({item, false}, {content, true})) {
-    if (!content.is(K::Tensor) || !item.is(K::Tensor))
-      ex_.site.refuse("OE4036",
-                      "the elements of a list whose length depends on the input differ in kind");
+    if (!content.is(K::Tensor) || !item.is(K::Tensor)) refuse_kinds();
     content = ex_.contents.sequence_from(content);
   }
   if (content.is(K::Sequence)) {
@@ -253,13 +248,10 @@ Sym OpenLists::erase(const Sym& content, const Sym& index) {
 
 Sym OpenLists::replace(const Sym& content, const Sym& index, const Sym& element) {
   const Sym item = as_columns(element);
-  if (content.is(K::Tuple)) {
-    const std::vector<Sym>& parts = columns_like(item, content);
-    std::vector<Sym> out;
-    for (size_t k = 0; k < parts.size(); ++k)
-      out.push_back(replace(content.tuple()[k], index, parts[k]));
-    return Sym::of_tuple(std::move(out), content.type());
-  }
+  if (content.is(K::Tuple))
+    return each_pair(content, item, [&](const Sym& column, const Sym& part) {
+      return replace(column, index, part);
+    });
   if (content.is(K::Sequence) || !ex_.contents.stackable({item, false}, {content, true})) {
     const Sym at = ex_.apply("aten::remainder.int", {index, length(content)});
     return insert(erase(content, at), item, &at);

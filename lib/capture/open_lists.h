@@ -83,7 +83,9 @@ class OpenLists {
   // --- open_elements.cpp
   Sym slice(const Sym& content, const Sym& start, const Sym& end, int64_t step = 1);
   Sym backwards(const Sym& sequence);
-  const std::vector<Sym>& columns_like(const Sym& item, const Sym& content);
+  [[noreturn]] void refuse_kinds() const;
+  Sym each_pair(const Sym& content, const Sym& other,
+                const std::function<Sym(const Sym&, const Sym&)>& f);
   Sym concat(Sym a, Sym b);
   Sym insert(Sym content, const Sym& element, const Sym* at);
   Sym erase(const Sym& content, const Sym& index);

@@ -140,6 +140,14 @@ namespace {
 // What is further apart is no rounding.
 double rounding_limit(const Tolerance& t, double scale) { return 10 * (t.atol + t.rtol * scale); }
 
+// How many times as far off as LibTorch's own result another may be, as in the sweep. The largest
+// errors of two roundings of one model are up to 3.5 times apart (Swin at one window), and a
+// mistake is seldom as small.
+constexpr double kOwn = 4;
+
+// NaN and infinities, by position.
+bool same_special(double a, double e) { return std::isnan(a) ? std::isnan(e) : a == e; }
+
 }  // namespace
 
 std::optional<bool> as_exact_as(const Tensor& actual, const Tensor& expected, const Tensor& exact,
@@ -159,14 +167,11 @@ std::optional<bool> as_exact_as(const Tensor& actual, const Tensor& expected, co
     own = std::max(own, std::abs(e[i] - z[i]));
     scale = std::max(scale, std::abs(z[i]));
   }
-  // As in the sweep. The largest errors of two roundings of one model are up to 3.5 times apart
-  // (Swin at one window), and a mistake is seldom as small.
-  constexpr double kOwn = 4;
   if (own > rounding_limit(t, scale)) return std::nullopt;
   for (size_t i = 0; i < z.size(); ++i) {
     if (std::isfinite(a[i]) && std::isfinite(e[i]) && std::isfinite(z[i])) {
       if (std::abs(a[i] - z[i]) > kOwn * own + t.atol + t.rtol * std::abs(z[i])) return false;
-    } else if (std::isnan(a[i]) ? !std::isnan(e[i]) : a[i] != e[i]) {
+    } else if (!same_special(a[i], e[i])) {
       return false;
     }
   }
@@ -184,7 +189,7 @@ bool within_rounding(const Tensor& actual, const Tensor& expected, const Tensor*
     if (std::isfinite(v)) sizes.push_back(std::abs(v));
   if (sizes.empty()) return false;
   std::ranges::sort(sizes);
-  constexpr double kHuge = 100, kUnits = 8, kOwn = 4;
+  constexpr double kHuge = 100, kUnits = 8;
   const double magnitude = std::min(sizes.back(), kHuge * sizes[sizes.size() / 2]);
   const DType type = is_float(coarsest) && unit_of(coarsest) > unit_of(expected.dtype())
                          ? coarsest
@@ -197,7 +202,7 @@ bool within_rounding(const Tensor& actual, const Tensor& expected, const Tensor*
   for (size_t i = 0; i < e.size(); ++i) {
     if (std::isfinite(a[i]) && std::isfinite(e[i])) {
       if (std::abs(a[i] - e[i]) > allowed) return false;
-    } else if (std::isnan(a[i]) ? !std::isnan(e[i]) : a[i] != e[i]) {
+    } else if (!same_special(a[i], e[i])) {
       return false;
     }
   }

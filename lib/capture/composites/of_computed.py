@@ -20,8 +20,7 @@ def col2im(self: Tensor, output_size: List[int], kernel_size: List[int], dilatio
     windows: List[int] = []
     covering: List[Tensor] = []
     for i in range(2):
-        reach = output_size[i] + 2 * padding[i] - dilation[i] * (kernel_size[i] - 1) - 1
-        windows.append(reach // stride[i] + 1)
+        windows.append(_window_count(output_size[i], kernel_size[i], stride[i], padding[i], dilation[i], False))
         covering.append(_covering(output_size[i], windows[i], kernel_size[i], dilation[i], padding[i], stride[i], x))
     x = x.reshape([x.size(0), x.size(1) // (kernel_size[0] * kernel_size[1]), kernel_size[0], kernel_size[1], windows[0], windows[1]])
     y = _with_taps_added(x.transpose(3, 4), 2, covering[0], kernel_size[0])
@@ -48,11 +47,9 @@ def avg_pool3d(self: Tensor, kernel_size: List[int], stride: List[int], padding:
 
 # A window's places beyond the input are replaced by the nearest of its own inside; one that has none gives the least
 # number.
-def _largest(x: Tensor, axis: int, size: int, step: int, pad: int, gap: int, ceil_mode: bool) -> Tensor:
+def _largest_of_windows(x: Tensor, axis: int, size: int, step: int, pad: int, gap: int, ceil_mode: bool) -> Tensor:
     length = x.size(axis)
-    windows = (length + 2 * pad - gap * (size - 1) - 1 + (step - 1 if ceil_mode else 0)) // step + 1
-    if ceil_mode:
-        windows = min(windows, (length + pad - 1) // step + 1)
+    windows = _window_count(length, size, step, pad, gap, ceil_mode)
     begin = (torch.arange(windows, device=x.device) * step - pad).unsqueeze(1)
     first = torch.div(torch.clamp(-begin, min=0) + gap - 1, gap, rounding_mode="floor")
     last = torch.div(length - 1 - begin, gap, rounding_mode="floor")
@@ -68,7 +65,7 @@ def _largest_along(x: Tensor, axes: int, kernel: List[int], stride: List[int], p
     size, pad, gap = _each(kernel, axes), _each(padding, axes), _each(dilation, axes)
     step = size if len(stride) == 0 else _each(stride, axes)
     for i in range(axes):
-        x = _largest(x, i - axes, size[i], step[i], pad[i], gap[i], ceil_mode)
+        x = _largest_of_windows(x, i - axes, size[i], step[i], pad[i], gap[i], ceil_mode)
     return x
 
 def max_pool1d(self: Tensor, kernel_size: List[int], stride: List[int], padding: List[int], dilation: List[int], ceil_mode: bool) -> Tensor:

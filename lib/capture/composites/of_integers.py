@@ -10,6 +10,13 @@ def _windows(x: Tensor, axis: int, kernel: int, stride: int, dilation: int) -> T
     at = starts.unsqueeze(1) + torch.arange(kernel, device=x.device) * dilation
     return torch.index_select(x, axis, at.flatten()).unflatten(axis, [-1, kernel])
 
+# How many windows an axis has; the last one begins before the padding behind the axis ends.
+def _window_count(length: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> int:
+    rest = length + 2 * padding - dilation * (kernel - 1) - 1
+    if not ceil_mode:
+        return rest // stride + 1
+    return min((rest + stride - 1) // stride + 1, (length + padding - 1) // stride + 1)
+
 # Zeros before and behind the last axes.
 def _with_zeros(x: Tensor, begins: List[int], ends: List[int]) -> Tensor:
     pads: List[int] = []
@@ -112,9 +119,7 @@ def _averaged(x: Tensor, axes: int, kernel: List[int], stride: List[int], paddin
     ends: List[int] = []
     for i in range(axes):
         length = x.size(i - axes)
-        windows = (length + 2 * pad[i] - size[i] + (step[i] - 1 if ceil_mode else 0)) // step[i] + 1
-        if ceil_mode:
-            windows = min(windows, (length + pad[i] - 1) // step[i] + 1)
+        windows = _window_count(length, size[i], step[i], pad[i], 1, ceil_mode)
         ends.append(max((windows - 1) * step[i] + size[i] - length - pad[i], 0))
         begin = torch.arange(windows, device=x.device) * step[i] - pad[i]
         end = torch.clamp(begin + size[i], max=length + pad[i])
