@@ -93,8 +93,10 @@ inline const at::Tensor& example(const TensorValue& t) { return t.c.any().toTens
 // Equal at every size, not only at those that were run.
 inline bool same_axes(const TensorValue& a, const TensorValue& b) {
   if (!a.ranked || !b.ranked || a.axes.size() != b.axes.size()) return false;
-  for (size_t i = 0; i < a.axes.size(); ++i)
-    if (a.axes[i].is_static() ? !b.axes[i].is_static() : a.axes[i].id != b.axes[i].id) return false;
+  for (size_t i = 0; i < a.axes.size(); ++i) {
+    const Axis &x = a.axes[i], &y = b.axes[i];
+    if (x.is_static() != y.is_static() || (!x.is_static() && x.id != y.id)) return false;
+  }
   return true;
 }
 
