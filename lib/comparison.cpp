@@ -107,7 +107,9 @@ Comparison::Comparison(const Options& o, torch_io::ExampleInputs inputs,
     return converted(std::move(run));
   };
   r.by_qnnpack = [this] { return to_ort(reference_.last_by_qnnpack(form)); };
-  r.by_plain_kernels = [this] { return to_ort(reference_.last_by_plain_kernels(form)); };
+  r.rounded_otherwise = [this](uint64_t nudged) {
+    return to_ort(as_stated(reference_.last_rounded_otherwise(form, nudged), stated_));
+  };
   r.as_written = [this] { return to_ort(as_stated(reference_.last_as_written(form), stated_)); };
   r.in_type = [this](DType type) { return to_ort(reference_.last_in(type, form)); };
 }

@@ -63,9 +63,10 @@ class Reference {
   // of a quantized layer is one of 32-bit integers there, as in ONNX. Throws std::runtime_error
   // where LibTorch was built without them, or they do not run the model.
   std::vector<HostValue> last_by_qnnpack(const Form& form);
-  // The outputs of the last run, computed by a copy of the module without oneDNN. Throws
-  // std::runtime_error where that does not run.
-  std::vector<HostValue> last_by_plain_kernels(const Form& form);
+  // The outputs of the last run, computed by a copy of the module without oneDNN; where `nudged` is
+  // not 0, also with its float32 and float64 weights and inputs one unit in the last place off, up
+  // or down as that number draws it. Throws std::runtime_error where that does not run.
+  std::vector<HostValue> last_rounded_otherwise(const Form& form, uint64_t nudged);
   // The outputs of the last run, of a copy of the module, line by line as its code says: LibTorch's
   // passes, which rewrite a graph before its default executor runs it, are left out. Throws
   // std::runtime_error where that does not run.
@@ -82,11 +83,12 @@ class Reference {
   std::vector<HostValue> call_as_is(const ExampleInputs& e,
                                     const std::vector<c10::IValue>& arguments, const Form& form,
                                     bool gradients);
-  // The last run by a copy of the module (in `type`), as `call` calls it.
+  // The last run by a copy of the module, whose tensors of floats `change` changes, as `call` calls
+  // it.
   std::vector<HostValue> again(
       const Form& form, const std::vector<c10::IValue>& arguments,
       const std::function<c10::IValue(torch::jit::Module&, std::vector<c10::IValue>)>& call,
-      std::optional<DType> type = std::nullopt);
+      const std::function<at::Tensor(const at::Tensor&)>& change = {});
   std::string trial_of(const ExampleInputs& e, const Draw& draw) const;
   const Loaded& module_;
   std::vector<LeftOut> left_out_;

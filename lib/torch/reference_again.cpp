@@ -1,6 +1,8 @@
 // The last run of a reference once more, by a copy of the module: in another type of float, with
 // other kernels, or line by line.
+#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Context.h>
+#include <ATen/Functions.h>
 #include <ATen/core/Dict.h>
 #include <ATen/core/List.h>
 #include <torch/csrc/jit/api/function_impl.h>
@@ -8,6 +10,7 @@
 #include <torch/csrc/jit/runtime/interpreter.h>
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 #include "lib/torch/convert.h"
@@ -18,34 +21,58 @@
 namespace oe::torch_io {
 namespace {
 
-c10::IValue in_type(const c10::IValue& v, at::ScalarType type) {
-  if (v.isTensor()) return v.toTensor().is_floating_point() ? v.toTensor().to(type) : v.toTensor();
+using Change = std::function<at::Tensor(const at::Tensor&)>;  // of a tensor of floats
+
+c10::IValue changed(const c10::IValue& v, const Change& change) {
+  if (v.isTensor()) return v.toTensor().is_floating_point() ? change(v.toTensor()) : v.toTensor();
   if (v.isTuple()) {
     std::vector<c10::IValue> items;
-    for (const c10::IValue& e : v.toTupleRef().elements()) items.push_back(in_type(e, type));
+    for (const c10::IValue& e : v.toTupleRef().elements()) items.push_back(changed(e, change));
     const auto tuple = v.type()->expect<c10::TupleType>();
     return tuple->schema() ? c10::ivalue::Tuple::createNamed(std::move(items), tuple)
                            : c10::ivalue::Tuple::create(std::move(items));
   }
   if (v.isList()) {
     c10::impl::GenericList list(v.toList().elementType());
-    for (const c10::IValue& e : v.toListRef()) list.push_back(in_type(e, type));
+    for (const c10::IValue& e : v.toListRef()) list.push_back(changed(e, change));
     return list;
   }
   if (v.isGenericDict()) {
     const auto dict = v.toGenericDict();
     c10::impl::GenericDict out(dict.keyType(), dict.valueType());
-    for (const auto& e : dict) out.insert(e.key(), in_type(e.value(), type));
+    for (const auto& e : dict) out.insert(e.key(), changed(e.value(), change));
     return out;
   }
   return v;
 }
 
+std::vector<c10::IValue> changed(const std::vector<c10::IValue>& values, const Change& change) {
+  std::vector<c10::IValue> out;
+  for (const c10::IValue& v : values) out.push_back(changed(v, change));
+  return out;
+}
+
 // Module::to() converts the integers too, which are indices then.
-void convert_floats(const torch::jit::Module& m, at::ScalarType type) {
+void change_floats(const torch::jit::Module& m, const Change& change) {
   for (const c10::IValue& v : m.attributes())
     if (v.isTensor() && v.toTensor().defined() && v.toTensor().is_floating_point())
-      v.toTensor().set_data(v.toTensor().to(type));
+      v.toTensor().set_data(change(v.toTensor()));
+}
+
+Change to_type(DType type) {
+  return [to = to_scalar_type(type)](const at::Tensor& t) { return t.to(to); };
+}
+
+// The next number up or down. Whole numbers stay: they are counts, or places, and what rounds them
+// would see a whole step.
+Change nudge(uint64_t seed) {
+  return [draw = at::detail::createCPUGenerator(seed)](const at::Tensor& t) {
+    if (t.scalar_type() != at::kFloat && t.scalar_type() != at::kDouble) return t;
+    const at::Tensor values = t.detach();
+    const at::Tensor end = at::where(at::rand(t.sizes(), draw).lt(0.5), -INFINITY, INFINITY);
+    return at::where(values.eq(at::round(values)), values,
+                     at::nextafter(values, end.to(values.options())));
+  };
 }
 
 // Runs the code itself: the passes that LibTorch's executor begins with are left out.
@@ -97,10 +124,10 @@ void widen_constants(torch::jit::Block* block) {
 std::vector<HostValue> Reference::again(
     const Form& form, const std::vector<c10::IValue>& arguments,
     const std::function<c10::IValue(torch::jit::Module&, std::vector<c10::IValue>)>& call,
-    std::optional<DType> type) {
+    const std::function<at::Tensor(const at::Tensor&)>& change) {
   try {
     torch::jit::Module copy = module_.module.deepcopy();  // packs quantized weights anew
-    if (type) convert_floats(copy, to_scalar_type(*type));
+    if (change) change_floats(copy, change);
     set_state(copy, last_inputs_, arguments);
     return flatten(call(copy, own_arguments(last_inputs_, arguments)), form, copy, module_.method);
   } catch (const std::exception& e) {
@@ -109,18 +136,16 @@ std::vector<HostValue> Reference::again(
 }
 
 std::vector<HostValue> Reference::last_in(DType type, const Form& form) {
-  std::vector<c10::IValue> arguments;
-  for (const c10::IValue& v : last_arguments_)
-    arguments.push_back(in_type(v, to_scalar_type(type)));
+  const std::vector<c10::IValue> arguments = changed(last_arguments_, to_type(type));
   const auto widened = [&](torch::jit::Module& m, const std::vector<c10::IValue>& own) {
     return interpreted(m, module_.method, own,
                        [](torch::jit::Graph& g) { widen_constants(g.block()); });
   };
   if (type == DType::Double) try {
-      return again(form, arguments, widened, type);
+      return again(form, arguments, widened, to_type(type));
     } catch (const std::runtime_error&) {  // it may want the type that it names
     }
-  return again(form, arguments, by_executor(module_.method), type);
+  return again(form, arguments, by_executor(module_.method), to_type(type));
 }
 
 std::vector<HostValue> Reference::last_by_qnnpack(const Form& form) {
@@ -137,14 +162,16 @@ std::vector<HostValue> Reference::last_by_qnnpack(const Form& form) {
   return again(form, last_arguments_, by_executor(module_.method));
 }
 
-std::vector<HostValue> Reference::last_by_plain_kernels(const Form& form) {
+std::vector<HostValue> Reference::last_rounded_otherwise(const Form& form, uint64_t nudged) {
   struct Kernels {
     at::Context& context = at::globalContext();
     bool before = context.userEnabledMkldnn();
     ~Kernels() { context.setUserEnabledMkldnn(before); }
   } kernels;
   kernels.context.setUserEnabledMkldnn(false);
-  return again(form, last_arguments_, by_executor(module_.method));
+  if (nudged == 0) return again(form, last_arguments_, by_executor(module_.method));
+  const Change change = nudge(nudged);
+  return again(form, changed(last_arguments_, change), by_executor(module_.method), change);
 }
 
 std::vector<HostValue> Reference::last_as_written(const Form& form) {

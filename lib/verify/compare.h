@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "lib/support/tensor.h"
 
@@ -30,12 +31,18 @@ struct Comparison {
 // model computes in, whose tolerance counts where it is wider.
 std::optional<bool> as_exact_as(const Tensor& actual, const Tensor& expected, const Tensor& exact,
                                 DType coarsest = DType::Undefined);
-// Where a run in float64 does not judge: whether no element differs by more than 8 units in the
-// last place of the tensor's magnitude and four times what LibTorch's own result `other` with other
-// kernels (null: there is none) differs by, if that is rounding. The magnitude is that of the
-// largest element, or 100 times that of most where a few are huge (masks).
+// Where a run in float64 does not say so: whether no element differs by more than 8 units in the
+// last place of the tensor's magnitude and four times what LibTorch's own result `other` where it
+// rounds otherwise (null: there is none) differs by, if that is rounding. The magnitude is that of
+// the largest element, or 100 times that of most that are not 0 where a few are huge (masks).
 bool within_rounding(const Tensor& actual, const Tensor& expected, const Tensor* other,
                      DType coarsest);
+// Whether LibTorch chooses otherwise in `other`, where it rounds otherwise, than in `expected`: a
+// tensor of another shape or with other integers, or floats further off than rounding. Then
+// `actual` may be a third choice, but no NaN that LibTorch has in neither and, where all shapes are
+// the same, no floats more than four times as far off. One tensor each, or those of a sequence.
+bool chooses_otherwise(const std::vector<TensorPtr>& actual, const std::vector<TensorPtr>& expected,
+                       const std::vector<TensorPtr>& other);
 
 // For a model whose arithmetic was rounded to `half` (float16 or bfloat16): an element is right
 // where |actual - exact| <= kRoundingSteps * epsilon * the largest finite |exact|. Both are types

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -12,14 +11,14 @@
 namespace oe::verify {
 
 // Compares outputs with LibTorch's, by what the request says of them, and keeps the largest errors,
-// the gaps and what a run in float64 decided in the verification.
+// the gaps and what LibTorch's own rounding decided in the verification.
 class Judge {
  public:
   Judge(const Request& r, Verification& v) : r_(r), v_(v) {}
 
   void next_run() {  // LibTorch ran anew
     again_.clear();
-    plain_.reset();
+    otherwise_.clear();
   }
   // Whether random numbers determine it.
   bool is_drawn(size_t output) const;
@@ -38,14 +37,16 @@ class Judge {
   bool is_quantization(size_t output, const OrtValue& actual, const OrtValue& expected);
   bool is_within_steps(const Tensor& a, const Tensor& e, const Tensor* other, double step);
   std::vector<TensorPtr> again_in(DType type, size_t output, std::vector<TensorPtr> otherwise);
-  std::vector<TensorPtr> by_plain_kernels(size_t output);
-  bool is_decided_by_rounding(size_t output) const;
+  std::vector<TensorPtr> rounded_otherwise(uint64_t nudged, size_t output);
+  bool is_decided(size_t output) const;
+  bool is_choice(size_t output, const OrtValue& actual, const OrtValue& expected);
 
   const Request& r_;
   Verification& v_;
   std::set<size_t> tied_;                         // outputs that rounding decided once
   std::map<DType, std::vector<OrtValue>> again_;  // the outputs of the last run in other types
-  std::optional<std::vector<OrtValue>> plain_;    // and with LibTorch's own kernels alone
+  // And as rounding might have made them, each as often as it was asked for.
+  std::vector<std::vector<OrtValue>> otherwise_;
 };
 
 }  // namespace oe::verify

@@ -98,15 +98,14 @@ class Follow {
       if (const auto* g = std::get_if<std::shared_ptr<ir::Graph>>(&a))
         in = both(in, other(**g, in));
     in = rounded(n, in);
-    const auto of_16_bits = [](DType t) { return t == DType::Float16 || t == DType::BFloat16; };
-    const bool half =
-        of_16_bits(in.coarsest) || std::ranges::any_of(n.inputs, [&](const ir::Value* v) {
-          return v && of_16_bits(v->type.dtype);
+    const bool floats =
+        is_float(in.coarsest) || std::ranges::any_of(n.inputs, [&](const ir::Value* v) {
+          return v && is_float(v->type.dtype);
         });
     for (const ir::Value* v : n.outputs) {
       if (!v) continue;
       const bool discrete = is_integer(v->type.dtype) || v->type.dtype == DType::Bool;
-      const bool decides = half && !n.is("Shape") && !n.is("Size") && (rounds(n) || discrete);
+      const bool decides = floats && !n.is("Shape") && !n.is("Size") && (rounds(n) || discrete);
       add(v, both(in, {.decided = decides}));
     }
   }

@@ -10,8 +10,8 @@ namespace oe::verify {
 struct Lineage {
   bool drawn = false;                 // from random numbers, which differ from run to run
   DType coarsest = DType::Undefined;  // the least exact type of float on the way; Undefined: none
-  // From a truth value, an index or a whole number that was made of floats of 16 bits: where these
-  // tie, rounding decides.
+  // From a truth value, an index or a whole number that was made of floats: where these tie,
+  // rounding decides.
   bool decided = false;
   // From numbers that were rounded to integers of 8 bits, in steps of `step`; 0: it is not known.
   bool quantized = false;

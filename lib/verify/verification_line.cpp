@@ -27,8 +27,10 @@ std::string Verification::line() const {
          error + scaled + (steps ? ", " + plural(steps, "call") + " in a row" : std::string()) +
          (drifted ? " (" + plural(drifted, "call") + " from LibTorch's state: rounding adds up)"
                   : std::string()) +
-         (judged ? " (" + plural(judged, "output") + " judged by a run in " +
-                       (half == DType::Undefined ? "float64" : std::string(name(half))) + ")"
+         (judged ? " (" + plural(judged, "output") + " judged by " +
+                       (half == DType::Undefined ? "how LibTorch itself rounds"
+                                                 : "a run in " + std::string(name(half))) +
+                       ")"
                  : std::string()) +
          (quantized ? quantized_text() : std::string()) +
          (drawn.empty() ? std::string()

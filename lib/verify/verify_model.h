@@ -68,8 +68,9 @@ struct Request {
   // The outputs of its last run, of a quantized model with the other kernels that LibTorch has.
   // Throws likewise.
   std::function<std::vector<OrtValue>()> by_qnnpack;
-  // The same with LibTorch's own kernels in place of oneDNN's: how much rounding alone makes of it.
-  std::function<std::vector<OrtValue>()> by_plain_kernels;
+  // How much rounding alone makes of it: the same with LibTorch's own kernels in place of oneDNN's
+  // and, by another seed than 0, with weights and inputs one unit in the last place off.
+  std::function<std::vector<OrtValue>(uint64_t)> rounded_otherwise;
   // The outputs of its last run, of its code as it was written: what optimises the original is left
   // out. Throws likewise.
   std::function<std::vector<OrtValue>()> as_written;
@@ -93,7 +94,7 @@ struct Verification {
   size_t runs = 0, sizes = 0;
   size_t steps = 0;    // the longest row of calls that handed their state on
   size_t drifted = 0;  // calls in a row whose state was not the same any more by rounding
-  size_t judged = 0;   // outputs beyond the tolerance, but as near to float64 as LibTorch's own
+  size_t judged = 0;   // outputs beyond the tolerance, but as exact as LibTorch's own
   // Of outputs that were rounded to integers on the way: elements, those that differ by more than
   // half a step, and the largest difference in steps.
   size_t quantized = 0, stepped = 0;

@@ -4,6 +4,7 @@
 #include <torch/csrc/jit/serialization/pickle.h>
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
@@ -284,6 +285,39 @@ TEST_CASE("a run in float64 keeps indices, and widens what the code calls float3
   CHECK(run.outputs.at(0).tensors[0]->as_double() == std::vector<double>(2, 1.0F / 3));
   const auto wide = reference.last_in(DType::Double, {});
   CHECK(wide.at(0).tensors[0]->as_double() == std::vector<double>(2, 1.0 / 3));
+}
+
+TEST_CASE("a run one unit in the last place off leaves whole numbers", "[inputs]") {
+  torch_io::Loaded m;
+  m.module = torch::jit::Module("__torch__.W");
+  m.module.register_buffer("index", at::arange(2));
+  m.module.register_buffer("count", at::ones({2}) * 3);
+  m.module.register_buffer("weight", at::ones({2}) / 3);
+  m.module.define(
+      "def forward(self, x: Tensor):\n"
+      "  return x, self.count[self.index], self.weight\n");
+  m.method = "forward";
+  const auto e = make_inputs(options({"x:2"}), m);
+  torch_io::Reference reference(m);
+  reference.run(e, {{{2}}, e.seed, {}}, {});
+  const auto values = [&](uint64_t nudged) {
+    std::vector<std::vector<double>> out;
+    for (const auto& v : reference.last_rounded_otherwise({}, nudged))
+      out.push_back(v.tensors.at(0)->as_double());
+    return out;
+  };
+  const auto same = values(0), off = values(1);
+  CHECK(same.at(2) == std::vector<double>(2, 1.0F / 3));
+  CHECK(off.at(1) == std::vector<double>{3, 3});
+  for (const size_t i : {0, 2})
+    for (const size_t k : {0, 1}) {
+      const auto was = static_cast<float>(same.at(i).at(k));
+      const auto is = static_cast<float>(off.at(i).at(k));
+      CHECK((is == std::nextafter(was, INFINITY) || is == std::nextafter(was, -INFINITY)));
+    }
+  CHECK(values(1) == off);
+  CHECK(values(2) != off);
+  CHECK(m.module.attr("weight").toTensor().equal(at::ones({2}) / 3));
 }
 
 TEST_CASE("state written by a run does not leak into the next", "[inputs]") {

@@ -121,12 +121,40 @@ TEST_CASE("units in the last place of what most elements are", "[verify]") {
   const auto off = floats({0.025f + 4e-4f, 60, 216, 80});
   CHECK(verify::within_rounding(*off, *boxes, near.get(), DType::Undefined));
   CHECK_FALSE(verify::within_rounding(*off, *boxes, far.get(), DType::Undefined));
+  // What is nowhere counts for nothing, in masks of small objects.
+  const auto mask = floats({0.6f, 0, 0, 0}), moved = floats({0.6f + 1e-4f, 0, 0, 0});
+  CHECK(verify::within_rounding(*floats({0.6f - 3e-4f, 0, 0, 0}), *mask, moved.get(),
+                                DType::Undefined));
+  CHECK_FALSE(verify::within_rounding(*floats({0.6f - 6e-4f, 0, 0, 0}), *mask, moved.get(),
+                                      DType::Undefined));
   // One huge element lends the others nothing.
   const auto masked = floats({0.025f, 0.5f, -1e9f, 0.75f});
   CHECK_FALSE(verify::within_rounding(*floats({0.026f, 0.5f, -1e9f, 0.75f}), *masked, nullptr,
                                       DType::Undefined));
   CHECK_FALSE(
       verify::within_rounding(*floats({NAN, 60, 216, 80}), *boxes, nullptr, DType::Undefined));
+}
+
+TEST_CASE("what LibTorch itself chooses otherwise", "[verify]") {
+  const auto floats = [](std::vector<float> v) {
+    const auto n = static_cast<int64_t>(v.size());
+    return std::vector{Tensor::of<float>(DType::Float, {n}, v)};
+  };
+  const auto integers = [](std::vector<int64_t> v) {
+    const auto n = static_cast<int64_t>(v.size());
+    return std::vector{Tensor::of<int64_t>(DType::Int64, {n}, v)};
+  };
+  const auto boxes = floats({10, 60, 216, 80}), other = floats({10, 60, 80, 216});
+  CHECK(verify::chooses_otherwise(floats({10, 60, 80, 200}), boxes, other));
+  CHECK(verify::chooses_otherwise(floats({10, 60}), boxes, other));  // a third choice
+  CHECK(verify::chooses_otherwise(other, boxes, floats({10, 60})));  // another number of boxes
+  CHECK_FALSE(verify::chooses_otherwise(other, boxes, boxes));       // LibTorch is sure
+  CHECK_FALSE(verify::chooses_otherwise(other, boxes, floats({10, 60, 216.001f, 80})));  // rounding
+  CHECK_FALSE(
+      verify::chooses_otherwise(floats({10, 60, 800, 216}), boxes, other));  // far from both
+  CHECK_FALSE(verify::chooses_otherwise(floats({10, NAN}), boxes, other));
+  CHECK(verify::chooses_otherwise(integers({1, 3}), integers({1, 2}), integers({2, 1})));
+  CHECK_FALSE(verify::chooses_otherwise(integers({1, 3}), integers({1, 2}), integers({1, 2})));
 }
 
 TEST_CASE("the element type counts at every rank", "[verify]") {
