@@ -252,15 +252,38 @@ void Slot::relate(const Sym& now) {
 void Slot::initial(Executor& ex, program::Args& args) const {
   if (kind == Kind::Leaf) {
     args.push_back(init.sym.is(K::Uninitialized) ? unset_arg(ex) : leaf_arg(ex, init));
+    for (const Origin& o : origins) args.push_back(ex.apply.arg(Sym::of(is_before(o))));
   }
   for (const Slot& s : items) s.initial(ex, args);
 }
 
 void Slot::returned(Executor& ex, const Frozen& end, program::Args& returns) const {
   const bool unset = end.sym.is(K::Uninitialized);
-  if (kind == Kind::Leaf) returns.push_back(unset ? unset_arg(ex) : leaf_arg(ex, end));
+  if (kind == Kind::Leaf) {
+    returns.push_back(unset ? unset_arg(ex) : leaf_arg(ex, end));
+    for (const Origin& o : origins) returns.push_back(ex.apply.arg(o.next));
+  }
   for (size_t i = 0; i < items.size(); ++i)
     items[i].returned(ex, unset ? end : end.items[i], returns);
+}
+
+bool Slot::is_before(const Origin& o) const {
+  return &o == &origins.front() && init.sym.is(K::Tensor) && init.sym.tensor();
+}
+
+void Slot::know_origins(Executor& ex, const std::vector<const Frozen*>& found,
+                        const std::function<program::Value*()>& value) {
+  for (Origin& o : origins) {
+    o.is = Sym::of(false);
+    o.is.taint = Taint::Data;
+    o.is.recorded = value();
+    o.is.c = PerWorld::sized(ex.worlds.count());
+    for (size_t w = 0; w < ex.worlds.count(); ++w) {
+      const Frozen* own = w < found.size() ? found[w] : nullptr;
+      const bool known = own && own->sym.is(K::Tensor) && own->sym.tensor();
+      o.is.c.set(w, known ? same_place(ex, *own->sym.tensor(), *o.place) : !own && is_before(o));
+    }
+  }
 }
 
 // Something of the right type where the value is not set.
@@ -429,6 +452,7 @@ Sym Slot::enter(Executor& ex, program::Block* body, const Sym& first,
     t->recorded = parameter(ex.recorder.type_of(*t));
     Sym s = ex.values.tensor(t);
     s.tensor()->storage->owns_elements = owns;
+    know_origins(ex, later, [&] { return parameter(program::Type::boolean()); });
     relate_slot(ex, *this, s, first);
     return s;
   }
@@ -475,6 +499,8 @@ Sym Slot::leave(Executor& ex, program::Node* node, const std::vector<const Froze
     t->recorded = ex.recorder.add_output(node, ex.recorder.type_of(*t));
     Sym s = ex.values.tensor(t);
     s.tensor()->storage->owns_elements = owns;
+    know_origins(ex, finals,
+                 [&] { return ex.recorder.add_output(node, program::Type::boolean()); });
     unused = false;
     relate_slot(ex, *this, s, none);
     return s;

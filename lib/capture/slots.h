@@ -1,6 +1,7 @@
 // The pieces of a kept loop's state.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -10,6 +11,12 @@
 #include "lib/capture/frozen.h"
 
 namespace oe::capture {
+
+// A tensor from outside that a carried one may be: whether it is, which is carried with it.
+struct Origin {
+  std::shared_ptr<TensorHandle> place;
+  Sym is, next;  // inside the body, then after the loop; and at the end of the body
+};
 
 // One piece of a loop's state: unchanged, carried, or a container with carried pieces.
 struct Slot {
@@ -33,6 +40,8 @@ struct Slot {
   bool unused = false;  // the body does not look at it
   bool owns = false;    // the stack of a list that is the memory of its elements in every iteration
   std::shared_ptr<TensorHandle> place;  // from the second iteration on: this tensor from outside
+  // Where one of the two is not always it: what it may be, the tensor before the loop in front.
+  std::vector<Origin> origins;
   std::vector<std::shared_ptr<Cell>> outer;  // perhaps one of these, or some view of it
   bool wanders = false;                      // perhaps another carried one, or itself
 
@@ -56,6 +65,10 @@ struct Slot {
             const Sym& none);
 
  private:
+  // Gives each origin its flag; `found[w]` is what world w has there.
+  void know_origins(Executor& ex, const std::vector<const Frozen*>& found,
+                    const std::function<program::Value*()>& value);
+  bool is_before(const Origin& o) const;
   void widen_unset(Executor& ex, const Frozen& end);
   void widen_optional(Executor& ex, const Frozen& end);
   void hold_pieces();
@@ -77,7 +90,7 @@ struct Slot {
 
 // --- aliases.cpp
 // `m`, the slot's value in an iteration or after the loop, is what it was before where the guard
-// holds.
+// holds. Where it has origins, their flags say what it is.
 void relate_slot(Executor& ex, Slot& s, const Sym& m, const Sym& guard);
 // Values that may have changed places may all be one another.
 void tie_wandering(const std::vector<Slot*>& slots);

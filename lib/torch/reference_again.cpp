@@ -5,6 +5,7 @@
 #include <ATen/Functions.h>
 #include <ATen/core/Dict.h>
 #include <ATen/core/List.h>
+#include <c10/core/DefaultDtype.h>
 #include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/passes/inliner.h>
 #include <torch/csrc/jit/runtime/interpreter.h>
@@ -142,6 +143,11 @@ std::vector<HostValue> Reference::last_in(DType type, const Form& form) {
                        [](torch::jit::Graph& g) { widen_constants(g.block()); });
   };
   if (type == DType::Double) try {
+      struct Default {  // of what the code makes without a type
+        caffe2::TypeMeta before = c10::get_default_dtype();
+        Default() { c10::set_default_dtype(caffe2::TypeMeta::Make<double>()); }
+        ~Default() { c10::set_default_dtype(before); }
+      } in_double;
       return again(form, arguments, widened, to_type(type));
     } catch (const std::runtime_error&) {  // it may want the type that it names
     }

@@ -277,14 +277,14 @@ TEST_CASE("a run in float64 keeps indices, and widens what the code calls float3
   m.module.register_buffer("index", at::arange(1, 3));
   m.module.define(
       "def forward(self, x: Tensor):\n"
-      "  return torch.to(x, 6)[self.index] / 3 + torch.zeros([2], dtype=6)\n");
+      "  return torch.to(x, 6)[self.index] / 3 + torch.zeros([2], dtype=6) + torch.ones([2]) / 7\n");
   m.method = "forward";
   const auto e = make_inputs(options({"x:4=ones"}), m);
   torch_io::Reference reference(m);
   const auto run = reference.run(e, {{{4}}, e.seed, {}}, {});
-  CHECK(run.outputs.at(0).tensors[0]->as_double() == std::vector<double>(2, 1.0F / 3));
+  CHECK(run.outputs.at(0).tensors[0]->as_double() == std::vector<double>(2, 1.0F / 3 + 1.0F / 7));
   const auto wide = reference.last_in(DType::Double, {});
-  CHECK(wide.at(0).tensors[0]->as_double() == std::vector<double>(2, 1.0 / 3));
+  CHECK(wide.at(0).tensors[0]->as_double() == std::vector<double>(2, 1.0 / 3 + 1.0 / 7));
 }
 
 TEST_CASE("a run one unit in the last place off leaves whole numbers", "[inputs]") {
