@@ -33,7 +33,7 @@ struct Slot {
   Sym places;            // of Form::Places
   bool content = false;  // of a cell, which stays the one it is
   // What a carried tensor, list, dict or object is besides what the iteration before made
-  // (aliases.cpp).
+  // (loop_aliases.cpp).
   Sym self;  // inside the body, then after the loop; of a container `cell`, which may have gone
   std::weak_ptr<Cell> cell;
   bool owned = false;   // a container that has no other name: the slot never is what it was before
@@ -88,7 +88,7 @@ struct Slot {
                                              std::vector<Frozen>& made) const;
 };
 
-// --- aliases.cpp
+// --- loop_aliases.cpp
 // `m`, the slot's value in an iteration or after the loop, is what it was before where the guard
 // holds. Where it has origins, their flags say what it is.
 void relate_slot(Executor& ex, Slot& s, const Sym& m, const Sym& guard);

@@ -133,6 +133,7 @@ def rows(torch) -> dict:
 
 
 KORNIA = {
+    "feature.HardNet": dict(pretrained=False),
     "filters.GaussianBlur2d": dict(kernel_size=(3, 5), sigma=(1.5, 1.0)), "filters.Laplacian": dict(kernel_size=5),
     "filters.BoxBlur": dict(kernel_size=(3, 3)), "filters.MedianBlur": dict(kernel_size=(3, 3)),
     "filters.UnsharpMask": dict(kernel_size=(3, 3), sigma=(1.5, 1.5)), "enhance.Normalize": dict(mean=0.4, std=0.3),
