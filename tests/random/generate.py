@@ -11,9 +11,10 @@ import contextlib
 import copy
 import importlib.util
 import json
+import os
 import pathlib
 import random
-import signal
+import resource
 import sys
 import tempfile
 import warnings
@@ -28,7 +29,7 @@ from script_cases import PRELUDE  # noqa: E402
 from statements import Function, literal, values  # noqa: E402
 
 LARGEST = 1e4  # of any number that comes out
-LONGEST = 10   # seconds that Python may take for a program
+LONGEST = 10   # seconds that LibTorch may take for a program
 MOVED = 2e-6   # how far the inputs move
 EXAMPLE = {"n": 4, "m": 3}
 SIZES = [{"n": 6, "m": 5}, {"n": 3, "m": 2}, {"n": 2, "m": 4}, {"n": 1, "m": 1}, {"n": 0, "m": 2}, {"n": 5, "m": 3},
@@ -263,24 +264,18 @@ class Scripted:
         finally:
             del sys.modules[name]
 
-    def ends(self, arguments):
-        """Whether Python, which a signal stops, runs it to its end: a list may grow in the loop over it."""
-        def stop(_signal, _frame):
-            raise TimeoutError
-
-        before = signal.signal(signal.SIGALRM, stop)
-        signal.alarm(LONGEST)
-        try:
-            with torch.inference_mode():
-                copy.deepcopy(self.eager)(*arguments)
-        except (TimeoutError, MemoryError):
-            return False
-        except Exception:  # what scripts do differently
-            pass
-        finally:
-            signal.alarm(0)
-            signal.signal(signal.SIGALRM, before)
-        return True
+    def ends(self, model, runs):
+        """Whether all come to an end, in a process that a limit stops: a list may grow in the loop over it."""
+        child = os.fork()
+        if child == 0:
+            try:
+                resource.setrlimit(resource.RLIMIT_CPU, (LONGEST, LONGEST))
+                for arguments in runs:
+                    with contextlib.suppress(Exception):
+                        self.run(model, arguments)
+            finally:
+                os._exit(0)
+        return os.waitpid(child, 0)[1] == 0
 
     def run_by_default(self, arguments):
         """What was compiled last, with the passes of LibTorch's default executor."""
@@ -313,11 +308,12 @@ def try_program(scripted, seed, why, write=write_program):
         why["compile: " + text] = why.get("compile: " + text, 0) + 1
         return None
     runs = []
-    for sizes in [EXAMPLE] + SIZES + SIZES[:2]:
-        made = make_values(r, inputs, sizes)
+    drawn = [(sizes, make_values(r, inputs, sizes)) for sizes in [EXAMPLE] + SIZES + SIZES[:2]]
+    if not scripted.ends(model, [torch_values(inputs, made, sizes) for sizes, made in drawn]):
+        why["no end"] = why.get("no end", 0) + 1
+        return None
+    for sizes, made in drawn:
         try:
-            if not scripted.ends(torch_values(inputs, made, sizes)):
-                raise RuntimeError("no end")
             results = scripted.run(model, torch_values(inputs, made, sizes))
             moved = [scripted.run(model, torch_values(inputs, made, sizes, torch.Generator().manual_seed(k)))
                      for k in range(2)]
