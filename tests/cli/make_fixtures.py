@@ -90,6 +90,12 @@ class Encoder(nn.Module):
         return code, mean, spread, torch.bernoulli(torch.sigmoid(x)), chosen
 
 
+class Sums(nn.Module):
+    """The order of a sum decides what it gives."""
+    def forward(self, x: Tensor):
+        return x.sum(1) > x.double().sum(1).float()
+
+
 class Windows(nn.Module):
     """A list of convolutions in float64, which ONNX Runtime computes in float."""
     def forward(self, x: Tensor):
@@ -512,6 +518,7 @@ def main() -> None:
     save(torch.jit.script(WrittenRows().eval()), "written_rows.pt")
     save(torch.jit.script(Encoder().eval()), "encoder.pt")
     save(torch.jit.script(Windows().eval()), "windows.pt")
+    save(torch.jit.script(Sums().eval()), "sums.pt")
     save(torch.jit.trace(Upper().eval(), torch.randn(5, 5)), "upper.pt")
     state = torch.zeros(1, 2, 3)
     save(torch.jit.trace(Recurrent().eval(), (torch.randn(5, 2, 4), state, state)), "recurrent.pt")
