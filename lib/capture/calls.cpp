@@ -59,16 +59,19 @@ torch::jit::Function* Interpreter::composite_for(const OpInfo& op, const std::ve
   if (torch::jit::Function* f = composite_of(CompositeOf::Computed, op.name))
     for (const Sym& a : args)
       if (!a.is(K::Tensor) && ex_.apply.taint_of(a) != Taint::Constant) return f;
-  const Sym* first = args.empty() ? nullptr : &args[0];
-  if (first && first->is(K::List) && !first->list()->items.empty())
-    first = &first->list()->items[0];
-  if (!first || !first->is(K::Tensor)) return nullptr;
-  const TensorValuePtr t = ex_.views.read(first->tensor());
-  if (t->c.empty()) return nullptr;
-  const at::ScalarType type = example(*t).scalar_type();
-  return c10::isComplexType(type)           ? composite_of(CompositeOf::Complex, op.name)
-         : c10::isIntegralType(type, false) ? composite_of(CompositeOf::Integers, op.name)
-                                            : nullptr;
+  const auto type_of = [&](const Sym& a) {
+    const bool list = a.is(K::List) && !a.list()->items.empty();
+    const Sym& s = list ? a.list()->items[0] : a;
+    if (!s.is(K::Tensor)) return at::ScalarType::Undefined;
+    const TensorValuePtr t = ex_.views.read(s.tensor());
+    return t->c.empty() ? at::ScalarType::Undefined : example(*t).scalar_type();
+  };
+  if (torch::jit::Function* f = composite_of(CompositeOf::Complex, op.name))
+    for (const Sym& a : args)
+      if (c10::isComplexType(type_of(a))) return f;
+  if (torch::jit::Function* f = composite_of(CompositeOf::Integers, op.name))
+    if (!args.empty() && c10::isIntegralType(type_of(args[0]), false)) return f;
+  return nullptr;
 }
 
 std::optional<std::vector<Sym>> Interpreter::call_composite(const OpInfo& op,

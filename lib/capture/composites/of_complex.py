@@ -30,12 +30,15 @@ def logcumsumexp(self: Tensor, dim: int) -> Tensor:
 
 def rms_norm(input: Tensor, normalized_shape: List[int], weight: Optional[Tensor], eps: Optional[float]) -> Tensor:
     dims = [-1 - i for i in range(len(normalized_shape))]
-    small = (1.1920928955078125e-07 if input.dtype == 9 else 2.220446049250313e-16) if eps is None else eps
+    wide = input.dtype == 7 or input.dtype == 10
+    small = (2.220446049250313e-16 if wide else 1.1920928955078125e-07) if eps is None else eps
     y = input * torch.rsqrt(torch.mean(input * input, dims, True) + small)
-    return y if weight is None else y * weight
+    if weight is None:
+        return y
+    return y * weight if input.is_complex() else torch.real(y * weight)
 
 def logspace__Tensor_Tensor(start: Tensor, end: Tensor, steps: int, base: float, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin_memory: Optional[bool]) -> Tensor:
-    return torch.pow(base, torch.linspace(start, end, steps, dtype=start.dtype if dtype is None else dtype))
+    return torch.pow(base, torch.linspace(start, end, steps, dtype=dtype))
 
 # LibTorch draws nothing for complex numbers: it refuses where it would have to.
 def dropout(input: Tensor, p: float, train: bool) -> Tensor:
