@@ -131,6 +131,27 @@ std::optional<std::vector<Sym>> Interpreter::along_computed_axis(const OpInfo& o
   return std::nullopt;
 }
 
+// The operator with a computed flag (is_causal, descending, train): as an If, with the one and with
+// the other.
+std::optional<std::vector<Sym>> Interpreter::by_computed_flag(const OpInfo& op,
+                                                              const std::vector<Sym>& args,
+                                                              JitNode* n) {
+  if (ex_.worlds.alone() || args.empty() || !args[0].is(K::Tensor)) return std::nullopt;
+  const auto& parameters = op.schema->arguments();
+  for (size_t i = 1; i < args.size() && i < parameters.size(); ++i) {
+    if (parameters[i].type()->kind() != c10::TypeKind::BoolType || !args[i].is(K::Bool) ||
+        args[i].taint == Taint::Constant)
+      continue;
+    const auto with = [&](size_t k) {
+      std::vector<Sym> known = args;
+      known[i] = Sym::of(k == 0);
+      return call_operator(op, known, n);
+    };
+    return *ex_.control.kept_branches(args[i], with, {false, false}, true);
+  }
+  return std::nullopt;
+}
+
 Sym Interpreter::call_operator(const std::string& op, const std::vector<Sym>& args) {
   return call_operator(ex_.operators.named(op), args).at(0);
 }
@@ -163,6 +184,7 @@ std::vector<Sym> Interpreter::call_operator(const OpInfo& op, const std::vector<
   if (auto out = call_like_other(op, args)) return *out;
   if (auto out = call_pool(op, args)) return *out;
   if (auto chosen = along_computed_axis(op, args, n)) return *chosen;
+  if (auto chosen = by_computed_flag(op, args, n)) return *chosen;
   if (auto written = ex_.writes.call(op, args)) return *written;
   if (op.base == "aten::as_strided") return {ex_.views.as_strided(op, args)};
   const int length = unpacked_length(n);

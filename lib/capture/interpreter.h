@@ -73,6 +73,8 @@ class Interpreter {
   void run_node(JitNode* n, Frame& f);
   std::optional<std::vector<Sym>> along_computed_axis(const OpInfo& op,
                                                       const std::vector<Sym>& args, JitNode* n);
+  std::optional<std::vector<Sym>> by_computed_flag(const OpInfo& op, const std::vector<Sym>& args,
+                                                   JitNode* n);
   std::optional<Sym> known_of_tensor(const OpInfo& op, const std::vector<Sym>& args);
   // --- bounds.cpp: what the declared bounds of dynamic axes say
   std::optional<Sym> known_by_bounds(const OpInfo& op, const std::vector<Sym>& args);
