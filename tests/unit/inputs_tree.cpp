@@ -17,9 +17,11 @@ using torch_io::ExampleInputs;
 
 namespace {
 
-torch_io::Loaded model(const std::string& signature, const std::string& body) {
+torch_io::Loaded model(const std::string& signature, const std::string& body,
+                       const std::vector<std::pair<std::string, at::Tensor>>& buffers = {}) {
   torch_io::Loaded m;
   m.module = torch::jit::Module("__torch__.M");
+  for (const auto& [name, value] : buffers) m.module.register_buffer(name, value);
   m.module.define("def forward(self, " + signature + "):\n  " + body + "\n");
   m.method = "forward";
   return m;
@@ -272,13 +274,10 @@ TEST_CASE("a file is read once", "[inputs]") {
 }
 
 TEST_CASE("a run in float64 keeps indices, and widens what the code calls float32", "[inputs]") {
-  torch_io::Loaded m;
-  m.module = torch::jit::Module("__torch__.W");
-  m.module.register_buffer("index", at::arange(1, 3));
-  m.module.define(
-      "def forward(self, x: Tensor):\n"
-      "  return torch.to(x, 6)[self.index] / 3 + torch.zeros([2], dtype=6) + torch.ones([2]) / 7\n");
-  m.method = "forward";
+  const auto m = model(
+      "x: Tensor",
+      "return torch.to(x, 6)[self.index] / 3 + torch.zeros([2], dtype=6) + torch.ones([2]) / 7",
+      {{"index", at::arange(1, 3)}});
   const auto e = make_inputs(options({"x:4=ones"}), m);
   torch_io::Reference reference(m);
   const auto run = reference.run(e, {{{4}}, e.seed, {}}, {});
@@ -288,15 +287,9 @@ TEST_CASE("a run in float64 keeps indices, and widens what the code calls float3
 }
 
 TEST_CASE("a run one unit in the last place off leaves whole numbers", "[inputs]") {
-  torch_io::Loaded m;
-  m.module = torch::jit::Module("__torch__.W");
-  m.module.register_buffer("index", at::arange(2));
-  m.module.register_buffer("count", at::ones({2}) * 3);
-  m.module.register_buffer("weight", at::ones({2}) / 3);
-  m.module.define(
-      "def forward(self, x: Tensor):\n"
-      "  return x, self.count[self.index], self.weight\n");
-  m.method = "forward";
+  const auto m = model(
+      "x: Tensor", "return x, self.count[self.index], self.weight",
+      {{"index", at::arange(2)}, {"count", at::ones({2}) * 3}, {"weight", at::ones({2}) / 3}});
   const auto e = make_inputs(options({"x:2"}), m);
   torch_io::Reference reference(m);
   reference.run(e, {{{2}}, e.seed, {}}, {});
@@ -321,11 +314,8 @@ TEST_CASE("a run one unit in the last place off leaves whole numbers", "[inputs]
 }
 
 TEST_CASE("state written by a run does not leak into the next", "[inputs]") {
-  torch_io::Loaded m;
-  m.module = torch::jit::Module("__torch__.S");
-  m.module.register_buffer("count", at::zeros({1}));
-  m.module.define("def forward(self, x: Tensor):\n  self.count.add_(1)\n  return x + self.count\n");
-  m.method = "forward";
+  const auto m = model("x: Tensor", "self.count.add_(1)\n  return x + self.count",
+                       {{"count", at::zeros({1})}});
   const auto e = make_inputs(options({"x:1=zeros"}), m);
   torch_io::Reference reference(m);
   for (int i = 0; i < 2; ++i) {
