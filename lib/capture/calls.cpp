@@ -67,8 +67,12 @@ torch::jit::Function* Interpreter::composite_for(const OpInfo& op, const std::ve
     return t->c.empty() ? at::ScalarType::Undefined : example(*t).scalar_type();
   };
   if (torch::jit::Function* f = composite_of(CompositeOf::Complex, op.name))
-    for (const Sym& a : args)
-      if (c10::isComplexType(type_of(a))) return f;
+    for (size_t i = 0; i < args.size(); ++i) {
+      const bool named = op.schema->arguments()[i].name() == "dtype" && args[i].is_constant_number();
+      if (c10::isComplexType(named ? static_cast<at::ScalarType>(args[i].c.at(0).toInt())
+                                   : type_of(args[i])))
+        return f;
+    }
   if (torch::jit::Function* f = composite_of(CompositeOf::Integers, op.name))
     if (!args.empty() && c10::isIntegralType(type_of(args[0]), false)) return f;
   return nullptr;

@@ -18,8 +18,8 @@ torch::jit::Function* composite(const std::string& op);
 // What an operator's arguments have to be for a function to stand for it.
 enum class CompositeOf : uint8_t { Anything, Quantized, Integers, Complex, Computed };
 // The function for the operator where an argument is a tensor that is quantized or of complex
-// numbers, where its first tensor is of integers, or where a number among its arguments is
-// computed.
+// numbers or names a complex type, where its first tensor is of integers, or where a number among
+// its arguments is computed.
 torch::jit::Function* composite_of(CompositeOf of, const std::string& op);
 
 // All of them, with the operator's name.

@@ -2,6 +2,7 @@
 #include "lib/verify/size_picker.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace oe::verify {
 
@@ -34,6 +35,15 @@ std::vector<int64_t> SizePicker::candidates(const std::string& name) const {
         std::find(out.begin(), out.end(), c) == out.end())
       out.push_back(c);
   return out;
+}
+
+std::vector<int64_t> SizePicker::small_candidates(const std::string& name) const {
+  const Axis& a = *axes_.at(name).front();
+  const int64_t most = 2 * r_.worlds[0][a.leaf][a.axis] + 2;
+  const std::vector<int64_t> all = candidates(name);
+  std::vector<int64_t> small;
+  std::ranges::copy_if(all, std::back_inserter(small), [&](int64_t n) { return n <= most; });
+  return small.empty() ? all : small;
 }
 
 std::vector<int64_t> SizePicker::around_one(const std::string& name, bool only_axis) const {

@@ -18,6 +18,9 @@ class SizePicker {
   std::vector<std::string> names() const;  // of the axes
   // Sizes to try on one axis, the likeliest first: near the example, its multiples, one.
   std::vector<int64_t> candidates(const std::string& name) const;
+  // Those of them for one of many axes: together they take memory by their product, so about twice
+  // the example is enough, where that can be had.
+  std::vector<int64_t> small_candidates(const std::string& name) const;
   // 1 where the example is longer, 2 and 3 where it is 1; not what the worlds ran with this axis
   // alone.
   std::vector<int64_t> around_one(const std::string& name, bool only_axis) const;

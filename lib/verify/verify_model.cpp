@@ -119,7 +119,7 @@ class Driver {
     for (size_t k = 0; k < 4; ++k) {
       Sizes sizes = r_.worlds[0];
       for (const std::string& name : missing) {
-        const std::vector<int64_t> c = pick.candidates(name);
+        const std::vector<int64_t> c = pick.small_candidates(name);
         if (!c.empty()) sizes = pick.with(std::move(sizes), name, c[k % c.size()]);
       }
       if (!all_seeds(sizes)) return false;

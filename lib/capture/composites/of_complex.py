@@ -40,7 +40,23 @@ def rms_norm(input: Tensor, normalized_shape: List[int], weight: Optional[Tensor
 def logspace__Tensor_Tensor(start: Tensor, end: Tensor, steps: int, base: float, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin_memory: Optional[bool]) -> Tensor:
     return torch.pow(base, torch.linspace(start, end, steps, dtype=dtype))
 
-# LibTorch draws nothing for complex numbers: it refuses where it would have to.
+# Of variance 1, which the parts share.
+def randn(size: List[int], dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin_memory: Optional[bool]) -> Tensor:
+    part = 7 if dtype is not None and dtype == 10 else 6
+    re, im = torch.randn(size, dtype=part, device=device), torch.randn(size, dtype=part, device=device)
+    return torch.complex(re, im) * 0.70710678118654752
+
+def rand(size: List[int], dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin_memory: Optional[bool]) -> Tensor:
+    part = 7 if dtype is not None and dtype == 10 else 6
+    return torch.complex(torch.rand(size, dtype=part, device=device), torch.rand(size, dtype=part, device=device))
+
+def randn_like(self: Tensor, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin_memory: Optional[bool], memory_format: Optional[int]) -> Tensor:
+    return torch.randn(self.size(), dtype=self.dtype if dtype is None else dtype, device=self.device)
+
+def rand_like(self: Tensor, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin_memory: Optional[bool], memory_format: Optional[int]) -> Tensor:
+    return torch.rand(self.size(), dtype=self.dtype if dtype is None else dtype, device=self.device)
+
+# LibTorch draws nothing of complex numbers here: it refuses where it would have to.
 def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return input * 0 if train and p == 1 else input
 
