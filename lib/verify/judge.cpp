@@ -49,7 +49,8 @@ std::string Judge::problem(size_t output, const std::string& where, const OrtVal
     return {};
   }
   if (!rounded && !is_drawn(output) &&
-      (is_quantization(output, actual, expected) || is_rounding(output, actual, expected)))
+      (is_quantization(output, actual, expected) || is_rounding(output, actual, expected) ||
+       is_optimization(output, actual, expected)))
     return {};
   what = "output '" + r_.output_names[output] + "' differs from LibTorch's" + where + ": " + what;
   std::string why;
@@ -237,6 +238,27 @@ bool Judge::is_rounding(size_t output, const OrtValue& actual, const OrtValue& e
   }
   v_.judged += same;
   return same;
+}
+
+// ONNX Runtime's optimisations round too: convolutions in blocks of channels, which static shapes
+// get, were eight times as far off as the graph as it is written (RAFT). Where that is right, a
+// result no further from it than the tolerance at the tensor's scale is the same.
+bool Judge::is_optimization(size_t output, const OrtValue& actual, const OrtValue& expected) {
+  std::vector<OrtValue> all;
+  try {
+    all = unoptimized_();
+  } catch (const std::runtime_error&) {
+    return false;
+  }
+  const std::vector<TensorPtr> a = tensors_of(actual), plain = tensors_of(all.at(output));
+  if (!is_rounding(output, all[output], expected) || a.size() != plain.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (!is_float(a[i]->dtype())) return false;
+    const Tolerance t = default_tolerance(a[i]->dtype());
+    const double near = t.atol + t.rtol * largest_difference(*plain[i], nullptr);
+    if (!compare(*a[i], *plain[i], {near, 0}).ok) return false;
+  }
+  return true;
 }
 
 // Numbers that lie between two integers are rounded to either by kernels that add up in another

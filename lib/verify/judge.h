@@ -1,9 +1,11 @@
 // Whether an output of one run is right.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/verify/verify_model.h"
@@ -14,7 +16,10 @@ namespace oe::verify {
 // the gaps and what LibTorch's own rounding decided in the verification.
 class Judge {
  public:
-  Judge(const Request& r, Verification& v) : r_(r), v_(v) {}
+  // `unoptimized`: what ONNX Runtime gives for the last run's inputs without its optimisations.
+  // Throws std::runtime_error where it does not run so.
+  Judge(const Request& r, Verification& v, std::function<std::vector<OrtValue>()> unoptimized)
+      : r_(r), v_(v), unoptimized_(std::move(unoptimized)) {}
 
   void next_run() {  // LibTorch ran anew
     again_.clear();
@@ -34,6 +39,7 @@ class Judge {
   std::string difference(size_t output, const OrtValue& actual, const OrtValue& expected);
   std::string difference(size_t output, const Tensor& actual, const Tensor& expected);
   bool is_rounding(size_t output, const OrtValue& actual, const OrtValue& expected);
+  bool is_optimization(size_t output, const OrtValue& actual, const OrtValue& expected);
   bool is_quantization(size_t output, const OrtValue& actual, const OrtValue& expected);
   bool is_within_steps(const Tensor& a, const Tensor& e, const Tensor* other, double step);
   std::vector<TensorPtr> again_in(DType type, size_t output, std::vector<TensorPtr> otherwise);
@@ -43,6 +49,7 @@ class Judge {
 
   const Request& r_;
   Verification& v_;
+  std::function<std::vector<OrtValue>()> unoptimized_;
   std::set<size_t> tied_;                         // outputs that rounding decided once
   std::map<DType, std::vector<OrtValue>> again_;  // the outputs of the last run in other types
   // And as rounding might have made them, each as often as it was asked for.

@@ -380,12 +380,12 @@ class Driver {
   }
 
   bool compared(const std::string& where, const ReferenceRun& expected) {
-    const std::vector<OrtValue> inputs = session_inputs(expected);
+    inputs_ = session_inputs(expected);
     judge_.next_run();
     actual_.clear();
     v_.as_written = false;
     try {
-      actual_ = session_->run(inputs);
+      actual_ = session_->run(inputs_);
     } catch (const std::runtime_error& e) {
       v_.mismatch = "ONNX Runtime fails" + where + ": " + e.what();
       return false;
@@ -442,11 +442,19 @@ class Driver {
   }
 
   // Of the last run, in the order of the request.
-  std::vector<OrtValue> outputs() const {
+  std::vector<OrtValue> outputs() const { return in_order(actual_); }
+
+  std::vector<OrtValue> in_order(const std::vector<OrtValue>& all) const {
     std::vector<OrtValue> out;
-    if (!actual_.empty())
-      for (const size_t place : outputs_) out.push_back(actual_[place]);
+    if (!all.empty())
+      for (const size_t place : outputs_) out.push_back(all[place]);
     return out;
+  }
+
+  // Likewise, by the graph as it is written.
+  std::vector<OrtValue> unoptimized() {
+    if (!plain_) plain_ = open(ort_, r_, /*optimize=*/false);
+    return in_order(plain_->run(inputs_));
   }
 
   void measure(const std::vector<TensorPtr>& leaves) {
@@ -463,20 +471,23 @@ class Driver {
   const Request& r_;
   const Clock::time_point begin_ = Clock::now();
   std::unique_ptr<Ort::Session> session_;
+  std::unique_ptr<Ort::Session> plain_;  // without optimisations; null until it is wanted
   std::optional<CoverageMeter> meter_;
   std::vector<std::string> names_;
   std::vector<size_t> outputs_;   // position in the session's outputs
-  std::vector<OrtValue> actual_;  // of the last run; none where ONNX Runtime failed
+  std::vector<OrtValue> inputs_;  // of the last run, in the session's order
+  std::vector<OrtValue> actual_;  // its outputs; none where ONNX Runtime failed
   bool accepted_ = false;         // whether LibTorch ran the last sizes
   std::string refusal_;
   Verification v_;
-  Judge judge_{r_, v_};
+  Judge judge_{r_, v_, [this] { return unoptimized(); }};
 };
 
 }  // namespace
 
-std::unique_ptr<Ort::Session> open(Ort& ort, const Request& r) {
-  return r.bytes.empty() ? ort.open_file(r.model, r.threads) : ort.open_bytes(r.bytes, r.threads);
+std::unique_ptr<Ort::Session> open(Ort& ort, const Request& r, bool optimize) {
+  return r.bytes.empty() ? ort.open_file(r.model, r.threads, optimize)
+                         : ort.open_bytes(r.bytes, r.threads, optimize);
 }
 
 Verification verify_model(Ort& ort, const Request& r) { return Driver(ort, r).run(); }

@@ -85,7 +85,7 @@ struct Request {
 };
 
 // The model that runs.
-std::unique_ptr<Ort::Session> open(Ort& ort, const Request& r);
+std::unique_ptr<Ort::Session> open(Ort& ort, const Request& r, bool optimize = true);
 
 // What the request says of an output.
 Tolerance tolerance_of(const Request& r, const std::string& output);

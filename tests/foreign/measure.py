@@ -23,7 +23,7 @@ HEAD = """# Models
 
 Written by `tests/foreign/run.py --models --full --write-table`: models of other people's packages, unchanged, small, with
 random weights, traced, scripted or both, converted at opsets 11, 16, 18 and 21 with every axis dynamic (*fixed* where only the
-example's sizes convert) and verified in ONNX Runtime by `--verify`, which compares at other values and sizes; at opset
+example's sizes convert, *dynamic from 16* where they are at opset 11) and verified in ONNX Runtime by `--verify`, which compares at other values and sizes; at opset
 18 also by `tests/foreign/judge.py`, which loads the file in Python (but for quantized models and for
 detectors, which are verified with one seed a size: with random weights, rounding decides between some of the boxes of
 every few images). Nodes and seconds (load to write, without
@@ -47,20 +47,19 @@ def measure(path: pathlib.Path, arguments: tuple, how: How) -> Verdict:
     given = path.with_suffix(".inputs.pt")
     torch.save(arguments, given)
     verdict = Verdict("passed")
-    dynamic = True
     for opset in OPSETS:
-        one = _convert(path, given, how, opset, dynamic)
-        if one["result"] == "refused" and dynamic and opset == OPSETS[0]:
+        one = _convert(path, given, how, opset, True)
+        if one["result"] == "refused":
             fixed = _convert(path, given, how, opset, False)
-            dynamic = fixed["result"] == "refused"  # no reason to leave dynamic axes
-            one = one if dynamic else fixed
+            if fixed["result"] != "refused":  # dynamic axes were the reason
+                one = fixed
         if opset == SECOND and one["result"] == "passed" and same and how.exact:
             try:
-                compare(Reference(path, how), path.with_suffix(".onnx"), arguments, verdict, dynamic)
+                compare(Reference(path, how), path.with_suffix(".onnx"), arguments, verdict, one["dynamic"])
             except Wrong as e:
                 one = {**one, "result": "wrong", "reason": "judge.py: wrong", "detail": str(e)}
         verdict.opsets[str(opset)] = one
-    verdict.dynamic = dynamic
+    verdict.dynamic = all(one["dynamic"] for one in verdict.opsets.values())
     for result in ("crash", "wrong", "refused"):
         worst = [one for one in verdict.opsets.values() if one["result"] == result]
         if worst:
@@ -70,6 +69,10 @@ def measure(path: pathlib.Path, arguments: tuple, how: How) -> Verdict:
 
 
 def _convert(path: pathlib.Path, given: pathlib.Path, how: How, opset: int, dynamic: bool) -> dict:
+    return {**_converted(path, given, how, opset, dynamic), "dynamic": dynamic}
+
+
+def _converted(path: pathlib.Path, given: pathlib.Path, how: How, opset: int, dynamic: bool) -> dict:
     words = [how.tool, str(path), "--inputs", str(given), "-o", str(path.with_suffix(".onnx")), "--force", "--json",
              "--threads", "1", "--opset", str(opset), "--verify", *(["--dynamic-axes"] if dynamic else []),
              "--mode", how.mode, *(["--verify-runs", str(how.seeds)] if how.seeds else [])]
@@ -121,12 +124,19 @@ def text(results: list[dict], versions: list[str], every: list[str]) -> str:
         for r in sorted(own, key=lambda r: r["label"]):
             at = _at(r, SECOND)
             lines.append(_row(_code(r["label"].removeprefix(family + " ")), *[_cell(_at(r, o)) for o in OPSETS],
-                              "dynamic" if r["dynamic"] else "fixed", at.get("nodes", ""), at.get("seconds", "")))
+                              _axes(r), at.get("nodes", ""), at.get("seconds", "")))
     return "".join(lines)
 
 
 def _at(r: dict, opset: int) -> dict:
     return r["opsets"].get(str(opset), {})
+
+
+def _axes(r: dict) -> str:
+    dynamic = [opset for opset in OPSETS if _at(r, opset).get("dynamic", r["dynamic"])]
+    if len(dynamic) == len(OPSETS):
+        return "dynamic"
+    return f"dynamic from {dynamic[0]}" if dynamic else "fixed"
 
 
 def _cell(one: dict) -> str:
