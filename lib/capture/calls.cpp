@@ -68,7 +68,8 @@ torch::jit::Function* Interpreter::composite_for(const OpInfo& op, const std::ve
   };
   if (torch::jit::Function* f = composite_of(CompositeOf::Complex, op.name))
     for (size_t i = 0; i < args.size(); ++i) {
-      const bool named = op.schema->arguments()[i].name() == "dtype" && args[i].is_constant_number();
+      const bool named =
+          op.schema->arguments()[i].name() == "dtype" && args[i].is_constant_number();
       if (c10::isComplexType(named ? static_cast<at::ScalarType>(args[i].c.at(0).toInt())
                                    : type_of(args[i])))
         return f;

@@ -23,9 +23,8 @@ std::string problem(const std::vector<float>& actual, const std::vector<float>& 
   r.output_names = {"y"};
   if (atol >= 0) r.atol = {{"", atol}};
   r.in_type = [](DType) {
-    return std::vector<verify::OrtValue>{{verify::OrtValue::Kind::Tensor,
-                                          Tensor::of<double>(DType::Double, {2}, {4, 0.5}),
-                                          {}}};
+    return std::vector<verify::OrtValue>{
+        {verify::OrtValue::Kind::Tensor, Tensor::of<double>(DType::Double, {2}, {4, 0.5}), {}}};
   };
   verify::Verification v;
   verify::Judge judge(r, v, [&] {
