@@ -53,12 +53,30 @@ int unpacked_length(const torch::jit::Node* n) {
 
 }  // namespace
 
+// Whether the table that an operator searches is a constant and sorted, without NaN.
+bool Interpreter::knows_sorted_table(const OpInfo& op, const std::vector<Sym>& args) {
+  for (size_t i = 0; i < args.size(); ++i) {
+    const std::string& name = op.schema->arguments()[i].name();
+    if (name == "sorter" && !args[i].is(K::None)) return false;
+    if (name != "sorted_sequence" && name != "boundaries") continue;
+    if (ex_.apply.taint_of(args[i]) != Taint::Constant) return false;
+    const at::Tensor table = example(*ex_.views.read(args[i].tensor()));
+    const int64_t n = table.size(-1);
+    if (!table.eq(table).all().item<bool>()) return false;
+    if (n > 1 && !table.narrow(-1, 0, n - 1).le(table.narrow(-1, 1, n - 1)).all().item<bool>())
+      return false;
+  }
+  return true;
+}
+
 // What stands for the operator because of what its arguments are; null: nothing does.
 torch::jit::Function* Interpreter::composite_for(const OpInfo& op, const std::vector<Sym>& args) {
   if (ex_.quantized.among(args)) return composite_of(CompositeOf::Quantized, op.name);
   if (torch::jit::Function* f = composite_of(CompositeOf::Computed, op.name))
     for (const Sym& a : args)
       if (!a.is(K::Tensor) && ex_.apply.taint_of(a) != Taint::Constant) return f;
+  if (torch::jit::Function* f = composite_of(CompositeOf::Unsorted, op.name))
+    if (!knows_sorted_table(op, args)) return f;
   const auto type_of = [&](const Sym& a) {
     const bool list = a.is(K::List) && !a.list()->items.empty();
     const Sym& s = list ? a.list()->items[0] : a;

@@ -16,10 +16,10 @@ namespace oe::capture {
 // parameters are the operator's, in order.
 torch::jit::Function* composite(const std::string& op);
 // What an operator's arguments have to be for a function to stand for it.
-enum class CompositeOf : uint8_t { Anything, Quantized, Integers, Complex, Computed };
+enum class CompositeOf : uint8_t { Anything, Quantized, Integers, Complex, Computed, Unsorted };
 // The function for the operator where an argument is a tensor that is quantized or of complex
-// numbers or names a complex type, where its first tensor is of integers, or where a number among
-// its arguments is computed.
+// numbers or names a complex type, where its first tensor is of integers, where a number among
+// its arguments is computed, or where the table that it searches is not known to be sorted.
 torch::jit::Function* composite_of(CompositeOf of, const std::string& op);
 
 // All of them, with the operator's name.

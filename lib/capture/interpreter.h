@@ -69,6 +69,7 @@ class Interpreter {
 
  private:
   torch::jit::Function* composite_for(const OpInfo& op, const std::vector<Sym>& args);
+  bool knows_sorted_table(const OpInfo& op, const std::vector<Sym>& args);
   struct Instruction;
   void run_node(JitNode* n, Frame& f);
   std::optional<std::vector<Sym>> along_computed_axis(const OpInfo& op,

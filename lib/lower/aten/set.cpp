@@ -86,24 +86,21 @@ DType common(T a, T b) {
   return is_float(a.dtype()) || is_float(b.dtype()) ? DType::Double : DType::Int64;
 }
 
-// How many entries of the sorted last axis are below v (left), or not above it (right).
+// How many entries of the sorted last axis are below v (left), or not above it (right). All of them
+// where v is NaN. Of constants: where capture does not know that they are sorted it searches.
 T count_below(Call& g, T sorted, T v, bool right) {
   const int64_t rank = v.rank();
   const DType t = common(sorted, v);
   T row = cast(sorted, t), column = unsqueeze(cast(v, t), {rank});
   if (sorted.rank() > 1) row = unsqueeze(row, {sorted.rank() - 1});
-  T counted = right ? ~(column < row) : row < column;
+  T counted = right ? ~(column < row) : is_float(t) ? ~(row >= column) : row < column;
   T y =
       node("ReduceSum", {cast(counted, DType::Int64), g.i64s({rank})}, {{"keepdims", int64_t{0}}});
   return with_rank(y, rank);
 }
 
 T searchsorted(Call& g, T sorted, T v, Skip, bool right, const std::optional<std::string>& side,
-               const std::optional<T>& sorter) {
-  if (sorter) {
-    T y = node("GatherElements", {sorted, *sorter}, {{"axis", sorted.rank() - 1}});
-    sorted = with_dims(y, *sorted->type.shape);
-  }
+               Skip = {}) {
   return count_below(g, sorted, v, right || side == "right");
 }
 
@@ -182,9 +179,8 @@ constexpr Lowering table[] = {
     op<searchsorted>(
         "aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor"),
     op("aten::searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
-       [](Call& g, T sorted, T v, Skip, bool right, const std::optional<std::string>& side,
-          const std::optional<T>& sorter) {
-         return searchsorted(g, sorted, number_beside(v, sorted), {}, right, side, sorter);
+       [](Call& g, T sorted, T v, Skip, bool right, const std::optional<std::string>& side, Skip) {
+         return searchsorted(g, sorted, number_beside(v, sorted), {}, right, side);
        }),
     op("aten::bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
        [](Call& g, T v, T sorted, Skip, bool right) { return count_below(g, sorted, v, right); }),
