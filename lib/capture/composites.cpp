@@ -111,7 +111,7 @@ Sources sources_of(CompositeOf of) {
   return made;
 }
 constexpr std::array kOf = {CompositeOf::Anything, CompositeOf::Quantized, CompositeOf::Integers,
-                            CompositeOf::Complex, CompositeOf::Computed, CompositeOf::Unsorted};
+                            CompositeOf::Complex,  CompositeOf::Computed,  CompositeOf::Unsorted};
 const Sources& sources(CompositeOf of) {
   static const std::array all = {sources_of(kOf[0]), sources_of(kOf[1]), sources_of(kOf[2]),
                                  sources_of(kOf[3]), sources_of(kOf[4]), sources_of(kOf[5])};

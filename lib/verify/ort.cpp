@@ -183,6 +183,8 @@ class SessionImpl : public Ort::Session {
     r_->check(r_->api.SetIntraOpNumThreads(raw, threads > 0 ? threads : 0));
     r_->check(
         r_->api.SetSessionGraphOptimizationLevel(raw, optimize ? kOptimizeAll : kOptimizeNothing));
+    // An arena keeps what the largest run took, rounded up, for each session.
+    r_->check(r_->api.DisableCpuMemArena(raw));
     // Waiting threads sleep: LibTorch runs on the same cores.
     r_->check(r_->api.AddSessionConfigEntry(raw, "session.intra_op.allow_spinning", "0"));
     if (cuda) append_cuda(*r_, raw, *cuda);

@@ -54,6 +54,7 @@ struct Api {
                    Value** outputs)>
       Run{t};
   Entry<10, Status*(SessionOptions**)> CreateSessionOptions{t};
+  Entry<19, Status*(SessionOptions*)> DisableCpuMemArena{t};
   Entry<22, Status*(SessionOptions*, int)> SetSessionLogSeverityLevel{t};
   Entry<23, Status*(SessionOptions*, OptimizationLevel)> SetSessionGraphOptimizationLevel{t};
   Entry<24, Status*(SessionOptions*, int)> SetIntraOpNumThreads{t};

@@ -7,11 +7,7 @@ def special_entr(self: Tensor) -> Tensor:
     return torch.where(torch.isnan(self), y, torch.where(self > 0, y, zero))
 
 def special_ndtr(self: Tensor) -> Tensor:
-    x = self * 0.7071067811865476
-    tail = 0.5 * torch.erfc(torch.abs(x))
-    middle = 0.5 + 0.5 * torch.erf(x)
-    outer = torch.where(x > 0, 1 - tail, tail)
-    return torch.where(torch.abs(x) < 0.7071067811865476, middle, outer)
+    return 0.5 * (1 + torch.erf(self * 0.7071067811865476))
 
 def special_xlog1py(self: Tensor, other: Tensor) -> Tensor:
     y = self * torch.log1p(other)

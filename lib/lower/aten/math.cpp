@@ -38,7 +38,6 @@ T rsqrt(T x) { return reciprocal(sqrt(x)); }
 T exp2(T x) { return node("Pow", {number(2, x), x}); }
 T log2(T x) { return log_base(x, 2); }
 T log10(T x) { return log_base(x, 10); }
-T erfc(T x) { return 1 - erf(x); }
 T degrees(T x) { return x * (180 / std::numbers::pi); }
 T radians(T x) { return x * (std::numbers::pi / 180); }
 
@@ -156,7 +155,6 @@ constexpr Lowering table[] = {
     op("aten::acosh(Tensor self) -> Tensor", same<"Acosh">),
     op("aten::atanh(Tensor self) -> Tensor", same<"Atanh">),
     op("aten::erf(Tensor self) -> Tensor", same<"Erf">),
-    wide<erfc>("aten::erfc(Tensor self) -> Tensor"),
     wide<sinc>("aten::sinc(Tensor self) -> Tensor"),
     wide<radians>("aten::deg2rad(Tensor self) -> Tensor"),
     wide<degrees>("aten::rad2deg(Tensor self) -> Tensor"),
