@@ -6,6 +6,7 @@ import collections
 import dataclasses
 import json
 import pathlib
+import re
 import subprocess
 
 from judge import How, Verdict, Wrong, Reference, compare, problems
@@ -128,6 +129,37 @@ def text(results: list[dict], versions: list[str], every: list[str]) -> str:
     return "".join(lines)
 
 
+def rows_of(text: str, every: list[str]) -> list[dict]:
+    """The results that a docs/models.md tells, which has no row for what is excluded."""
+    family, results = "", []
+    left = re.search(r"^Not run for this table.*?: (.*)\.$", text, re.M)
+    unrun = set(_plain(left[1]).split(", ")) if left else set()
+    for line in text.splitlines():
+        if line.startswith("## "):
+            family = next((f for f, title in FAMILIES.items() if title == line[3:]), "")
+        cells = [_plain(c.strip()) for c in line.strip("|").split(" | ")]
+        if not family or not line.startswith("| ") or cells[0] in ("model", "---"):
+            continue
+        name, *per_opset, axes, nodes, seconds = cells
+        first = OPSETS[0] if axes == "dynamic" else int(axes.split()[-1]) if axes != "fixed" else None
+        opsets = {}
+        for opset, cell in zip(OPSETS, per_opset):
+            passed = cell in ("passed", "converted")
+            opsets[str(opset)] = {"result": "passed" if passed else cell if cell in ("wrong", "crash") else "refused",
+                                  "reason": "" if passed else cell, "unverified": cell == "converted",
+                                  "dynamic": first is not None and opset >= first}
+        if nodes:
+            opsets[str(SECOND)] |= {"nodes": int(nodes), "seconds": float(seconds)}
+        bad = [one for one in opsets.values() if one["result"] != "passed"]
+        results.append({"label": f"{family} {name}", "family": family, "result": bad[0]["result"] if bad else "passed",
+                        "reason": bad[0]["reason"] if bad else "", "sizes": 0, "opsets": opsets,
+                        "dynamic": all(one["dynamic"] for one in opsets.values())})
+    for label in sorted(set(every) - unrun - {r["label"] for r in results}):
+        results.append({"label": label, "family": label.split(" ")[0], "result": "excluded", "reason": "torch.jit refuses it",
+                        "sizes": 0, "opsets": {}, "dynamic": True})
+    return results
+
+
 def _at(r: dict, opset: int) -> dict:
     return r["opsets"].get(str(opset), {})
 
@@ -147,6 +179,10 @@ def _cell(one: dict) -> str:
 
 def _code(reason: str) -> str:
     return reason.replace("|", "\\|").replace("_", "\\_").replace("*", "\\*")
+
+
+def _plain(cell: str) -> str:
+    return cell.replace("\\", "")
 
 
 def _row(*cells) -> str:

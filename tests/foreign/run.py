@@ -9,7 +9,8 @@ the tool refuses by name. Wrong results and crashes are failures. --full runs al
 with --write-table it writes docs/foreign.md, of which --join gives the cases that an earlier run (another part, or a
 family as a whole) has judged: those are not run again. Every verdict is left in build/foreign/report.json.
 --models converts and verifies the models at several opsets instead (measure.py) and writes docs/models.md; cases that a
-joined report has are not run again.
+joined report has are not run again. `--models --full --join docs/models.md --only TEXT --write-table` runs some anew and
+takes the other rows from the document.
 """
 import argparse
 import collections
@@ -170,12 +171,16 @@ def main() -> int:
     families = options.family.split(",") if options.family else list(measure.FAMILIES if options.models else FAMILIES)
     chosen = [c for c in collect(families, options.full) if options.only in c.label]
     first, step = map(int, options.part.split("/"))
-    results = [r for report in options.join for r in json.loads(report.read_text())]
+    results = [r for report in options.join if report.suffix != ".md" for r in json.loads(report.read_text())]
     whole = set() if options.models else {r["family"] for r in results}
     chosen = [c for c in chosen[first - 1::step] if c.family not in whole or options.part != "1/1"]
     if options.models:
         done = {r["label"] for r in results}
         chosen = [c for c in chosen if c.label not in done]
+        every = [c.label for c in collect(list(measure.FAMILIES), True)]
+        done |= {c.label for c in chosen}
+        results += [r for document in options.join if document.suffix == ".md"
+                    for r in measure.rows_of(document.read_text(), every) if r["label"] not in done]
     options.report.parent.mkdir(parents=True, exist_ok=True)
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(options.jobs, mp_context=context, initializer=start,
@@ -197,8 +202,7 @@ def main() -> int:
           f"{sum(r['sizes'] > 0 for r in results)} also at other sizes")
     if options.write_table and options.models:
         versions = [v.replace("==", " ") for v in environment.WANTED[:4] + environment.FOR_MODELS[:11] if "julius" not in v]
-        (ROOT / "docs/models.md").write_text(measure.text(
-            results, versions, [c.label for c in collect(list(measure.FAMILIES), True)]))
+        (ROOT / "docs/models.md").write_text(measure.text(results, versions, every))
     elif options.write_table:
         versions = ["torch " + importlib.import_module("torch").__version__, *environment.WANTED[:4]]
         run = "a full run" if options.full else "the sample that scripts/test runs"
