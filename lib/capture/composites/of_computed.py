@@ -83,3 +83,11 @@ def im2col(self: Tensor, kernel_size: List[int], dilation: List[int], padding: L
         x = _windows(x, 2 + 2 * i, kernel_size[i], stride[i], dilation[i])
     y = x.permute([0, 1, 3, 5, 2, 4]).flatten(1, 3).flatten(2, 3)
     return y if self.dim() == 4 else y.squeeze(0)
+
+def multinomial(self: Tensor, num_samples: int, replacement: bool, generator: Optional[Generator]) -> Tensor:
+    if not replacement:
+        return torch.topk(self.to(7) / torch.exponential(torch.zeros_like(self, dtype=7)), num_samples, -1)[1]
+    sums = torch.cumsum(self.to(7), -1)
+    sizes = self.size()
+    u = torch.rand(sizes[:-1] + [num_samples], dtype=7, device=self.device) * sums[..., -1:]
+    return torch.searchsorted(sums, u, right=True).clamp(max=sizes[-1] - 1)

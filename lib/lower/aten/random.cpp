@@ -66,9 +66,20 @@ T normal_of(Call& g, T mean, T deviation, T like) {
   return cast(mean, t) + cast(deviation, t) * noise;
 }
 
-T multinomial(T weights, const Int& samples, bool replacement, Rest) {
-  if (!replacement && samples.known != 1)
-    throw Unsupported("drawing without replacement has no counterpart in ONNX");
+// As LibTorch draws: the largest of each weight by a number of the exponential distribution, which
+// are in the order in which they would be drawn one after the other.
+T without_replacement(Call& g, T weights, const Int& samples) {
+  const int64_t axis = weights.rank() - 1;
+  T keys = cast(weights, DType::Double) / exponential(shape(weights), DType::Double, 1);
+  T places = nodes("TopK", {keys, g.vector({samples})},
+                   {{"axis", axis}, {"largest", int64_t{1}}, {"sorted", int64_t{1}}}, 2)[1];
+  std::vector<Dim> dims = *weights->type.shape;
+  dims.back() = samples.known ? Dim::of(*samples.known) : Dim::unknown();
+  return with_dims(places, dims);
+}
+
+T multinomial(Call& g, T weights, const Int& samples, bool replacement, Rest) {
+  if (!replacement && samples.known != 1) return without_replacement(g, weights, samples);
   if (!samples.known) throw NotKnown("num_samples", "the graph");
   const bool vector = weights.rank() == 1;
   T w = cast(weights, DType::Float);
