@@ -8,7 +8,6 @@
 #include <torch/custom_class.h>
 
 #include <algorithm>
-#include <array>
 #include <unordered_map>
 
 #include "lib/torch/load.h"
@@ -110,11 +109,12 @@ Sources sources_of(CompositeOf of) {
   }
   return made;
 }
-constexpr std::array kOf = {CompositeOf::Anything, CompositeOf::Quantized, CompositeOf::Integers,
-                            CompositeOf::Complex,  CompositeOf::Computed,  CompositeOf::Unsorted};
 const Sources& sources(CompositeOf of) {
-  static const std::array all = {sources_of(kOf[0]), sources_of(kOf[1]), sources_of(kOf[2]),
-                                 sources_of(kOf[3]), sources_of(kOf[4]), sources_of(kOf[5])};
+  static const std::vector<Sources> all = [] {
+    std::vector<Sources> made;
+    for (const CompositeOf each : kCompositeOf) made.push_back(sources_of(each));
+    return made;
+  }();
   return all.at(static_cast<size_t>(of));
 }
 
@@ -122,7 +122,7 @@ const Sources& sources(CompositeOf of) {
 
 std::vector<Composite> composites() {
   std::vector<Composite> all;
-  for (const CompositeOf of : kOf)
+  for (const CompositeOf of : kCompositeOf)
     for (const auto& [op, source] : sources(of))
       all.push_back({op, source.file->function(source.name)});
   return all;

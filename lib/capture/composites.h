@@ -2,6 +2,7 @@
 // A name that begins with _ and is no operator's is the file's own.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -17,6 +18,9 @@ namespace oe::capture {
 torch::jit::Function* composite(const std::string& op);
 // What an operator's arguments have to be for a function to stand for it.
 enum class CompositeOf : uint8_t { Anything, Quantized, Integers, Complex, Computed, Unsorted };
+inline constexpr std::array kCompositeOf = {CompositeOf::Anything, CompositeOf::Quantized,
+                                            CompositeOf::Integers, CompositeOf::Complex,
+                                            CompositeOf::Computed, CompositeOf::Unsorted};
 // The function for the operator where an argument is a tensor that is quantized or of complex
 // numbers or names a complex type, where its first tensor is of integers, where a number among
 // its arguments is computed, or where the table that it searches is not known to be sorted.
