@@ -65,7 +65,9 @@ class Reference {
   std::vector<HostValue> last_by_qnnpack(const Form& form);
   // The outputs of the last run, computed by a copy of the module without oneDNN; where `nudged` is
   // not 0, also with its float32 and float64 weights and inputs one unit in the last place off, up
-  // or down as that number draws it. Throws std::runtime_error where that does not run.
+  // or down as that number draws it, or in their place with what each operator gives eight units up
+  // or down. Throws std::runtime_error where that does not run.
+  static constexpr uint64_t kResultsUp = 4, kResultsDown = 5;
   std::vector<HostValue> last_rounded_otherwise(const Form& form, uint64_t nudged);
   // The outputs of the last run, of a copy of the module, line by line as its code says: LibTorch's
   // passes, which rewrite a graph before its default executor runs it, are left out. Throws

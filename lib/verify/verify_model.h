@@ -69,7 +69,8 @@ struct Request {
   // Throws likewise.
   std::function<std::vector<OrtValue>()> by_qnnpack;
   // How much rounding alone makes of it: the same with LibTorch's own kernels in place of oneDNN's
-  // and, by another seed than 0, with weights and inputs one unit in the last place off.
+  // and, by another seed than 0, with weights and inputs one unit in the last place off; by 4 and 5
+  // with the results of every operator eight units up and down.
   std::function<std::vector<OrtValue>(uint64_t)> rounded_otherwise;
   // The outputs of its last run, of its code as it was written: what optimises the original is left
   // out. Throws likewise.

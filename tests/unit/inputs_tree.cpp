@@ -11,6 +11,7 @@
 #include "lib/option_text.h"
 #include "lib/torch/inputs.h"
 #include "lib/torch/reference.h"
+#include "lib/verify/compare.h"
 
 using namespace oe;
 using torch_io::ExampleInputs;
@@ -311,6 +312,25 @@ TEST_CASE("a run one unit in the last place off leaves whole numbers", "[inputs]
   CHECK(values(1) == off);
   CHECK(values(2) != off);
   CHECK(m.module.attr("weight").toTensor().equal(at::ones({2}) / 3));
+}
+
+TEST_CASE("a run with every result off sees what integers decide", "[inputs]") {
+  const auto m =
+      model("x: Tensor",
+            "y = (x * 4 + 1) / 2\n  z = y.view(-1)\n  z.add_(2)\n  return y, torch.round(y + 0)");
+  const auto e = make_inputs(options({"x:8x8@i64"}), m);
+  torch_io::Reference reference(m);
+  reference.run(e, {{{8, 8}}, e.seed, {}}, {});
+  const auto of = [&](uint64_t nudged) { return reference.last_rounded_otherwise({}, nudged); };
+  const auto same = of(0), inputs = of(1), all = of(torch_io::Reference::kResultsUp);
+  for (const size_t i : {0, 1}) {
+    const Tensor &a = *same.at(i).tensors.at(0), &b = *all.at(i).tensors.at(0);
+    CHECK(verify::largest_difference(a, inputs.at(i).tensors.at(0).get()) == 0);
+    const double off = verify::largest_difference(a, &b);
+    INFO(i << ": " << a.as_double()[0] << " " << b.as_double()[0]);
+    CHECK(off > 0);
+    CHECK(off <= (i == 0 ? 4e-6 * verify::largest_difference(a, nullptr) : 1));
+  }
 }
 
 TEST_CASE("state written by a run does not leak into the next", "[inputs]") {

@@ -5,7 +5,7 @@ def _search(table: Tensor, v: Tensor, right: bool, out_int32: bool) -> Tensor:
     n = table.size(-1)
     low = torch.zeros_like(v, dtype=4)
     length = low + n  # of the interval, which is empty for some before it is for others
-    for _ in range(min(n, int(torch.log(max(n, 1)) / 0.69314718056 + 1e-6) + 1)):
+    while bool(torch.any(length > 0)):  # a Loop at any size: the graph does not grow with the table
         half = torch.div(length, 2, rounding_mode="trunc")
         at = torch.clamp(low + half, max=n - 1)
         x = torch.take(table, at) if table.dim() == 1 else torch.gather(table, -1, at)
