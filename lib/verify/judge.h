@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -24,6 +25,7 @@ class Judge {
   void next_run() {  // LibTorch ran anew
     again_.clear();
     otherwise_.clear();
+    plain_.reset();
   }
   // Whether random numbers determine it.
   bool is_drawn(size_t output) const;
@@ -54,6 +56,7 @@ class Judge {
   std::map<DType, std::vector<OrtValue>> again_;  // the outputs of the last run in other types
   // And as rounding might have made them, each as often as it was asked for.
   std::vector<std::vector<OrtValue>> otherwise_;
+  std::optional<std::vector<OrtValue>> plain_;  // unoptimized_; empty: it does not run so
 };
 
 }  // namespace oe::verify
