@@ -133,7 +133,7 @@ OpInfo make(Operators& operators, const Operator& op) {
   info.recorded = recorded_name(schema, info.name);
   info.composite = torch_io::user_function(info.name);
   info.users = info.composite != nullptr;
-  if (!info.composite) info.composite = composite(info.name);
+  if (!info.composite) info.composite = composite(info.recorded);
   if (!info.composite) info.composite = torch_io::extension(info.base);
   info.missing = torch_io::is_stand_in(info.base);
 

@@ -35,6 +35,9 @@ def erfc(self: Tensor) -> Tensor:
     y = (_erfcx(size) if self.dtype == 7 else _erfcx_to_float(size)) * torch.exp(-size * size)
     return _rounded(torch.where(x < 0, 2 - y, y), self)
 
+def erfc__Scalar(a: number) -> number:
+    return torch.erfc(torch.tensor(float(a), dtype=7)).item()
+
 def special_erfcx(self: Tensor) -> Tensor:
     x = self.to(7)
     y = _erfcx(torch.abs(x))

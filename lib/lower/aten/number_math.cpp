@@ -25,7 +25,6 @@ T log10(T x) { return log_base(as_double(x), 10); }
 T log1p(T x) { return lower::log1p(as_double(x)); }
 T expm1(T x) { return lower::expm1(as_double(x)); }
 T fabs(T x) { return abs(as_double(x)); }
-T erfc(T x) { return 1 - erf(as_double(x)); }
 T degrees(T x) { return as_double(x) * (180 / std::numbers::pi); }
 T radians(T x) { return as_double(x) * (std::numbers::pi / 180); }
 T log_of_base(T x, T base) { return log(as_double(x)) / log(as_double(base)); }
@@ -71,7 +70,6 @@ constexpr Lowering table[] = {
     op<log10>("aten::log10.Scalar(Scalar a) -> Scalar"),
     op<log1p>("aten::log1p.Scalar(Scalar a) -> Scalar"),
     op<expm1>("aten::expm1.Scalar(Scalar a) -> Scalar"),
-    op<erfc>("aten::erfc.Scalar(Scalar a) -> Scalar"),
     op<degrees>("aten::degrees.Scalar(Scalar a) -> Scalar"),
     op<radians>("aten::radians.Scalar(Scalar a) -> Scalar"),
     op<fabs>("aten::fabs.Scalar(Scalar a) -> Scalar"),
