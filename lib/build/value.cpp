@@ -67,7 +67,9 @@ int64_t T::rank() const {
   if (auto r = value_->rank()) return *r;
   const int64_t opset = builder_->opset();
   if (opset == onnx::newest_opset())
-    throw Unsupported("needs an input whose rank is known at export");
+    throw Unsupported(
+        "needs an input whose rank is known at export (where squeeze() of a dynamic axis decides "
+        "it, bounds of the axis do: --input x:n=2..64)");
   throw Unsupported("needs opset " + std::to_string(opset + 1) + " or later where the rank of '" +
                     value_->name + "' is not known");
 }

@@ -4,6 +4,7 @@
 #include <c10/core/ScalarType.h>
 
 #include "lib/capture/executor.h"
+#include "lib/capture/ranks.h"
 
 namespace oe::capture {
 namespace {
@@ -68,7 +69,7 @@ TensorValuePtr Writes::conform(const Sym& v, const TensorValuePtr& target) {
   for (size_t i = 0; same && i < now->axes.size(); ++i)
     same = !now->axes[i].is_static() || target->axes[i].is_static();
   if (!same) {
-    out = ex_.apply("aten::expand_as", {out, ex_.values.tensor(target)});
+    out = ex_.interpreter.call_operator("aten::expand_as", {out, ex_.values.tensor(target)});
     now = ex_.views.read(out.tensor());
   }
   // The result has the target's axes, whatever the operator's rule could tell.
@@ -81,7 +82,11 @@ TensorValuePtr Writes::conform(const Sym& v, const TensorValuePtr& target) {
 // for the element type, which is the target's.
 std::vector<Sym> Writes::call_twin(const OpInfo& op, const std::vector<Sym>& args,
                                    const Sym& target) {
-  if (op.twin_arguments.empty()) return ex_.apply(*op.twin, {args.begin(), args.end() - op.outs});
+  const auto call = [&](const std::vector<Sym>& given) {
+    return rank_guard(ex_, given) ? ex_.interpreter.call_operator(*op.twin, given)
+                                  : ex_.apply(*op.twin, given);
+  };
+  if (op.twin_arguments.empty()) return call({args.begin(), args.end() - op.outs});
   std::vector<Sym> given;
   const auto& parameters = op.twin->schema->arguments();
   for (size_t i = 0; i < parameters.size(); ++i) {
@@ -95,7 +100,7 @@ std::vector<Sym> Writes::call_twin(const OpInfo& op, const std::vector<Sym>& arg
       given.push_back(ex_.values.constant(*parameters[i].default_value(), ""));
     }
   }
-  return ex_.apply(*op.twin, given);
+  return call(given);
 }
 
 std::vector<Sym> Writes::call_in_place(const OpInfo& op, const std::vector<Sym>& args) {

@@ -128,6 +128,13 @@ bool Values::was_set(const ObjectCell& o, const std::string& name, const Sym& no
   return set;
 }
 
+std::vector<OriginPtr> Values::written_constants() const {
+  std::vector<OriginPtr> out;
+  for (const ModelStorage& m : model_storages_)
+    if (m.in_code && m.cell->version != m.version) out.push_back(m.in_code);
+  return out;
+}
+
 std::vector<Values::State> Values::written_state(bool only_other) {
   std::vector<State> out;
   const auto is_input = [&](const ObjectCell* owner, const std::string& name) {

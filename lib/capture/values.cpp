@@ -68,7 +68,7 @@ Sym Values::wrap_tensor(const at::Tensor& t, const std::string& name) {
   value->name = name;
   Sym s = tensor(value);
   owns_memory(t, *s.tensor());
-  model_storages_.push_back({name, s.tensor()->storage, s.tensor()->storage->version});
+  model_storages_.push_back({name, s.tensor()->storage, s.tensor()->storage->version, nullptr});
   return s;
 }
 
@@ -149,7 +149,11 @@ Sym Values::constant(const c10::IValue& v, const std::string& name) {
 
 Sym Values::kept_constant(const c10::IValue& v, const std::string& name) {
   kept_alive_.push_back(v);
-  return constant(v, name);
+  const size_t before = model_storages_.size();
+  Sym s = constant(v, name);
+  for (size_t i = before; i < model_storages_.size(); ++i)
+    model_storages_[i].in_code = ex_.site.here();
+  return s;
 }
 
 Sym Values::list(std::vector<Sym> items, c10::TypePtr element) {

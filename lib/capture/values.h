@@ -54,6 +54,8 @@ class Values {
   // The other buffers and attributes of the model that the run has changed, in the order of their
   // names; where not `only_other`, also those that it set to what they were.
   std::vector<State> written_state(bool only_other);
+  // Lines whose constant the run has written: LibTorch keeps that for the next call.
+  std::vector<OriginPtr> written_constants() const;
 
  private:
   Sym once(const void* identity, const std::function<Sym()>& make);
@@ -72,6 +74,7 @@ class Values {
     std::string name;
     std::shared_ptr<StorageCell> cell;
     uint64_t version;  // before the run
+    OriginPtr in_code;  // of the line whose constant it is; null for an attribute
   };
   std::vector<ModelStorage> model_storages_;
   struct Owned {

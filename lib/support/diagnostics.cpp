@@ -70,12 +70,13 @@ void append_places(std::string& out, const Group& g, size_t max_places) {
 
 void append_group(std::string& out, const Group& g, size_t max_places) {
   out += "  ";
-  if (!g.first->op.empty()) out += g.first->op;
-  if (g.uses > 1) out += (g.first->op.empty() ? "(" : " (") + plural(g.uses, "use") + ")";
+  const std::string uses = g.uses > 1 ? " (" + plural(g.uses, "use") + ")" : "";
   // "aten::softmax.int, argument 'dim': must be ..." reads on from the operator.
-  if (!g.first->op.empty() || g.uses > 1)
-    out += g.first->message.starts_with("argument ") ? ", " : ": ";
-  out += g.first->message;
+  if (g.first->op.empty())
+    out += g.first->message + uses;
+  else
+    out += g.first->op + uses + (g.first->message.starts_with("argument ") ? ", " : ": ") +
+           g.first->message;
   if (!g.first->code.empty()) out += "  [" + g.first->code + "]";
   out += "\n";
   append_places(out, g, max_places);

@@ -242,6 +242,10 @@ constexpr ErrorCode kCodes[] = {
      "Give axes that have to agree one name."},
     {"OE2205", Ok, "An input or output is complex: pairs of numbers on a last axis of 2.",
      "Feed and read `torch.view_as_real` of it."},
+    {"OE2206", Ok,
+     "The model writes into a constant of its code; each call of the file starts from the saved "
+     "value.",
+     "Make the tensor in `forward` (`torch.zeros`, `torch.full`), or register it as a buffer."},
     {"OE2301", Unsupported,
      "`--state=io`: an attribute that the method writes is None, empty or no number before the call.",
      "Give it a tensor in `__init__`, or save the model after a call of it."},

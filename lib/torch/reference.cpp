@@ -9,6 +9,10 @@
 #include <ATen/ops/stack.h>
 #include <ATen/record_function.h>
 #include <c10/core/GradMode.h>
+#include <torch/csrc/jit/api/function_impl.h>
+#include <torch/csrc/jit/ir/alias_analysis.h>
+#include <torch/csrc/jit/passes/inliner.h>
+#include <torch/csrc/jit/runtime/graph_iterator.h>
 
 #include <algorithm>
 #include <stdexcept>
@@ -122,9 +126,15 @@ struct Reference::Snapshot {
   struct Buffer {
     at::Tensor tensor, content;
     int64_t version;
+    static Buffer of(const at::Tensor& t) { return {t, t.clone(), t._version()}; }
+    void restore() {
+      if (tensor._version() == version) return;
+      tensor.copy_(content);
+      version = tensor._version();
+    }
   };
   std::vector<Slot> slots;
-  std::vector<Buffer> buffers;
+  std::vector<Buffer> buffers, constants;
 
   void take(const c10::intrusive_ptr<c10::ivalue::Object>& object,
             std::unordered_set<const void*>& seen) {
@@ -141,7 +151,22 @@ struct Reference::Snapshot {
       // Parameters are not written by inference, and may be most of the memory.
       const bool parameter = type->is_module() && type->is_parameter(i);
       if (v.isTensor() && v.toTensor().defined() && !parameter)
-        buffers.push_back({v.toTensor(), v.toTensor().clone(), v.toTensor()._version()});
+        buffers.push_back(Buffer::of(v.toTensor()));
+    }
+  }
+
+  // Constants of the code that it may write: LibTorch keeps what a call leaves in them.
+  void take_constants(torch::jit::Function& method) {
+    std::shared_ptr<torch::jit::Graph> graph =
+        torch::jit::toGraphFunction(method).graph()->copy();
+    torch::jit::Inline(*graph);
+    const torch::jit::AliasDb aliases(graph);
+    torch::jit::DepthFirstGraphNodeIterator nodes(graph);
+    while (const torch::jit::Node* n = nodes.next()) {
+      if (n->kind() != c10::prim::Constant || !aliases.hasWriters(n->output())) continue;
+      const auto v = torch::jit::toIValue(n->output());
+      if (v && v->isTensor() && v->toTensor().defined())
+        constants.push_back(Buffer::of(v->toTensor()));
     }
   }
 
@@ -151,11 +176,12 @@ struct Reference::Snapshot {
       const bool container = s.value.isList() || s.value.isGenericDict() || s.value.isTuple();
       s.object->setSlot(s.index, container ? s.value.deepcopy() : s.value);
     }
-    for (Buffer& b : buffers) {
-      if (b.tensor._version() == b.version) continue;
-      b.tensor.copy_(b.content);
-      b.version = b.tensor._version();
-    }
+    for (Buffer& b : buffers) b.restore();
+    restore_constants();
+  }
+  void restore_constants() {
+    const c10::AutoGradMode no_grad(false);
+    for (Buffer& b : constants) b.restore();
   }
 };
 
@@ -163,8 +189,11 @@ Reference::Reference(const Loaded& m, std::vector<LeftOut> left_out)
     : module_(m), left_out_(std::move(left_out)), snapshot_(std::make_unique<Snapshot>()) {
   std::unordered_set<const void*> seen;
   snapshot_->take(m.module._ivalue(), seen);
+  snapshot_->take_constants(m.module.get_method(m.method).function());
 }
 Reference::~Reference() = default;
+
+void Reference::restore_constants() { snapshot_->restore_constants(); }
 
 std::vector<HostValue> Reference::call(const ExampleInputs& e,
                                        const std::vector<c10::IValue>& arguments,
@@ -194,6 +223,7 @@ std::vector<HostValue> Reference::call_as_is(const ExampleInputs& e,
   const c10::AutoGradMode mode(gradients);
   std::vector<c10::IValue> own;
   for (const c10::IValue& a : own_arguments(e, arguments)) own.push_back(a.deepcopy());
+  restore_constants();  // also where the state goes on from call to call
   const c10::IValue result = module_.module.get_method(module_.method)(std::move(own));
   // A copy: a result may be a buffer itself, which is about to be restored or written again.
   return flatten(result.deepcopy(), form, module_.module, module_.method);

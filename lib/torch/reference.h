@@ -27,8 +27,8 @@ struct HostRun {
 
 class Reference {
  public:
-  // Takes a snapshot of the module's buffers and attributes: every run starts from it, so that
-  // state does not leak from one into the next. Make it before anything runs the module.
+  // Takes a snapshot of the module's buffers and attributes, and of the constants that its code
+  // may write: every run starts from it, so that state does not leak from one into the next. Make it before anything runs the module.
   // `left_out`: sizes that run() refuses, because LibTorch would end the process.
   explicit Reference(const Loaded& m, std::vector<LeftOut> left_out = {});
   ~Reference();
@@ -91,6 +91,8 @@ class Reference {
       const Form& form, const std::vector<c10::IValue>& arguments,
       const std::function<c10::IValue(torch::jit::Module&, std::vector<c10::IValue>)>& call,
       const std::function<at::Tensor(const at::Tensor&)>& change = {});
+  // Those of the code that it writes, which copies of the module share.
+  void restore_constants();
   std::string trial_of(const ExampleInputs& e, const Draw& draw) const;
   const Loaded& module_;
   std::vector<LeftOut> left_out_;

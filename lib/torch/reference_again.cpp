@@ -170,6 +170,7 @@ std::vector<HostValue> Reference::again(
     const std::function<c10::IValue(torch::jit::Module&, std::vector<c10::IValue>)>& call,
     const std::function<at::Tensor(const at::Tensor&)>& change) {
   try {
+    restore_constants();
     torch::jit::Module copy = module_.module.deepcopy();  // packs quantized weights anew
     if (change) change_floats(copy, change);
     set_state(copy, last_inputs_, arguments);

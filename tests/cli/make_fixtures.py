@@ -499,6 +499,16 @@ def save_for_vulkan(path: pathlib.Path) -> None:
     archives.write_module(path, code, archives.Object("__torch__.Net", {"training": False}), (packed,))
 
 
+class Adds(torch.nn.Module):
+    """Traced, `total` is a constant that every call adds to."""
+
+    def forward(self, x):
+        total = torch.tensor(0.0)
+        for i in range(2):
+            total += x[i].sum()
+        return total * 2
+
+
 def main() -> None:
     folder = pathlib.Path(sys.argv[1])
     folder.mkdir(parents=True)
@@ -516,6 +526,7 @@ def main() -> None:
     save(torch.jit.script(Counted().eval()), "counted.pt")
     save(torch.jit.script(Draws().eval()), "draws.pt")
     save(torch.jit.script(WrittenRows().eval()), "written_rows.pt")
+    save(torch.jit.trace(Adds().eval(), torch.randn(2, 3), check_trace=False), "adds.pt")
     save(torch.jit.script(Encoder().eval()), "encoder.pt")
     save(torch.jit.script(Windows().eval()), "windows.pt")
     save(torch.jit.script(Sums().eval()), "sums.pt")
