@@ -71,10 +71,10 @@ Int operator*(const Int& a, const Int& b) {
   return combined(a, b, [](T x, T y) { return x * y; });
 }
 
-Int floor_div(const Int& a, int64_t b) {
-  if (b == 1) return a;
-  if (a.known) return known(*a.known / b);
-  return computed(with_rank(a.computed / b, 0));
+Int floor_div(const Int& a, const Int& b) {
+  if (b.known == 1) return a;
+  if (a.known && b.known) return known(*a.known / *b.known);
+  return combined(a, b, [](T x, T y) { return x / y; });
 }
 Int ceil_div(const Int& a, const Int& b) {
   if (a.known && b.known) return known((*a.known + *b.known - 1) / *b.known);

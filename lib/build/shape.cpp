@@ -310,7 +310,7 @@ T widened(T x, int64_t axis, const Int& size) {
   Dims shape(static_cast<size_t>(x.rank()), known(1));
   shape[static_cast<size_t>(axis)] = size;
   std::vector<Dim> dims = *x->type.shape;
-  dims[static_cast<size_t>(axis)] = size.known ? Dim::of(*size.known) : Dim::unknown();
+  dims[static_cast<size_t>(axis)] = dim_of(size);
   T y = expand(x, g.vector(shape));
   y->type.shape = std::move(dims);
   return y;

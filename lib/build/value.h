@@ -66,6 +66,7 @@ struct Int {
 using Dims = std::vector<Int>;
 inline Int known(int64_t v) { return {v, nullptr}; }
 inline Int computed(T v) { return {std::nullopt, v}; }
+inline Dim dim_of(const Int& i) { return i.known ? Dim::of(*i.known) : Dim::unknown(); }
 Dims to_dims(const Ints& v);
 bool all_known(const Dims& d);
 
@@ -255,7 +256,8 @@ Int operator*(const Int& a, const Int& b);
 inline Int operator+(const Int& a, int64_t b) { return a + known(b); }
 inline Int operator-(const Int& a, int64_t b) { return a - known(b); }
 inline Int operator*(const Int& a, int64_t b) { return a * known(b); }
-Int floor_div(const Int& a, int64_t b);    // a >= 0, b > 0
+Int floor_div(const Int& a, const Int& b);  // a >= 0, b > 0
+inline Int floor_div(const Int& a, int64_t b) { return floor_div(a, known(b)); }
 Int ceil_div(const Int& a, const Int& b);  // a >= 0, b > 0
 Int modulo(const Int& a, const Int& b);    // Python's a % b for b > 0
 Int min(const Int& a, const Int& b);

@@ -74,7 +74,7 @@ T without_replacement(Call& g, T weights, const Int& samples) {
   T places = nodes("TopK", {keys, g.vector({samples})},
                    {{"axis", axis}, {"largest", int64_t{1}}, {"sorted", int64_t{1}}}, 2)[1];
   std::vector<Dim> dims = *weights->type.shape;
-  dims.back() = samples.known ? Dim::of(*samples.known) : Dim::unknown();
+  dims.back() = dim_of(samples);
   return with_dims(places, dims);
 }
 

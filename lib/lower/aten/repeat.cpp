@@ -70,7 +70,7 @@ Values meshgrid(Call& g, const Values& v, bool xy) {
     lines.push_back(line);
   }
   std::vector<Dim> dims;
-  for (const Int& i : shape) dims.push_back(i.known ? Dim::of(*i.known) : Dim::unknown());
+  for (const Int& i : shape) dims.push_back(dim_of(i));
   Values out;
   for (int64_t i = 0; i < rank; ++i) {
     T line = along(lines[static_cast<size_t>(i)], place(i), rank);

@@ -48,20 +48,20 @@ T diff(T x, int64_t times, Axis axis, std::optional<T> before, std::optional<T> 
 }
 
 // [.., n, ..] -> [.., windows, .., size]
-T unfold(Call& g, T x, Axis axis, int64_t size, int64_t step) {
-  if (x.rank() == 0) return slice(at_least_1d(x), 0, known(0), known(size));
+T unfold(Call& g, T x, Axis axis, const Int& size, const Int& step) {
+  if (x.rank() == 0) return slice(at_least_1d(x), 0, known(0), size);
   const int64_t rank = x.rank();
-  const Int windows = floor_div(size_of(x, axis) - known(size), step) + known(1);
+  const Int windows = floor_div(size_of(x, axis) - size, step) + known(1);
   T places;
-  if (windows.known) {
+  if (windows.known && size.known && step.known) {
     Ints all;
     for (int64_t w = 0; w < *windows.known; ++w)
-      for (int64_t i = 0; i < size; ++i) all.push_back(w * step + i);
-    places = g.tensor(Tensor::of<int64_t>(DType::Int64, {*windows.known, size}, all), "windows");
+      for (int64_t i = 0; i < *size.known; ++i) all.push_back(w * *step.known + i);
+    places =
+        g.tensor(Tensor::of<int64_t>(DType::Int64, {*windows.known, *size.known}, all), "windows");
   } else {
-    T first = g.iota(windows) * step;
-    places = along(first, 0, 2) + g.i64s(range(0, size));
-    with_dims(places, {Dim::unknown(), Dim::of(size)});
+    places = along(g.iota(windows) * g.value(step), 0, 2) + g.iota(size);
+    with_dims(places, {dim_of(windows), dim_of(size)});
   }
   T y = gather(x, places, axis);
   Ints perm = range(0, rank + 1);

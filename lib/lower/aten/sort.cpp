@@ -18,7 +18,7 @@ Ranked top(Call& g, T x, const Int& k, int64_t axis, bool largest) {
   Values y = nodes("TopK", {in, g.vector({k})},
                    {{"axis", axis}, {"largest", int64_t{largest}}, {"sorted", int64_t{1}}}, 2);
   std::vector<Dim> dims = *x->type.shape;
-  dims[static_cast<size_t>(axis)] = k.known ? Dim::of(*k.known) : Dim::unknown();
+  dims[static_cast<size_t>(axis)] = dim_of(k);
   return {with_dims(cast(y[0], t), dims), with_dims(y[1], dims)};
 }
 

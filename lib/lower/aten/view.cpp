@@ -187,7 +187,7 @@ T expand_to(Call& g, T x, Dims size, Rest) {
     const bool keeps =
         n.known && (n.known == 1 || (before.is_number() && before.number == n.known));
     changes = changes || !keeps;
-    out.push_back(keeps ? before : n.known ? Dim::of(*n.known) : Dim::unknown());
+    out.push_back(keeps ? before : dim_of(n));
   }
   if (!changes) return x;
   return with_dims(expand(x, g.vector(size)), out);
