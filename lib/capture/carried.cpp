@@ -71,12 +71,13 @@ std::string axis_name(const torch_io::ExampleInputs& inputs, const torch_io::Inp
 void add_state_outputs(Executor& ex, const torch_io::ExampleInputs& inputs, const Options& o,
                        Captured& out, Diagnostics& d) {
   for (const OriginPtr& line : ex.values.written_constants())
-    d.report({"OE2206", Severity::Warning, "",
-              "the model writes into a constant of its code; LibTorch keeps that for the next call, "
-              "each call of the ONNX file starts from the saved value",
-              "a trace saves what tracing has left there: make the tensor with torch.zeros or "
-              "torch.full in forward, or register it as a buffer",
-              line, 0});
+    d.report(
+        {"OE2206", Severity::Warning, "",
+         "the model writes into a constant of its code; LibTorch keeps that for the next call, "
+         "each call of the ONNX file starts from the saved value",
+         "a trace saves what tracing has left there: make the tensor with torch.zeros or "
+         "torch.full in forward, or register it as a buffer",
+         line, 0});
   const std::vector<Values::State> written = ex.values.written_state(o.state == State::Discard);
   if (o.state == State::Outputs)
     for (const Values::State& s : written) add_outputs(ex, s.value, s.path, d);

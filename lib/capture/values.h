@@ -73,7 +73,7 @@ class Values {
   struct ModelStorage {
     std::string name;
     std::shared_ptr<StorageCell> cell;
-    uint64_t version;  // before the run
+    uint64_t version;   // before the run
     OriginPtr in_code;  // of the line whose constant it is; null for an attribute
   };
   std::vector<ModelStorage> model_storages_;

@@ -157,8 +157,7 @@ struct Reference::Snapshot {
 
   // Constants of the code that it may write: LibTorch keeps what a call leaves in them.
   void take_constants(torch::jit::Function& method) {
-    std::shared_ptr<torch::jit::Graph> graph =
-        torch::jit::toGraphFunction(method).graph()->copy();
+    std::shared_ptr<torch::jit::Graph> graph = torch::jit::toGraphFunction(method).graph()->copy();
     torch::jit::Inline(*graph);
     const torch::jit::AliasDb aliases(graph);
     torch::jit::DepthFirstGraphNodeIterator nodes(graph);

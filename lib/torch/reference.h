@@ -28,8 +28,9 @@ struct HostRun {
 class Reference {
  public:
   // Takes a snapshot of the module's buffers and attributes, and of the constants that its code
-  // may write: every run starts from it, so that state does not leak from one into the next. Make it before anything runs the module.
-  // `left_out`: sizes that run() refuses, because LibTorch would end the process.
+  // may write: every run starts from it, so that state does not leak from one into the next. Make
+  // it before anything runs the module. `left_out`: sizes that run() refuses, because LibTorch
+  // would end the process.
   explicit Reference(const Loaded& m, std::vector<LeftOut> left_out = {});
   ~Reference();
 

@@ -49,7 +49,7 @@ class Listed(torch.nn.Module):
 class Drawn(torch.nn.Module):
     def forward(self, x):
         y = torch.unique(x)
-        return torch.poisson(torch.abs(y)) + y
+        return torch._saturate_weight_to_fp16(torch.abs(y).unsqueeze(0)) + y
 
 
 class Weights(torch.nn.Module):  # a and c are tied

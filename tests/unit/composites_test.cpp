@@ -24,7 +24,9 @@ TEST_CASE("a composite takes what its operator takes", "[capture]") {
     REQUIRE(own.size() == theirs.size());
     for (size_t i = 0; i < own.size(); ++i) {
       INFO(theirs[i].name());
-      CHECK(own[i].name() == theirs[i].name());
+      // A keyword is no name in the files.
+      const std::string& theirs_is = theirs[i].name();
+      CHECK(own[i].name() == (theirs_is == "from" ? "from_" : theirs_is));
       CHECK(theirs[i].type()->isSubtypeOf(*own[i].type()));
     }
   }
