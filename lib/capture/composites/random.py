@@ -74,27 +74,40 @@ def _tries(p: Tensor) -> Tensor:
 def geometric(self: Tensor, p: float, generator: Optional[Generator]) -> Tensor:
     return _tries(torch.full_like(self, p, dtype=7)).to(self.dtype)
 
-# Whole numbers that the type can hold, all of them up to a limit: as many as its mantissa has for floats.
-def _limit(dtype: int) -> int:
-    limits = {0: 255, 1: 127, 2: 32767, 3: 2147483647, 4: 9223372036854775807, 5: 2048, 6: 16777216, 7: 9007199254740992, 11: 1, 15: 256}
-    return limits[dtype]
+# One more than the largest whole number that random_() draws: the type's, or what a float's mantissa can count to
+# (an int64 has no number for its own).
+def _end(dtype: int) -> int:
+    ends = {0: 256, 1: 128, 2: 32768, 3: 2147483648, 4: 9223372036854775807, 5: 2049, 6: 16777217, 7: 9007199254740993, 11: 2, 15: 257}
+    return ends[dtype]
 
 def random(self: Tensor, generator: Optional[Generator]) -> Tensor:
-    limit = _limit(self.dtype)
-    return torch.randint_like(self, limit if self.dtype == 4 else limit + 1)
+    return torch.randint_like(self, _end(self.dtype))
 
 def random__to(self: Tensor, to: int, generator: Optional[Generator]) -> Tensor:
     return torch.randint_like(self, to)
 
 def random__from(self: Tensor, from_: int, to: Optional[int], generator: Optional[Generator]) -> Tensor:
-    if to is None:
-        limit = _limit(self.dtype)
-        return torch.randint_like(self, from_, limit if self.dtype == 4 else limit + 1)
-    return torch.randint_like(self, from_, to)
+    return torch.randint_like(self, from_, _end(self.dtype) if to is None else to)
 
 # Below a mean of 10 counted one by one, above by rejection: Hoermann, The transformed rejection method for generating
 # Poisson random variables, Insurance: Mathematics and Economics 12, 1993 (algorithm PTRS), and The generation of
 # binomial random variates, Journal of Statistical Computation and Simulation 46, 1993 (BTRS).
+
+# The number that is proposed, how far inside its place is, and the height at which.
+def _proposed(a: Tensor, b: Tensor, middle: Tensor) -> Tuple[Tensor, Tensor, Tensor]:
+    u = torch.rand_like(a) - 0.5
+    inside = 0.5 - torch.abs(u)
+    return torch.floor((2 * a / inside + b) * u + middle), inside, torch.rand_like(a)
+
+# Whether it is taken: surely below `sure`, else where the logarithm of its probability, less the mode's, says so.
+def _accepted(inside: Tensor, v: Tensor, sure: Tensor, spread: Tensor, a: Tensor, b: Tensor, ratio: Tensor) -> Tensor:
+    fits = torch.log(v * spread / (a / (inside * inside) + b)) <= ratio
+    return torch.logical_or(torch.logical_and(inside >= 0.07, v <= sure), fits)
+
+# The counts after one more step, and which go on: those by rejection until one is taken, the others until they ended.
+def _stepped(y: Tensor, open: Tensor, big: Tensor, k: Tensor, accepted: Tensor, ended: Tensor) -> Tuple[Tensor, Tensor]:
+    y = torch.where(open, torch.where(big, k, torch.where(ended, y, y + 1)), y)
+    return y, torch.logical_and(open, torch.logical_not(torch.where(big, accepted, ended)))
 
 def poisson(self: Tensor, generator: Optional[Generator]) -> Tensor:
     rate = self.to(7)
@@ -107,20 +120,13 @@ def poisson(self: Tensor, generator: Optional[Generator]) -> Tensor:
     y = torch.zeros_like(rate)
     open = y == 0
     while bool(torch.any(open)):
-        u = torch.rand_like(rate) - 0.5
-        v = torch.rand_like(rate)
-        inside = 0.5 - torch.abs(u)
-        k = torch.floor((2 * a / inside + b) * u + large + 0.43)
+        k, inside, v = _proposed(a, b, large + 0.43)
+        valid = torch.logical_and(k >= 0, torch.logical_or(inside >= 0.013, v <= inside))
         count = torch.clamp(k, min=0)
-        sure = torch.logical_and(inside >= 0.07, v <= 0.9277 - 3.6224 / (b - 2))
         ratio = count * torch.log(large) - large - torch.lgamma(count + 1)
-        fits = torch.log(v * spread / (a / (inside * inside) + b)) <= ratio
-        fits = torch.logical_and(fits, torch.logical_or(inside >= 0.013, v <= inside))
-        accepted = torch.logical_and(k >= 0, torch.logical_or(sure, fits))
-        ended = torch.logical_not(product > torch.exp(-rate))
-        y = torch.where(open, torch.where(big, k, torch.where(ended, y, y + 1)), y)
+        accepted = torch.logical_and(valid, _accepted(inside, v, 0.9277 - 3.6224 / (b - 2), spread, a, b, ratio))
+        y, open = _stepped(y, open, big, k, accepted, torch.logical_not(product > torch.exp(-rate)))
         product = product * torch.rand_like(rate)
-        open = torch.logical_and(open, torch.logical_not(torch.where(big, accepted, ended)))
     return y.to(self.dtype)
 
 def binomial(count: Tensor, prob: Tensor, generator: Optional[Generator]) -> Tensor:
@@ -141,18 +147,11 @@ def binomial(count: Tensor, prob: Tensor, generator: Optional[Generator]) -> Ten
     y = torch.zeros_like(p)
     open = y == 0
     while bool(torch.any(open)):
-        u = torch.rand_like(p) - 0.5
-        v = torch.rand_like(p)
-        inside = 0.5 - torch.abs(u)
-        k = torch.floor((2 * a / inside + b) * u + m * q + 0.5)
+        k, inside, v = _proposed(a, b, m * q + 0.5)
         valid = torch.logical_and(k >= 0, k <= m)
         some = torch.where(valid, k, mode)
-        sure = torch.logical_and(inside >= 0.07, v <= 0.92 - 4.2 / b)
         ratio = top - torch.lgamma(some + 1) - torch.lgamma(m - some + 1) + (some - mode) * odds
-        fits = torch.log(v * spread / (a / (inside * inside) + b)) <= ratio
-        accepted = torch.logical_and(valid, torch.logical_or(sure, fits))
-        ended = torch.logical_not(used <= n)
-        y = torch.where(open, torch.where(big, k, torch.where(ended, y, y + 1)), y)
+        accepted = torch.logical_and(valid, _accepted(inside, v, 0.92 - 4.2 / b, spread, a, b, ratio))
+        y, open = _stepped(y, open, big, k, accepted, torch.logical_not(used <= n))
         used = used + _tries(p)
-        open = torch.logical_and(open, torch.logical_not(torch.where(big, accepted, ended)))
     return torch.where(flipped, n - y, y).to(count.dtype)
