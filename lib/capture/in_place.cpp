@@ -4,7 +4,6 @@
 #include <c10/core/ScalarType.h>
 
 #include "lib/capture/executor.h"
-#include "lib/capture/ranks.h"
 
 namespace oe::capture {
 namespace {
@@ -82,11 +81,8 @@ TensorValuePtr Writes::conform(const Sym& v, const TensorValuePtr& target) {
 // for the element type, which is the target's.
 std::vector<Sym> Writes::call_twin(const OpInfo& op, const std::vector<Sym>& args,
                                    const Sym& target) {
-  const auto call = [&](const std::vector<Sym>& given) {
-    return rank_guard(ex_, given) ? ex_.interpreter.call_operator(*op.twin, given)
-                                  : ex_.apply(*op.twin, given);
-  };
-  if (op.twin_arguments.empty()) return call({args.begin(), args.end() - op.outs});
+  if (op.twin_arguments.empty())
+    return ex_.interpreter.call_operator(*op.twin, {args.begin(), args.end() - op.outs});
   std::vector<Sym> given;
   const auto& parameters = op.twin->schema->arguments();
   for (size_t i = 0; i < parameters.size(); ++i) {
@@ -100,7 +96,7 @@ std::vector<Sym> Writes::call_twin(const OpInfo& op, const std::vector<Sym>& arg
       given.push_back(ex_.values.constant(*parameters[i].default_value(), ""));
     }
   }
-  return call(given);
+  return ex_.interpreter.call_operator(*op.twin, given);
 }
 
 std::vector<Sym> Writes::call_in_place(const OpInfo& op, const std::vector<Sym>& args) {
