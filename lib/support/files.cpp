@@ -12,17 +12,57 @@
 #include <system_error>
 #include <vector>
 
+#include "lib/support/diagnostics.h"
+#include "lib/support/text.h"
+
 namespace oe {
 namespace {
 
 [[noreturn]] void fail() { throw std::system_error(errno, std::generic_category()); }
 
+class NotRegular : public std::error_category {
+ public:
+  const char* name() const noexcept override { return "file kind"; }
+  std::string message(int) const override { return "is not a regular file"; }
+};
+
+FileAccess own_access;
+FileAccess* current_access = &own_access;
+
 }  // namespace
 
-File::File(const std::filesystem::path& path) : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+FileAccess& file_access() { return *current_access; }
+void set_file_access(FileAccess& access) { current_access = &access; }
+
+int FileAccess::open_to_read(const std::filesystem::path& path) {
+  return open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
+int FileAccess::open_to_write(const std::filesystem::path& path, bool append) {
+  return open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (append ? 0 : O_TRUNC), 0666);
+}
+
+int FileAccess::make_folder(const std::filesystem::path& path) { return mkdir(path.c_str(), 0777); }
+
+File::File(const std::filesystem::path& path) : File(file_access().open_to_read(path), path) {}
+
+File::File(int descriptor, const std::filesystem::path& path) : fd_(descriptor) {
+  static const NotRegular not_regular;
   if (fd_ < 0) fail();
   struct stat s {};
-  if (fstat(fd_, &s) == 0 && S_ISREG(s.st_mode)) size_ = static_cast<uint64_t>(s.st_size);
+  const int error = fstat(fd_, &s) != 0 ? errno : S_ISDIR(s.st_mode) ? EISDIR : 0;
+  const bool regular = !error && S_ISREG(s.st_mode);
+  size_ = regular ? static_cast<uint64_t>(s.st_size) : 0;
+  const uint64_t largest = file_access().largest_file();
+  if (regular && size_ <= largest) return;
+  close(fd_);
+  if (regular)
+    throw Failure(ExitCode::Limit, "OE0803",
+                  path.string() + ": has " + human_bytes(size_) + ", more than the limit of " +
+                      human_bytes(largest),
+                  "raise the limit with --max-size");
+  if (error) throw std::system_error(error, std::generic_category());
+  throw std::system_error(1, not_regular);
 }
 
 File::~File() {

@@ -10,14 +10,37 @@
 
 namespace oe {
 
-// An open file, read by position. Throws std::system_error with errno's text.
+// Opens the files of this process. A confined worker asks its supervisor for each file; every other
+// process opens them itself.
+class FileAccess {
+ public:
+  virtual ~FileAccess() = default;
+  // A descriptor, closed on exec; -1 and errno on failure. Reading never waits for a writer of a
+  // pipe.
+  virtual int open_to_read(const std::filesystem::path& path);
+  // Creates the file; one that exists is emptied unless `append` is set.
+  virtual int open_to_write(const std::filesystem::path& path, bool append);
+  // 0; -1 and errno on failure. The parent must exist.
+  virtual int make_folder(const std::filesystem::path& path);
+  // Bytes; a larger file is not read (--max-size).
+  virtual uint64_t largest_file() const { return UINT64_MAX; }
+};
+FileAccess& file_access();
+// `access` must outlive every use of files.
+void set_file_access(FileAccess& access);
+
+// An open regular file, read by position. Throws std::system_error with errno's text, or with "is
+// not a regular file"; Failure(Limit, OE0803) where the file is larger than largest_file().
 class File {
  public:
   explicit File(const std::filesystem::path& path);
+  // Takes over `descriptor`; `path` is for messages.
+  File(int descriptor, const std::filesystem::path& path);
   File(File&& other) noexcept : fd_(std::exchange(other.fd_, -1)), size_(other.size_) {}
   ~File();
 
-  uint64_t size() const { return size_; }  // when it was opened; 0 of what is no regular file
+  uint64_t size() const { return size_; }  // when it was opened
+  int descriptor() const { return fd_; }
   // Fewer bytes where the file ends, or has become shorter.
   std::string read(uint64_t offset, uint64_t count) const;
 
@@ -52,9 +75,9 @@ class MappedFile {
   uint64_t size_;
 };
 
-// At most `limit` bytes from the start. Throws std::system_error with errno's text.
+// At most `limit` bytes from the start. Throws as File does.
 std::string read_file_prefix(const std::filesystem::path& path, uint64_t limit);
-// The whole file. Throws std::system_error with errno's text.
+// The whole file. Throws as File does.
 std::string read_whole_file(const std::filesystem::path& path);
 
 // The little-endian number of `width` bytes at `at`; the caller has checked the length.
