@@ -23,6 +23,7 @@ const Strings& choices_of(std::string_view option) {
       {"--mode", {"auto", "script", "trace"}},
       {"--provider", {"cpu", "cuda"}},
       {"--progress", {"auto", "always", "never"}},
+      {"--sandbox", {"auto", "require", "off"}},
       {"--state", {"discard", "outputs", "io"}},
       {"--stop-after", {"load", "capture", "lower", "optimize", "legalize", "check"}},
       {"--target", {"ort", "onnx"}},

@@ -18,7 +18,7 @@
 #include "app/progress_line.h"
 #include "app/results.h"
 #include "app/run_log.h"
-#include "app/spawn.h"
+#include "app/supervise/run_worker.h"
 #include "app/verbs/verb.h"
 #include "app/verify_text.h"
 #include "app/version.h"
@@ -34,10 +34,12 @@ using Strings = std::vector<std::string>;
 // How often a worker may crash at sizes of its own choosing.
 constexpr int kMostTries = 8;
 
-// What tells a file from what it was.
+// Whether the bytes of a pinned file are still those that were checked. That its path leads to
+// another file by now does not matter: that file is not read.
 class Unchanged {
  public:
-  explicit Unchanged(const std::string& path) : path_(path), was_(state()) {}
+  Unchanged(const PinnedFiles& files, const std::string& path)
+      : path_(path), file_(files.pinned(path)), was_(state()) {}
   // Throws Failure(Unreadable).
   void require() const {
     if (state() != was_)
@@ -46,13 +48,14 @@ class Unchanged {
   }
 
  private:
-  using State = std::tuple<dev_t, ino_t, off_t, time_t, long>;
+  using State = std::tuple<off_t, time_t, long>;
   State state() const {
     struct stat s {};
-    if (stat(path_.c_str(), &s) != 0) return {};
-    return {s.st_dev, s.st_ino, s.st_size, s.st_mtim.tv_sec, s.st_mtim.tv_nsec};
+    if (!file_ || fstat(file_->get(), &s) != 0) return {};
+    return {s.st_size, s.st_mtim.tv_sec, s.st_mtim.tv_nsec};
   }
   const std::string& path_;
+  const Descriptor* file_;
   State was_;
 };
 
@@ -64,8 +67,31 @@ struct Run {
   std::optional<Output> output;             // of a conversion
   std::optional<TestDataOutput> test_data;  // of verify
   std::optional<BundleOutput> bundle;
+  PinnedFiles files;
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
   int our_signal = 0;  // that ends us
 };
+
+// The libraries, the limits and the files of the worker that does what the command line asks for.
+WorkerJob job_of(const Run& run, FileBroker& broker) {
+  const CommandLine& line = run.line;
+  const Options& o = line.options;
+  for (const std::string& file : line.files) broker.may_read(file);
+  for (const std::string& folder : line.folders) broker.may_read_below(folder);
+  // External data lies beside an ONNX file, under names that it has.
+  if (!o.onnx_file.empty()) broker.may_read_below(std::filesystem::path(o.onnx_file).parent_path());
+  WorkerJob job;
+  job.files = &broker;
+  job.launch = {limits_for(line.limits, run.files.pinned_bytes()),
+                run.files.pinned_bytes(),
+                o.device != "cpu" || o.provider == Provider::Cuda,
+                o.verify,
+                o.ort_lib,
+                o.custom_op_libs};
+  job.deadline = run.start + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                 std::chrono::duration<double>(job.launch.limits.seconds));
+  return job;
+}
 
 Results in_worker(const Strings& arguments, Run& run, const Unchanged& model) {
   ProgressLine progress(run.line.options);
@@ -78,27 +104,37 @@ Results in_worker(const Strings& arguments, Run& run, const Unchanged& model) {
   Strings files(2), left_out;
   if (const auto& out = run.output) files = {out->folder(), out->test_folder()};
   if (run.bundle) files = {run.bundle->tmp(), run.test_data->tmp()};
+  FileBroker broker(run.files);
+  for (const std::string& folder : files) broker.may_write_below(folder);
+  WorkerJob job = job_of(run, broker);
   Results results;
   for (int tries = 0;; ++tries) {
-    Strings forwarded = {"convert"};
+    Strings& forwarded = job.arguments = {"convert"};
     forwarded.insert(forwarded.end(), files.begin(), files.end());
     forwarded.push_back(std::to_string(left_out.size()));
     forwarded.insert(forwarded.end(), left_out.begin(), left_out.end());
     forwarded.insert(forwarded.end(), arguments.begin(), arguments.end());
-    const WorkerResult w = run_worker(forwarded, listener);
+    const WorkerResult w = run_worker(job, listener);
     run.our_signal = w.our_signal;
+    results.sandbox = w.sandbox;
+    if (w.sandbox) run.log.write("sandbox " + sandbox_text(*w.sandbox));
     if (!run.our_signal) model.require();
     // A worker that reported and then crashed while its libraries shut down has done its work.
-    if (results.reports = from_json(w.report); !results.reports.empty()) return results;
+    if (results.reports = from_json(w.report); !results.reports.empty()) {
+      for (Report& r : results.reports)
+        if (r.stop) name_memory_limit(*r.stop, w, job);
+      return results;
+    }
     // A kernel that does not check its sizes, at sizes that nobody asked for: without them.
-    const bool again = w.signal && w.signal != SIGKILL && !w.our_signal && !w.trial.sizes.empty();
+    const bool again = w.signal && w.signal != SIGKILL && w.signal != SIGXCPU && !w.our_signal &&
+                       !w.trial.sizes.empty();
     if (again && tries < kMostTries) {
       run.log.write("the worker ended in " + w.trial.op + " at " + w.trial.sizes +
                     ": again, without these sizes");
       left_out.insert(left_out.end(), {w.trial.sizes, w.trial.op});
       continue;
     }
-    results.end(stop_of(w), run.line.methods.size());
+    results.end(stop_of(w, job), run.line.methods.size());
     return results;
   }
 }
@@ -145,7 +181,10 @@ void perform(const Strings& arguments, Run& run) {
   run.log.open(o);
   run.log.write("onnx-export " + std::string(kVersion));
   run.log.write(command_text(arguments));
-  const Unchanged model(o.model);
+  // Each file is opened once: what is checked is what is converted.
+  for (const std::string& file : run.line.files) run.files.pin(file);
+  run.files.limit_size(limits_for(run.line.limits, run.files.pinned_bytes()).size);
+  const Unchanged model(run.files, o.model);
   archive::require_torchscript(o.model);
   hold_ending_signals();
   if (o.task == Task::Convert) run.output.emplace(run.line.methods);
@@ -172,6 +211,7 @@ void perform(const Strings& arguments, Run& run) {
 
 int convert(const std::vector<std::string>& given) {
   Run run;
+  set_file_access(run.files);
   Strings arguments = given;
   run.line.color = wanted_color(arguments);
   const std::string format = value_of("--diag-format", arguments);

@@ -17,6 +17,7 @@ constexpr const char* kModel = "What is converted";
 constexpr const char* kGraph = "The graph";
 constexpr const char* kFile = "The file";
 constexpr const char* kVerify = "Verification";
+constexpr const char* kLimits = "Safety and limits";
 constexpr const char* kReport = "What is printed";
 constexpr const char* kTorch = "Of torch.onnx.export, without effect on a serialized file";
 
@@ -29,7 +30,8 @@ constexpr const char* kOfVerify[] = {
     "--atol",          "--rtol",     "--save-test-data", "--bundle",        "--force",
     "--ort-lib",       "--verbose",  "--quiet",          "--help",          "--help-all",
     "--version",       "--time",     "--json",           "--diag-format",   "--progress",
-    "--log-file",      "--color"};
+    "--log-file",      "--color",    "--sandbox",        "--max-time",      "--max-memory",
+    "--max-size"};
 
 void keep_those_of_verify(CLI::App& app) {
   for (CLI::Option* o : app.get_options())
@@ -218,6 +220,8 @@ void add_options(CLI::App& app, Raw& r, Task task) {
   text(kVerify, "--provider", r.provider,
        "where ONNX Runtime runs what is verified: cpu or cuda (default cpu)", "WHERE");
   text(kVerify, "--ort-lib", r.ort_lib, "ONNX Runtime's library (default: searched for)", "PATH");
+
+  add_limit_options(app, r.limits, kLimits);
 
   text(kReport, "--config", r.config,
        "arguments that come before all others, in a file: words as a shell reads them, # begins a "

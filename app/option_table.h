@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/limits.h"
 #include "lib/options.h"
 
 namespace oe::app {
@@ -13,6 +14,7 @@ namespace oe::app {
 // Texts as they stand on the command line; meaning is given to them after all of them are read.
 struct Raw {
   Options o;
+  LimitTexts limits;
   std::string model, opset, unroll, ir_version, inputs_file, inputs_from, test_data, seed, mode,
       training, state, device, threads, target, checker, verify, verify_runs, ort_lib, provider,
       fold_limit, external, external_file, threshold, align, color, guess, export_type,

@@ -311,6 +311,29 @@ Options interpret(Raw& r) {
   return o;
 }
 
+// The file of "@FILE"; a value of an input may also be one array of it: "@FILE.npz:key".
+void add_file(const std::string& text, Strings& to) {
+  if (!text.starts_with('@')) return;
+  const std::string path = text.substr(1);
+  to.push_back(path);
+  if (const size_t key = path.rfind(".npz:"); key != std::string::npos)
+    to.push_back(path.substr(0, key + std::string_view(".npz").size()));
+}
+
+// Every file that the options name for reading.
+Strings files_of(const Options& o, const Raw& r) {
+  Strings files = {o.model};
+  for (const std::string& f : {o.onnx_file, o.inputs_file})
+    if (!f.empty()) files.push_back(f);
+  for (const InputSpec& s : o.inputs) add_file(s.value, files);
+  for (const auto& further : o.alternatives)
+    for (const InputSpec& s : further) add_file(s.value, files);
+  for (const std::string& s : r.dynamic_axes) add_file(std::string(strip(s)), files);
+  for (const std::string& s : o.custom_schemas) add_file(s, files);
+  std::ranges::copy(o.symbolics, std::back_inserter(files));
+  return files;
+}
+
 // What the first word makes of the command line.
 struct VerbOfTask {
   std::string_view word;
@@ -358,6 +381,9 @@ CommandLine parse_command_line(const Strings& arguments) {
   if (!c.text.empty()) return c;
   c.color = static_cast<Color>(choose("--color", r.color));
   c.options = interpret(r);
+  c.limits = read_limits(r.limits);
+  c.files = files_of(c.options, r);
+  if (!r.inputs_from.empty()) c.folders = {r.inputs_from};
   c.methods = options_of_methods(c.options);
   return c;
 }

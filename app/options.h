@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/console.h"
+#include "app/limits.h"
 #include "lib/options.h"
 
 namespace oe::app {
@@ -12,7 +13,10 @@ namespace oe::app {
 struct CommandLine {
   Options options;
   std::vector<Options> methods;  // of each that is converted (lib/methods.h): one, or several
+  Limits limits;
   Color color = Color::Auto;
+  // Files that the worker reads: the model, the ONNX file, values, rules. Folders of test data.
+  std::vector<std::string> files, folders;
   std::string text;  // --help, --help-all, --version: print this and stop
 };
 

@@ -81,11 +81,16 @@ std::string time_tables(const Results& r, const std::vector<Options>& methods) {
 
 std::string json_document(const Results& r, const std::vector<Options>& methods) {
   const bool written = r.usable();
-  if (methods.size() == 1)
-    return dump(report_document(r.reports.at(0), methods[0], written), 2) + "\n";
+  const ordered_json sandbox = r.sandbox ? sandbox_json(*r.sandbox) : ordered_json();
+  if (methods.size() == 1) {
+    ordered_json j = report_document(r.reports.at(0), methods[0], written);
+    j["sandbox"] = sandbox;
+    return dump(j, 2) + "\n";
+  }
   ordered_json j = {{"model", methods.at(0).model},
                     {"exit_code", static_cast<int>(r.exit_code())},
                     {"failure", r.stop ? stop_json(*r.stop) : ordered_json()},
+                    {"sandbox", sandbox},
                     {"methods", ordered_json::object()}};
   for (size_t i = 0; i < r.reports.size(); ++i)
     j["methods"][methods[i].method] = report_document(r.reports[i], methods[i], written);

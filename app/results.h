@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/report.h"
+#include "app/sandbox_level.h"
 #include "lib/options.h"
 
 namespace oe::app {
@@ -13,6 +14,7 @@ namespace oe::app {
 struct Results {
   std::vector<Report> reports;  // one a method, in order; none after the one that ended the run
   std::optional<Stop> stop;     // what ended the run for all of several methods
+  std::optional<SandboxLevel> sandbox;  // of the worker; nothing: none was started
 
   // What ended the run is told where it belongs: with the only method, or for all of them.
   void end(Stop s, size_t methods);

@@ -9,6 +9,7 @@ class Diff : public Verb {
  public:
   void options(CLI::App& app) override;
   void read() override;
+  Strings files() const override { return {left, right}; }
 
   std::string left, right;
   bool json = false;

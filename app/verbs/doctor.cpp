@@ -14,6 +14,14 @@ void Doctor::options(CLI::App& app) {
   app.add_flag("--json", json, "one JSON document");
 }
 
+// It reads no file, and looks for CUDA.
+Launch Doctor::launch() const {
+  Launch l;
+  l.gpu = l.onnxruntime = true;
+  l.ort_lib = ort_lib;
+  return l;
+}
+
 void Doctor::finish(Report& r, std::ostream& out) {
   if (!r.stop) return;
   const std::string problem = "does not start: " + r.stop->message;

@@ -8,6 +8,7 @@ namespace oe::app {
 class Doctor : public Verb {
  public:
   void options(CLI::App& app) override;
+  Launch launch() const override;
   void finish(Report& r, std::ostream& out) override;
 
   std::string ort_lib;

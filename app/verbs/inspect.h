@@ -10,6 +10,7 @@ class Inspect : public Verb {
  public:
   void options(CLI::App& app) override;
   void read() override;
+  Strings files() const override { return {file}; }
   std::optional<ExitCode> run(std::ostream& out) override;
   void finish(Report& r, std::ostream& out) override;
 

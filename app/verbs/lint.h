@@ -9,6 +9,7 @@ class Lint : public Verb {
  public:
   void options(CLI::App& app) override;
   void read() override;
+  Strings files() const override { return {file}; }
 
   std::string file;
   bool strict = false, json = false;

@@ -6,22 +6,38 @@
 #include <iostream>
 
 #include "app/report.h"
-#include "app/spawn.h"
+#include "app/supervise/run_worker.h"
 #include "app/verbs/verb.h"
 
 namespace oe::app {
 namespace {
 
 // What the worker reports, or what kept it from doing so.
-Report in_worker(const VerbEntry& entry, const Strings& arguments) try {
-  Strings forwarded = {"verb", std::string(entry.name)};
-  forwarded.insert(forwarded.end(), arguments.begin(), arguments.end());
+Report in_worker(const VerbEntry& entry, const Verb& verb, const Strings& arguments,
+                 PinnedFiles& files) try {
+  const auto start = std::chrono::steady_clock::now();
+  WorkerJob job;
+  job.arguments = {"verb", std::string(entry.name)};
+  job.arguments.insert(job.arguments.end(), arguments.begin(), arguments.end());
+  job.launch = verb.launch();
+  job.launch.limits = limits_for(verb.limits, files.pinned_bytes());
+  job.launch.input_bytes = files.pinned_bytes();
+  job.deadline = start + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                             std::chrono::duration<double>(job.launch.limits.seconds));
+  FileBroker broker(files);
+  for (const std::string& file : verb.files()) {
+    broker.may_read(file);
+    // External data lies beside an ONNX file, under names that it has.
+    broker.may_read_below(std::filesystem::path(file).parent_path());
+  }
+  job.files = &broker;
   hold_ending_signals();
-  const WorkerResult w = run_worker(forwarded);
+  const WorkerResult w = run_worker(job);
   if (w.our_signal) end_by(w.our_signal);
-  if (const std::vector<Report> all = from_json(w.report); !all.empty()) return all[0];
-  Report r;
-  r.stop = stop_of(w);
+  std::vector<Report> all = from_json(w.report);
+  Report r = all.empty() ? Report() : std::move(all[0]);
+  if (all.empty()) r.stop = stop_of(w, job);
+  if (r.stop) name_memory_limit(*r.stop, w, job);
   return r;
 } catch (const Failure& f) {  // it cannot be started
   Report r;
@@ -40,6 +56,8 @@ void end_where_nobody_reads() {
 int run_verb(const VerbEntry& entry, const Strings& arguments) {
   const Color color = wanted_color(arguments);
   Report r;
+  PinnedFiles files;
+  set_file_access(files);
   try {
     std::string text;
     const std::unique_ptr<Verb> verb = read_verb(entry, arguments, text);
@@ -47,10 +65,12 @@ int run_verb(const VerbEntry& entry, const Strings& arguments) {
       std::cout << text << std::flush;
       return 0;
     }
+    for (const std::string& file : verb->files()) files.pin(file);
+    files.limit_size(limits_for(verb->limits, files.pinned_bytes()).size);
     if (const std::optional<ExitCode> done = verb->run(std::cout))
       r.outcome.exit_code = *done;
     else
-      verb->finish(r = in_worker(entry, arguments), std::cout);
+      verb->finish(r = in_worker(entry, *verb, arguments, files), std::cout);
     std::cout.flush();
     end_where_nobody_reads();
     require_written(std::cout);

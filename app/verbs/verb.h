@@ -11,6 +11,8 @@
 
 #include "app/arguments.h"
 #include "app/console.h"
+#include "app/launch.h"
+#include "app/sandbox_level.h"
 #include "lib/support/diagnostics.h"
 
 namespace oe::app {
@@ -30,18 +32,26 @@ class Verb {
     (void)out;
     return std::nullopt;
   }
+  // The files that the verb reads, here or in the worker.
+  virtual Strings files() const { return {}; }
+  // The libraries that the worker loads before it is confined; limits are filled in later.
+  virtual Launch launch() const { return {}; }
   // What the worker reported: data of it goes to `out`, and problems that are no problem of the
   // verb are taken out of it.
   virtual void finish(Report& r, std::ostream& out) {
     (void)r;
     (void)out;
   }
+
+  Limits limits;         // of a verb that has a part in the worker
+  SandboxLevel sandbox;  // in the worker: how it is confined
 };
 
 struct VerbEntry {
   std::string_view name, what;  // "explain", one line for --help
   std::unique_ptr<Verb> (*make)();
   bool converts = false;  // app/convert.h does it: the stages of a conversion, without the file
+  bool limited = false;   // starts a worker: has the options of limits.h
 };
 std::span<const VerbEntry> verbs();
 // Null when the word is no verb; `convert` is none of these.
@@ -56,6 +66,7 @@ struct VerbLine {
   CLI::App app;
   bool help = false;
   std::string color;
+  LimitTexts limits;
 };
 
 // The verb with its arguments read; `text` is what --help prints instead. Throws Failure(Usage).

@@ -25,15 +25,15 @@ constexpr std::array kVerbs = {
               "whether an ONNX file, whoever made it, computes what a TorchScript file does",
               &make<Verify>, true},
     VerbEntry{"inspect", "what is in a file: methods, inputs, weights, modules, operators",
-              &make<Inspect>},
-    VerbEntry{"lint", "what is wrong, or doubtful, with an ONNX model", &make<Lint>},
-    VerbEntry{"diff", "what differs between two ONNX models", &make<Diff>},
+              &make<Inspect>, false, true},
+    VerbEntry{"lint", "what is wrong, or doubtful, with an ONNX model", &make<Lint>, false, true},
+    VerbEntry{"diff", "what differs between two ONNX models", &make<Diff>, false, true},
     VerbEntry{"list-ops", "every operator, from which opset it converts and what it becomes",
               &make<ListOps>},
     VerbEntry{"explain", "what a problem's code means, or what becomes of an operator",
               &make<Explain>},
     VerbEntry{"doctor", "which parts are there: LibTorch, ONNX, ONNX Runtime; what is missing",
-              &make<Doctor>},
+              &make<Doctor>, false, true},
     VerbEntry{"completion", "what bash, zsh or fish needs to complete the command line",
               &make<Completion>},
     VerbEntry{"man", "the manual page: onnx-export man | man -l -", &make<Man>},
@@ -67,6 +67,7 @@ VerbLine::VerbLine(const VerbEntry& entry)
   set_up(app);
   verb->options(app);
   if (entry.converts) return;
+  if (entry.limited) add_limit_options(app, limits, "Safety and limits");
   app.add_option("--color", color, "auto, always or never (default auto)")->type_name("WHEN");
   app.add_flag("-h,--help", help, "this text");
 }
@@ -80,6 +81,7 @@ std::unique_ptr<Verb> read_verb(const VerbEntry& entry, const Strings& arguments
     return nullptr;
   }
   choose("--color", line.color);
+  line.verb->limits = read_limits(line.limits);
   line.verb->read();
   return std::move(line.verb);
 }

@@ -56,6 +56,8 @@ void doctor(const Doctor& verb, std::ostream& out, Report& r) {
   const std::string worker = std::filesystem::read_symlink("/proc/self/exe");
   const auto stack = limit_of(RLIMIT_STACK), memory = limit_of(RLIMIT_AS);
   if (!ort) r.outcome.exit_code = ExitCode::MissingPart;
+  SandboxLevel sandbox = verb.sandbox;  // of a conversion on the CPU
+  sandbox.gpu = false;
   if (verb.json) {
     ordered_json found = nullptr;
     if (ort)
@@ -76,6 +78,7 @@ void doctor(const Doctor& verb, std::ostream& out, Report& r) {
                                    {"opsets", {kOldestOpset, kNewestOpset}},
                                    {"onnxruntime", found},
                                    {"missing", why},
+                                   {"sandbox", sandbox_json(sandbox)},
                                    {"stack_bytes", limit_json(stack)},
                                    {"memory_bytes", limit_json(memory)}};
     out << dump(document, 2) << "\n";
@@ -97,6 +100,7 @@ void doctor(const Doctor& verb, std::ostream& out, Report& r) {
       << labelled("ONNX", {onnx::onnx_version() + ", opsets " + std::to_string(kOldestOpset) +
                            " to " + std::to_string(kNewestOpset)})
       << labelled("protobuf", {onnx::protobuf_version()}) << labelled("ORT", runtime_lines)
+      << labelled("sandbox", {sandbox_text(sandbox)})
       << labelled("limits", {"stack " + limit_text(stack) + ", memory " + limit_text(memory)});
 }
 

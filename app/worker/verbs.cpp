@@ -25,12 +25,15 @@ constexpr Part kParts[] = {
 
 }  // namespace
 
-void run_verb_part(std::string_view name, const Strings& arguments, std::ostream& out, Report& r) {
+void run_verb_part(std::string_view name, const Strings& arguments, const SandboxLevel& sandbox,
+                   std::ostream& out, Report& r) {
   const VerbEntry* entry = find_verb(name);
   for (const Part& p : kParts) {
     if (!entry || p.name != name) continue;
     std::string text;
-    p.run(*read_verb(*entry, arguments, text), out, r);
+    const std::unique_ptr<Verb> verb = read_verb(*entry, arguments, text);
+    verb->sandbox = sandbox;
+    p.run(*verb, out, r);
     require_written(out);
     return;
   }

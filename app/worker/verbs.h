@@ -20,6 +20,7 @@ void inspect(const Inspect& verb, std::ostream& out, Report& r);
 void lint(const Lint& verb, std::ostream& out, Report& r);
 
 // Runs the worker's part of a verb. Throws Failure, also where the verb has none.
-void run_verb_part(std::string_view name, const Strings& arguments, std::ostream& out, Report& r);
+void run_verb_part(std::string_view name, const Strings& arguments, const SandboxLevel& sandbox,
+                   std::ostream& out, Report& r);
 
 }  // namespace oe::app

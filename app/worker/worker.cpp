@@ -1,10 +1,10 @@
 // onnx-export-worker: converts in a process of its own, so that a crash in LibTorch is a message.
 //
-//   onnx-export-worker convert FOLDER TEST_FOLDER N [SIZES OPERATOR]... ARGUMENTS...
-//   onnx-export-worker verb NAME ARGUMENTS...
+//   onnx-export-worker LAUNCH convert FOLDER TEST_FOLDER N [SIZES OPERATOR]... ARGUMENTS...
+//   onnx-export-worker LAUNCH verb NAME ARGUMENTS...
 //
-// Started by onnx-export only; the N / 2 pairs are sizes that ended an earlier worker. What is
-// converted is written into FOLDER under its final names.
+// Started by onnx-export only; LAUNCH is JSON (app/launch.h), and the N / 2 pairs are sizes that
+// ended an earlier worker. Converted models are written into FOLDER under their final names.
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -17,9 +17,11 @@
 #include <iostream>
 #include <new>
 
+#include "app/launch.h"
 #include "app/options.h"
 #include "app/report.h"
-#include "app/spawn.h"
+#include "app/worker/remote_files.h"
+#include "app/worker/sandbox.h"
 #include "app/worker/verbs.h"
 #include "lib/check_model.h"
 #include "lib/onnx/about.h"
@@ -28,7 +30,9 @@
 #include "lib/support/trial.h"
 #include "lib/test_data.h"
 #include "lib/torch/about.h"
+#include "lib/torch/load.h"
 #include "lib/torch/runtime.h"
+#include "lib/verify/ort.h"
 #include "lib/verify_file.h"
 
 namespace oe::app {
@@ -148,6 +152,41 @@ void allow_deep_code() {
   setrlimit(RLIMIT_STACK, &limit);
 }
 
+// Libraries that the work needs: a confined process cannot open them. One that is missing is
+// reported where it is needed.
+std::shared_ptr<verify::Ort> load_libraries(const Launch& l) {
+  for (const std::string& library : l.op_libs) torch_io::open_operator_library(library);
+  std::string why;
+  return l.onnxruntime ? verify::Ort::load(l.ort_lib, why) : nullptr;
+}
+
+std::vector<Report> perform(const std::vector<std::string>& words, const SandboxLevel& sandbox) {
+  if (words[0] == "verb")
+    return {reported([&](Report& to) {
+      run_verb_part(words[1], {words.begin() + 2, words.end()}, sandbox, std::cout, to);
+    })};
+  Place place{words[1], words[2], {}};
+  const auto pairs = words.begin() + 4, pairs_end = pairs + std::stol(words[3]);
+  for (auto i = pairs; i + 1 < pairs_end; i += 2) place.left_out.push_back({*i, i[1]});
+  return convert({pairs_end, words.end()}, place);
+}
+
+std::vector<Report> work(const Launch& launch, const std::vector<std::string>& words) {
+  share_trial_note(kTrialFd);
+  static std::shared_ptr<verify::Ort> runtime;  // its environment lasts as long as the process
+  static std::optional<RemoteFiles> files;
+  SandboxLevel sandbox;
+  const Report prepared = reported([&](Report&) {
+    apply_limits(launch);
+    runtime = load_libraries(launch);
+    set_file_access(files.emplace(launch.limits));
+    sandbox = confine(launch);
+  });
+  send("sandbox " + dump(sandbox_json(sandbox), -1));
+  if (prepared.stop) return {prepared};
+  return perform(words, sandbox);
+}
+
 }  // namespace
 }  // namespace oe::app
 
@@ -156,23 +195,13 @@ int main(int argc, char** argv) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   using namespace oe::app;
   allow_deep_code();
-  const std::string_view work = argc > 2 ? argv[1] : "";
-  std::vector<Report> reports;
-  if (work == "verb") {
-    reports.push_back(reported([&](Report& to) {
-      run_verb_part(argv[2], {argv + 3, argv + argc}, std::cout, to);
-    }));
-  } else if (work == "convert" && argc > 4) {
-    oe::share_trial_note(kTrialFd);
-    Place place{argv[2], argv[3], {}};
-    constexpr int pairs = 5;
-    const int pairs_end = std::min(argc, pairs + std::atoi(argv[4]));
-    for (int i = pairs; i + 1 < pairs_end; i += 2) place.left_out.push_back({argv[i], argv[i + 1]});
-    reports = convert({argv + pairs_end, argv + argc}, place);
-  } else {
+  const std::string_view kind = argc > 3 ? argv[2] : "";
+  if (kind != "verb" && (kind != "convert" || argc < 6)) {
     std::cerr << "onnx-export-worker is started by onnx-export\n";
     return 2;
   }
+  const std::vector<Report> reports =
+      work(launch_from(argv[1]), std::vector<std::string>(argv + 2, argv + argc));
   send(to_json(reports));
   // The files are complete. Tearing LibTorch down takes longer than it is worth.
   std::cout.flush();

@@ -119,7 +119,7 @@ bool MappedFile::unwritten(const char* begin, const char* end) const {
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const uintptr_t first = reinterpret_cast<uintptr_t>(begin) / page,
                   last = (reinterpret_cast<uintptr_t>(end) + page - 1) / page;
-  const int pages = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  const int pages = file_access().open_to_read(kPageMap);
   if (pages < 0) return false;
   bool clean = true;
   std::vector<uint64_t> entries(4096);

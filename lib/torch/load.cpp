@@ -20,13 +20,6 @@
 namespace oe::torch_io {
 namespace {
 
-void open_operator_library(const std::string& path) {
-  // RTLD_GLOBAL: such libraries find each other's symbols, as torch.ops.load_library does it.
-  if (!dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL))
-    throw Failure(ExitCode::MissingPart, "OE0121",
-                  "cannot load the operator library " + path + ": " + dlerror());
-}
-
 // LibTorch's message without its stack trace and its own source positions.
 std::string first_paragraph(const std::exception& e) {
   std::string text(strip(message_of(e)));
@@ -137,6 +130,14 @@ std::string method_of(const torch::jit::Module& m, const Options& o,
 }
 
 }  // namespace
+
+void open_operator_library(const std::string& path) {
+  // RTLD_GLOBAL: such libraries find each other's symbols, as torch.ops.load_library does it. A
+  // second call for the same path finds it open.
+  if (!dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL))
+    throw Failure(ExitCode::MissingPart, "OE0121",
+                  "cannot load the operator library " + path + ": " + dlerror());
+}
 
 Loaded load(const Options& o, const rules::Rules& rules) {
   for (const std::string& library : o.custom_op_libs) open_operator_library(library);

@@ -37,6 +37,9 @@ struct Loaded {
 // refuses).
 Loaded load(const Options& o, const rules::Rules& rules = {});
 
+// Opens a library that registers operators (--custom-op-lib). Throws Failure(MissingPart, OE0121).
+void open_operator_library(const std::string& path);
+
 // Registers schemas and CPU kernels that files commonly need (torchvision::*), and those of
 // quantized_operators.cpp. Idempotent.
 void register_stub_operators();

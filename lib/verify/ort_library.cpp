@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <vector>
 
 namespace oe::verify {
@@ -51,9 +52,7 @@ void* open(const std::string& library, std::string& why) {
   return nullptr;
 }
 
-}  // namespace
-
-void* load_ort_library(const std::string& path, std::string& why) {
+void* search(const std::string& path, std::string& why) {
   if (!path.empty()) return open(path, why);
   if (const char* named = std::getenv("ONNX_EXPORT_ORT_LIB"); named && *named)
     return open(named, why);
@@ -61,6 +60,21 @@ void* load_ort_library(const std::string& path, std::string& why) {
     if (void* handle = open(library, why)) return handle;
   why = "ONNX Runtime's library (libonnxruntime.so) was not found";
   return nullptr;
+}
+
+}  // namespace
+
+void* load_ort_library(const std::string& path, std::string& why) {
+  struct Found {
+    void* handle;
+    std::string why;
+  };
+  // A confined process cannot search again: it loads the library before it is confined.
+  static std::map<std::string, Found> known;
+  const auto [it, fresh] = known.try_emplace(path);
+  if (fresh) it->second.handle = search(path, it->second.why);
+  why = it->second.why;
+  return it->second.handle;
 }
 
 }  // namespace oe::verify

@@ -1,36 +1,45 @@
-// Runs the worker and waits for its report, for its death, or for a signal to ourselves.
+// Runs the worker within its limits and waits for its report, for its death, or for a signal to
+// ourselves.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "app/launch.h"
 #include "app/report.h"
+#include "app/sandbox_level.h"
+#include "app/supervise/file_broker.h"
+#include "app/supervise/signals.h"
 #include "lib/options.h"
 
 namespace oe::app {
 
-// The worker writes lines to this file descriptor: "versions TEXT", "stage NAME" as each begins,
-// its report last.
-constexpr int kReportFd = 3;
-// What the worker tries at the moment (lib/support/trial.h): memory that both share.
-constexpr int kTrialFd = 4;
+struct WorkerJob {
+  Launch launch;
+  std::vector<std::string> arguments;
+  FileBroker* files = nullptr;  // answers what the worker asks for
+  std::chrono::steady_clock::time_point deadline;
+};
 
 struct WorkerResult {
+  enum class Crossed { Nothing, Time, Memory };
+
   std::string report;          // the last line; empty when the worker did not get that far
   std::string stage;           // the last one it began
+  std::string start_error;     // printed before it could work: by the loader of libraries
   int exit_status = 0;         // when it exited
   int signal = 0;              // when a signal ended it
   int our_signal = 0;          // when one ended us: the worker is dead, the caller cleans up
   bool out_of_memory = false;  // the kernel killed a process for memory meanwhile
+  Crossed crossed = Crossed::Nothing;  // the limit for which it was ended here
+  uint64_t address_space = 0;          // bytes, the most that it had
+  std::optional<SandboxLevel> sandbox;
   // At its death: sizes of the converter's own choosing that it ran (none: empty), the operator.
   LeftOut trial;
 };
-
-// Keeps SIGINT, SIGTERM and SIGHUP waiting from now on: run_worker() looks for them, and files are
-// never left half-way. Those that the caller's environment ignores stay ignored.
-void hold_ending_signals();
 
 // Who wants to know what the worker does. Any may be empty.
 struct WorkerListener {
@@ -39,15 +48,13 @@ struct WorkerListener {
   std::function<void()> waiting;                          // a few times a second
 };
 
-// Runs onnx-export-worker, which lies beside this executable. Throws Failure(Internal) when it
-// cannot be started.
-WorkerResult run_worker(const std::vector<std::string>& arguments,
-                        const WorkerListener& listener = {});
+// Throws Failure(Internal) when the worker cannot be started.
+WorkerResult run_worker(const WorkerJob& job, const WorkerListener& listener = {});
 
 // What the worker's death means, when it left no report.
-Stop stop_of(const WorkerResult& w);
+Stop stop_of(const WorkerResult& w, const WorkerJob& job);
 
-// Ends the way the signal would have ended us.
-[[noreturn]] void end_by(int number);
+// Names the limit in a report of exhausted memory; leaves every other one as it is.
+void name_memory_limit(Stop& s, const WorkerResult& w, const WorkerJob& job);
 
 }  // namespace oe::app

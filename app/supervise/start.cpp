@@ -1,0 +1,135 @@
+// Starts the worker with descriptors and an environment that were chosen for it.
+#include "app/supervise/start.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+
+#include "app/launch.h"
+#include "lib/support/diagnostics.h"
+#include "lib/support/trial.h"
+
+extern char** environ;
+
+namespace oe::app {
+namespace {
+
+// Variables that change how libraries compute or where they are found. All others stay here: a
+// model must not learn secrets that lie in the environment.
+constexpr std::string_view kEnvironment[] = {
+    "LD_",     "OMP_",   "GOMP_", "KMP_",   "MKL_",     "ONEDNN_",      "DNNL_",
+    "ATEN_",   "TORCH_", "CUDA_", "NVIDIA", "PYTORCH_", "OPENBLAS",     "ORT_",
+    "MALLOC_", "GLIBC_", "ASAN_", "LSAN_",  "UBSAN_",   "ONNX_EXPORT_", "MKLDNN_"};
+// Threads that spin while they wait made a conversion ten times slower on a busy machine.
+constexpr char kWaitPolicy[] = "OMP_WAIT_POLICY=PASSIVE";
+
+std::vector<std::string> environment() {
+  std::vector<std::string> all;
+  for (char** v = environ; *v; ++v) {
+    const std::string_view variable(*v);
+    if (std::ranges::any_of(kEnvironment, [&](auto name) { return variable.starts_with(name); }))
+      all.emplace_back(variable);
+  }
+  const auto waits = [](const std::string& v) { return v.starts_with("OMP_WAIT_POLICY="); };
+  if (std::ranges::none_of(all, waits)) all.emplace_back(kWaitPolicy);
+  return all;
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> all;
+  for (const std::string& t : texts) all.push_back(const_cast<char*>(t.c_str()));
+  all.push_back(nullptr);
+  return all;
+}
+
+[[noreturn]] void cannot_start(const std::string& why) {
+  throw Failure(ExitCode::Internal, "OE0002", "cannot start the worker: " + why,
+                "onnx-export-worker must be in the same directory as onnx-export");
+}
+
+struct Pair {
+  Descriptor ours, theirs;
+};
+
+Pair pipe_to_us() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) cannot_start(std::strerror(errno));
+  return {Descriptor(ends[0]), Descriptor(ends[1])};
+}
+
+Pair packets() {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    cannot_start(std::strerror(errno));
+  return {Descriptor(ends[0]), Descriptor(ends[1])};
+}
+
+// The number to which a descriptor is moved first may be one that another is to have.
+void give(posix_spawn_file_actions_t& actions, const Descriptor& d, int number) {
+  posix_spawn_file_actions_adddup2(&actions, d.get(), number);
+}
+
+}  // namespace
+
+TrialMemory::TrialMemory() : memory_(memfd_create("trial", MFD_CLOEXEC)) {
+  if (!memory_ || ftruncate(memory_.get(), sizeof(TrialNote)) != 0)
+    cannot_start(std::strerror(errno));
+}
+
+LeftOut TrialMemory::read() const {
+  TrialNote n{};
+  if (pread(memory_.get(), &n, sizeof n, 0) != sizeof n) return {};
+  n.sizes[sizeof n.sizes - 1] = n.op[sizeof n.op - 1] = 0;
+  return {n.sizes, n.op};
+}
+
+StartedWorker start_worker(const std::vector<std::string>& arguments, const TrialMemory& trial) {
+  const std::string program =
+      std::filesystem::read_symlink("/proc/self/exe").parent_path() / "onnx-export-worker";
+  std::vector<std::string> words = {program};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  const std::vector<std::string> variables = environment();
+  std::vector<char*> argv = pointers(words), envp = pointers(variables);
+
+  // Below this number lie the descriptors that the worker gets; ours must not be among them.
+  constexpr int kFirstFree = kFilesFd + 1;
+  Pair report = pipe_to_us(), output = pipe_to_us(), errors = pipe_to_us(), files = packets();
+  Descriptor note(fcntl(trial.descriptor(), F_DUPFD_CLOEXEC, kFirstFree));
+  for (Descriptor* d : {&report.theirs, &output.theirs, &errors.theirs, &files.theirs})
+    *d = Descriptor(fcntl(d->get(), F_DUPFD_CLOEXEC, kFirstFree));
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  give(actions, output.theirs, STDOUT_FILENO);
+  give(actions, errors.theirs, STDERR_FILENO);
+  give(actions, report.theirs, kReportFd);
+  give(actions, note, kTrialFd);
+  give(actions, files.theirs, kFilesFd);
+  posix_spawn_file_actions_addclosefrom_np(&actions, kFirstFree);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  pid_t pid = -1;
+  const int error =
+      posix_spawn(&pid, program.c_str(), &actions, &attributes, argv.data(), envp.data());
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) cannot_start(program + ": " + std::strerror(error));
+  return {pid,
+          {std::move(report.ours), std::move(files.ours), std::move(output.ours),
+           std::move(errors.ours)}};
+}
+
+}  // namespace oe::app
