@@ -120,7 +120,7 @@ torch_io::HostRun Comparison::run_of(const Draw& draw) {
   return run;
 }
 
-verify::Verification Comparison::run(const std::filesystem::path& file, verify::Ort& ort,
+verify::Verification Comparison::run(const onnx::ModelFile& file, verify::Ort& ort,
                                      ir::Model& probed) {
   request.model = file;
   verify::Probe probe;
@@ -131,6 +131,8 @@ verify::Verification Comparison::run(const std::filesystem::path& file, verify::
     request.probe = nullptr;
     if (!unmeasured.empty()) v.unmeasured = unmeasured;
     return v;
+  } catch (const Failure&) {
+    throw;
   } catch (const std::runtime_error& e) {
     throw Failure(ExitCode::Mismatch, "OE0602",
                   std::string("ONNX Runtime does not take the model: ") + e.what());

@@ -26,7 +26,7 @@ class Comparison {
 
   // Runs the file. `probed` becomes the model that says which branches its inputs drive. Throws
   // Failure(Mismatch) where ONNX Runtime does not take the file.
-  verify::Verification run(const std::filesystem::path& file, verify::Ort& ort, ir::Model& probed);
+  verify::Verification run(const onnx::ModelFile& file, verify::Ort& ort, ir::Model& probed);
   // Compares with the files of --inputs-from too, and tells of a verification without a mismatch.
   // Throws Failure(Mismatch).
   void tell(verify::Verification& v, verify::Ort& ort, Outcome& outcome, Diagnostics& d);

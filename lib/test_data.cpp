@@ -2,11 +2,14 @@
 #include "lib/test_data.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <stdexcept>
 #include <utility>
 
 #include "lib/onnx/value_files.h"
 #include "lib/support/diagnostics.h"
+#include "lib/support/files.h"
 #include "lib/support/text.h"
 
 namespace oe {
@@ -83,10 +86,8 @@ std::vector<std::vector<TensorPtr>> all_examples(const torch_io::ExampleInputs& 
 
 void write_test_set(const ir::Model& m, const verify::Request& r, const torch_io::HostRun& run,
                     const fs::path& folder) {
-  std::error_code error;
-  fs::create_directory(folder, error);
-  if (error)
-    throw Failure(ExitCode::Unwritable, "OE0705", folder.string() + ": " + error.message());
+  if (file_access().make_folder(folder) != 0 && errno != EEXIST)
+    throw Failure(ExitCode::Unwritable, "OE0705", folder.string() + ": " + std::strerror(errno));
   for (size_t i = 0; i < m.graph.inputs.size(); ++i) {
     if (m.graph.inputs[i]->data) continue;  // it has a default
     const std::string& name = m.graph.inputs[i]->name;

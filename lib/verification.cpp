@@ -120,9 +120,11 @@ void use_cuda(const Options& o, verify::Ort& ort) {
 }
 
 // Throws Failure(Mismatch).
-void require_loads(const std::filesystem::path& file, const Options& o, verify::Ort& ort) {
+void require_loads(const onnx::ModelFile& file, const Options& o, verify::Ort& ort) {
   try {
     ort.open_file(file, o.threads);
+  } catch (const Failure&) {
+    throw;
   } catch (const std::runtime_error& e) {
     throw Failure(ExitCode::Mismatch, "OE0602",
                   std::string("ONNX Runtime does not take the model: ") + e.what());
@@ -167,7 +169,7 @@ void save_test_data(const Converted& what, const std::filesystem::path& folder) 
   ConvertedComparison(what).save_test_data(what.model, folder);
 }
 
-void verify_written(const Converted& what, const std::filesystem::path& file, verify::Ort& ort,
+void verify_written(const Converted& what, const std::filesystem::path& path, verify::Ort& ort,
                     const lower::UserRules& rules, Outcome& out, Diagnostics& d) {
   if (const std::string why = unverifiable(what, ort); !why.empty()) {
     out.verification = "not verified: " + why;
@@ -175,6 +177,9 @@ void verify_written(const Converted& what, const std::filesystem::path& file, ve
     return;
   }
   const Options& o = what.options;
+  onnx::ModelFile file(path);
+  if (o.write.external == onnx::WriteOptions::External::InPlace)
+    file.data[o.write.external_file] = o.model;
   ConvertedComparison comparison(what);
   if (o.to) {
     // The copy is what is compared; the file has to load all the same.

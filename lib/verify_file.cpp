@@ -198,7 +198,8 @@ void verify_file(const Options& given, const std::filesystem::path& test_folder,
   comparison.request.asks_for_nan = own.captured && asks_for_nan(own.captured->program.body);
   give_origins(file, o.onnx_file);
   ir::Model written = onnx::read_file(o.onnx_file);  // `file` may become the probe
-  verify::Verification v = comparison.run(o.onnx_file, *ort, probed(own, inputs.names, file));
+  verify::Verification v =
+      comparison.run(std::filesystem::path(o.onnx_file), *ort, probed(own, inputs.names, file));
   outcome.errors = std::move(v.errors);
   outcome.special = std::move(v.special);
   if (!test_folder.empty()) comparison.save_test_data(written, test_folder);

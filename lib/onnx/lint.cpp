@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "lib/onnx/external.h"
 #include "lib/onnx/inference_registry.h"
 #include "lib/onnx/model_file.h"
 #include "lib/onnx/proto.h"
@@ -66,12 +67,8 @@ class Linter {
   void check() {
     try {
       registry();
-      // External data is looked for beside the model where the checker knows its path; such a file
-      // is small enough to be read twice.
-      if (has_data_files_)
-        pb::checker::check_model(path_.string());
-      else
-        pb::checker::check_model(*proto_);
+      if (has_data_files_) without_data_files();
+      pb::checker::check_model(*proto_);
       pb::shape_inference::InferShapes(*proto_, &inference_registry(),
                                        pb::ShapeInferenceOptions{/*check_type=*/true,
                                                                  /*error_mode=*/1,
@@ -85,8 +82,37 @@ class Linter {
     }
   }
 
+  // The checker would open files itself. Small tensors, which inference may read, and those of
+  // nested graphs move into the model; the others become inputs.
+  void without_data_files() {
+    constexpr uint64_t read_up_to = 4096;
+    ExternalFiles files(path_);
+    pb::GraphProto& g = *proto_->mutable_graph();
+    std::set<const pb::TensorProto*> large;
+    for (const auto& t : g.initializer())
+      if (t.data_location() == pb::TensorProto::EXTERNAL && files.bytes(t).size() > read_up_to)
+        large.insert(&t);
+    move_inside(*proto_, files, [&](const auto& t) { return large.contains(&t); });
+    std::set<std::string> inputs;
+    for (const auto& i : g.input()) inputs.insert(i.name());
+    auto& initializers = *g.mutable_initializer();
+    for (auto& t : initializers) {
+      if (!large.contains(&t)) continue;
+      if (!inputs.insert(t.name()).second) continue;
+      auto* input = g.add_input();
+      input->set_name(t.name());
+      auto* type = input->mutable_type()->mutable_tensor_type();
+      type->set_elem_type(t.data_type());
+      for (const int64_t d : t.dims()) type->mutable_shape()->add_dim()->set_dim_value(d);
+    }
+    google::protobuf::RepeatedPtrField<pb::TensorProto> kept;
+    for (auto& t : initializers)
+      if (!large.contains(&t)) kept.Add(std::move(t));
+    initializers.Swap(&kept);
+  }
+
   void external_data() {
-    const ModelSummary s = summarise(path_);
+    const ModelSummary s = summarise(path_.parent_path(), *proto_, 0);
     has_data_files_ = !s.data_files.empty();
     for (const ModelSummary::DataFile& f : s.data_files) {
       if (!f.size)

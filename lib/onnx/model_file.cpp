@@ -1,44 +1,19 @@
-// Serialized models and where their external data lies.
+// Serialized models.
 #include "lib/onnx/model_file.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <charconv>
-#include <cstring>
-#include <stdexcept>
+#include <system_error>
 
 #include "lib/support/diagnostics.h"
 
 namespace oe::onnx {
 
-Mapping::Mapping(const std::filesystem::path& path) {
-  // O_NONBLOCK: a pipe is refused below instead of waited for.
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  struct stat st {};
-  int error = 0;
-  if (fd < 0 || ::fstat(fd, &st) != 0) {
-    error = errno;
-  } else if (!S_ISREG(st.st_mode)) {
-    error = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
-  } else if ((size = static_cast<size_t>(st.st_size)) > 0) {
-    void* p = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (p == MAP_FAILED)
-      error = errno;
-    else
-      data = static_cast<const char*>(p);
-  }
-  if (fd >= 0) ::close(fd);
-  if (error)
+std::shared_ptr<const MappedFile> map_file(const std::filesystem::path& path) {
+  try {
+    return std::make_shared<const MappedFile>(File(path));
+  } catch (const std::system_error& e) {
     throw Failure(ExitCode::Unreadable, "OE3001",
-                  "cannot read '" + path.string() + "': " + std::strerror(error));
-}
-
-Mapping::~Mapping() {
-  if (data) ::munmap(const_cast<char*>(data), size);
+                  "cannot read '" + path.string() + "': " + e.code().message());
+  }
 }
 
 std::shared_ptr<pb::ModelProto> parse_model(std::string_view bytes, const std::string& what) {
@@ -50,30 +25,8 @@ std::shared_ptr<pb::ModelProto> parse_model(std::string_view bytes, const std::s
 }
 
 std::shared_ptr<pb::ModelProto> parse_model_file(const std::filesystem::path& path) {
-  const Mapping file(path);
-  return parse_model({file.data, file.size}, "'" + path.string() + "'");
-}
-
-ExternalPlace external_place(const pb::TensorProto& t) {
-  ExternalPlace place;
-  const auto number = [&](const std::string& s) {
-    uint64_t v = 0;
-    auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), v);
-    if (error != std::errc() || end != s.data() + s.size())
-      throw std::runtime_error("tensor '" + t.name() + "': malformed external data entry");
-    return v;
-  };
-  for (const auto& e : t.external_data()) {
-    if (e.key() == "location") place.location = e.value();
-    if (e.key() == "offset") place.offset = number(e.value());
-    if (e.key() == "length") place.length = number(e.value());
-  }
-  const std::filesystem::path relative(place.location);
-  bool inside = !place.location.empty() && relative.is_relative();
-  for (const auto& part : relative) inside = inside && part != "..";
-  if (!inside)
-    throw std::runtime_error("tensor '" + t.name() + "': external data outside the model's folder");
-  return place;
+  const auto file = map_file(path);
+  return parse_model({file->data(), file->size()}, "'" + path.string() + "'");
 }
 
 std::optional<uint64_t> tensor_bytes(const pb::TensorProto& t) {

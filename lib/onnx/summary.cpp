@@ -5,6 +5,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "lib/onnx/external.h"
 #include "lib/onnx/model_file.h"
 #include "lib/onnx/proto.h"
 #include "lib/support/text.h"
@@ -56,13 +57,13 @@ uint64_t bytes_in_model(const pb::TensorProto& t) {
 
 class Summariser {
  public:
-  explicit Summariser(const std::filesystem::path& path)
-      : folder_(path.parent_path()), proto_(parse_model_file(path)) {
-    s_.bytes = std::filesystem::file_size(path);
+  Summariser(const std::filesystem::path& folder, const pb::ModelProto& m, uint64_t bytes)
+      : folder_(folder), m_(m) {
+    s_.bytes = bytes;
   }
 
   ModelSummary run() {
-    const pb::ModelProto& m = *proto_;
+    const pb::ModelProto& m = m_;
     s_.ir_version = m.ir_version();
     s_.model_version = m.model_version();
     s_.producer_name = m.producer_name();
@@ -123,14 +124,9 @@ class Summariser {
     if (t.data_location() != pb::TensorProto::EXTERNAL) return {};
     try {
       const ExternalPlace place = external_place(t);
-      auto [it, fresh] = files_.try_emplace(place.location);
-      ModelSummary::DataFile& file = it->second;
-      if (fresh) {
-        file.location = place.location;
-        std::error_code error;
-        const uint64_t size = std::filesystem::file_size(folder_ / place.location, error);
-        if (!error) file.size = size;
-      }
+      if (!files_.contains(place.location))
+        files_[place.location] = {place.location, 0, 0, data_file_size(folder_, place.location)};
+      ModelSummary::DataFile& file = files_[place.location];
       ++file.tensors;
       uint64_t end = 0;
       const uint64_t bytes = place.length.value_or(tensor_bytes(t).value_or(0));
@@ -138,19 +134,30 @@ class Summariser {
       file.needed = std::max(file.needed, end);
       return place.location;
     } catch (const std::runtime_error& e) {
-      s_.problems.emplace_back(e.what());
+      if (told_.insert(e.what()).second) s_.problems.emplace_back(e.what());
       return {};
     }
   }
 
-  std::filesystem::path folder_;
-  std::shared_ptr<pb::ModelProto> proto_;
+  const std::filesystem::path folder_;
+  const pb::ModelProto& m_;
   ModelSummary s_;
   std::map<std::string, ModelSummary::DataFile> files_;
+  std::set<std::string> told_;  // problems
 };
 
 }  // namespace
 
-ModelSummary summarise(const std::filesystem::path& path) { return Summariser(path).run(); }
+ModelSummary summarise(const std::filesystem::path& folder, const pb::ModelProto& m,
+                       uint64_t bytes) {
+  return Summariser(folder, m, bytes).run();
+}
+
+ModelSummary summarise(const std::filesystem::path& path) {
+  const auto file = map_file(path);
+  const std::string_view bytes(file->data(), file->size());
+  return summarise(path.parent_path(), *parse_model(bytes, "'" + path.string() + "'"),
+                   bytes.size());
+}
 
 }  // namespace oe::onnx

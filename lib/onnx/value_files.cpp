@@ -3,14 +3,12 @@
 
 #include <onnx/onnx-data.pb.h>
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <stdexcept>
 #include <system_error>
 
 #include "lib/onnx/proto.h"
 #include "lib/support/diagnostics.h"
+#include "lib/support/file_writer.h"
 #include "lib/support/files.h"
 
 namespace oe::onnx {
@@ -81,12 +79,13 @@ void write_value(const FileValue& v, const std::string& name, const std::filesys
     encode_value(*v.tensors.at(0), name, proto);
     bytes = proto.SerializeAsString();
   }
-  errno = 0;
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  out.close();
-  if (!out)
-    throw Failure(ExitCode::Unwritable, "OE0705", path.string() + ": " + std::strerror(errno));
+  try {
+    FileWriter out(path);
+    out.write(bytes);
+    out.finish();
+  } catch (const std::system_error& e) {
+    throw Failure(ExitCode::Unwritable, "OE0705", path.string() + ": " + e.code().message());
+  }
 }
 
 }  // namespace oe::onnx

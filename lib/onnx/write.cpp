@@ -1,5 +1,4 @@
 // The streaming writer: sizes first, then bytes; weights go from memory to the file.
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -7,11 +6,13 @@
 #include <cstring>
 #include <optional>
 #include <stdexcept>
+#include <system_error>
 
 #include "lib/onnx/encode.h"
 #include "lib/onnx/onnx.h"
 #include "lib/onnx/shared_data.h"
 #include "lib/support/diagnostics.h"
+#include "lib/support/file_writer.h"
 
 namespace oe::onnx {
 namespace {
@@ -29,24 +30,19 @@ class Output {
  public:
   Output(const std::filesystem::path& path, const MappedFile* source, bool append = false)
       : path_(path), source_(source) {
-    fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (append ? 0 : O_TRUNC), 0666);
-    if (fd_ < 0 || ::lseek(fd_, 0, SEEK_END) < 0) fail();
+    or_fail([&] { file_.emplace(path, append); });
     buffer_.reserve(kBuffer);
   }
-  ~Output() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Output(const Output&) = delete;
-  Output& operator=(const Output&) = delete;
 
   void put(const void* data, size_t size) {
+    const std::string_view bytes(static_cast<const char*>(data), size);
     if (size >= kBuffer) {
       flush();
-      write_all(static_cast<const char*>(data), size);
+      or_fail([&] { file_->write(bytes); });
       return;
     }
     if (buffer_.size() + size > kBuffer) flush();
-    buffer_.append(static_cast<const char*>(data), size);
+    buffer_ += bytes;
   }
   void put(const Tensor& t) {
     if (t.nbytes() >= kBuffer && put_from_source(t)) return;
@@ -56,16 +52,14 @@ class Output {
     static constexpr char zero[4096] = {};
     for (; n > 0; n -= std::min(n, sizeof zero)) put(zero, std::min(n, sizeof zero));
   }
-  // close() may be the call that reports a full quota.
   void finish() {
     flush();
-    const int fd = std::exchange(fd_, -1);
-    if (::close(fd) != 0) fail();
+    or_fail([&] { file_->finish(); });
   }
 
  private:
   static constexpr size_t kBuffer = 1 << 16;
-  static constexpr size_t kMost = 1 << 30;  // one write(2) takes at most 2 GiB
+  static constexpr size_t kMost = 1 << 30;  // copy_file_range(2) takes at most 2 GiB
 
   // By the kernel, from file to file: a file system that can shares the blocks. False where it
   // cannot, and nothing was written.
@@ -75,43 +69,36 @@ class Output {
     flush();
     auto from = static_cast<off_t>(*place);
     for (size_t left = t.nbytes(); left > 0;) {
-      const ssize_t n =
-          copy_file_range(source_->descriptor(), &from, fd_, nullptr, std::min(left, kMost), 0);
+      const ssize_t n = copy_file_range(source_->descriptor(), &from, file_->descriptor(), nullptr,
+                                        std::min(left, kMost), 0);
       if (n < 0 && errno == EINTR) continue;
       if (n <= 0 && left == t.nbytes()) return false;
-      if (n < 0) fail();
+      if (n < 0) fail(std::strerror(errno));
       if (n == 0) throw std::runtime_error("the model file became shorter while it was read");
       left -= static_cast<size_t>(n);
     }
     return true;
   }
   void flush() {
-    write_all(buffer_.data(), buffer_.size());
+    or_fail([&] { file_->write(buffer_); });
     buffer_.clear();
   }
-  void write_all(const char* data, size_t size) {
-    while (size > 0) {
-      const ssize_t n = ::write(fd_, data, std::min(size, kMost));
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) fail();
-      if (n == 0) {
-        errno = ENOSPC;
-        fail();
-      }
-      data += n;
-      size -= static_cast<size_t>(n);
+  template <class F>
+  void or_fail(const F& write) const {
+    try {
+      write();
+    } catch (const std::system_error& e) {
+      fail(e.code().message());
     }
   }
-  [[noreturn]] void fail() const {
-    const int error = errno;
-    throw Failure(ExitCode::Unwritable, "OE7001",
-                  "cannot write '" + path_.string() + "': " + std::strerror(error));
+  [[noreturn]] void fail(const std::string& why) const {
+    throw Failure(ExitCode::Unwritable, "OE7001", "cannot write '" + path_.string() + "': " + why);
   }
 
   std::filesystem::path path_;
   const MappedFile* source_;
   std::string buffer_;
-  int fd_ = -1;
+  std::optional<FileWriter> file_;
 };
 
 template <class F>

@@ -271,6 +271,9 @@ constexpr ErrorCode kCodes[] = {
      "The ONNX model contradicts itself, its external data is too short or elsewhere, or it holds "
      "what is not supported (sparse tensors, maps, types of less than a byte).",
      "`onnx-export lint` lists what is wrong with it."},
+    {"OE3004", Limit,
+     "Nested graphs and attributes of an ONNX model have more than 1 GiB of external data.",
+     "Move the weights to the outermost graph."},
     {"OE3060", Unsupported, "What scale a quantized tensor has is not known.",
      "Quantize it where it is used."},
     {"OE3061", Unsupported, "An operator of quantized tensors has no form in ONNX operators yet.",

@@ -3,12 +3,12 @@
 
 #include <zlib.h>
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
+#include <optional>
 #include <string_view>
+#include <system_error>
 
 #include "lib/support/diagnostics.h"
+#include "lib/support/file_writer.h"
 #include "lib/support/text.h"
 
 namespace oe {
@@ -52,8 +52,9 @@ std::string npy_header(const Tensor& t) {
 // https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT, 4.3.7 and 4.3.12
 class ZipWriter {
  public:
-  explicit ZipWriter(const std::filesystem::path& file)
-      : file_(file), out_(file, std::ios::binary | std::ios::trunc) {}
+  explicit ZipWriter(const std::filesystem::path& file) : file_(file) {
+    or_fail([&] { out_.emplace(file); });
+  }
 
   void add(const std::string& name, const std::string& header, const Tensor& t) {
     uLong crc = crc32_z(0, reinterpret_cast<const Bytef*>(header.data()), header.size());
@@ -94,25 +95,27 @@ class ZipWriter {
     put(end, static_cast<uint32_t>(begin));
     put<uint16_t>(end, 0);  // no comment
     write(directory_ + end);
-    out_.close();
-    check();
+    or_fail([&] { out_->finish(); });
   }
 
  private:
   static constexpr uint64_t kMost = 0xF0000000;  // leaves room for the directory
 
   void write(std::string_view bytes) {
-    out_.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    or_fail([&] { out_->write(bytes); });
     at_ += bytes.size();
-    check();
   }
-  void check() const {
-    if (!out_)
-      throw Failure(ExitCode::Unwritable, "OE7001", file_.string() + ": " + std::strerror(errno));
+  template <class F>
+  void or_fail(const F& work) const {
+    try {
+      work();
+    } catch (const std::system_error& e) {
+      throw Failure(ExitCode::Unwritable, "OE7001", file_.string() + ": " + e.code().message());
+    }
   }
 
   std::filesystem::path file_;
-  std::ofstream out_;
+  std::optional<FileWriter> out_;
   uint64_t at_ = 0;
   uint16_t entries_ = 0;
   std::string directory_;

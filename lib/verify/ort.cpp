@@ -274,11 +274,14 @@ class OrtImpl : public Ort {
     cuda_ = device;
   }
 
-  std::unique_ptr<Session> open_file(const std::filesystem::path& model, int threads,
+  std::unique_ptr<Session> open_file(const onnx::ModelFile& file, int threads,
                                      bool optimize) override {
+    const onnx::InMemory model = onnx::map_model(file);
     return std::make_unique<SessionImpl>(
-        r_, cuda_, threads, optimize, [&](const SessionOptions* o, ort::Session** out) {
-          return r_->api.CreateSession(r_->env(), model.c_str(), o, out);
+        r_, cuda_, threads, optimize, [&](SessionOptions* o, ort::Session** out) {
+          add_files(model, o);
+          return r_->api.CreateSessionFromArray(r_->env(), model.model.data(), model.model.size(),
+                                                o, out);
         });
   }
   std::unique_ptr<Session> open_bytes(std::string_view model, int threads, bool optimize) override {
@@ -289,6 +292,19 @@ class OrtImpl : public Ort {
   }
 
  private:
+  void add_files(const onnx::InMemory& model, SessionOptions* o) const {
+    if (model.files.empty()) return;
+    std::vector<const char*> locations;
+    std::vector<char*> contents;
+    std::vector<size_t> bytes;
+    for (const onnx::InMemory::File& f : model.files) {
+      locations.push_back(f.location.c_str());
+      contents.push_back(f.data);
+      bytes.push_back(f.size);
+    }
+    r_->check(r_->api.AddExternalInitializersFromFilesInMemory(o, locations.data(), contents.data(),
+                                                               bytes.data(), bytes.size()));
+  }
   bool accepts(int64_t opset) const {
     ir::Model m;
     m.opsets[""] = opset;

@@ -1,12 +1,12 @@
 // ONNX Runtime by dlopen: sessions from files or bytes, run on host tensors. No ORT header needed.
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "lib/onnx/in_memory.h"
 #include "lib/support/tensor.h"
 
 namespace oe::verify {
@@ -44,7 +44,9 @@ class Ort {
   };
   // Throws std::runtime_error with ONNX Runtime's message (unsupported type, no kernel, ...).
   // `threads` <= 0: the library's choice. `optimize` false runs the graph as it is written.
-  virtual std::unique_ptr<Session> open_file(const std::filesystem::path& model, int threads,
+  // open_file() reads the files itself, and throws Failure where they cannot be read
+  // (onnx::map_model). Weights outside the model are copied.
+  virtual std::unique_ptr<Session> open_file(const onnx::ModelFile& model, int threads,
                                              bool optimize = true) = 0;
   virtual std::unique_ptr<Session> open_bytes(std::string_view model, int threads,
                                               bool optimize = true) = 0;

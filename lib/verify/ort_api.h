@@ -8,9 +8,8 @@
 
 namespace oe::verify::ort {
 
-// The options of the CUDA provider, the last entries that are used, came with version 11 (ONNX
-// Runtime 1.11).
-inline constexpr uint32_t kApiVersion = 11;
+// External data from memory, the last entry that is used, came with version 18 (ONNX Runtime 1.18).
+inline constexpr uint32_t kApiVersion = 18;
 
 struct Status;
 struct Env;
@@ -45,8 +44,6 @@ struct Api {
   Entry<2, const char*(const Status*)> GetErrorMessage{t};
   Entry<3, Status*(LogLevel, const char* id, Env**)> CreateEnv{t};
   Entry<6, Status*(const Env*)> DisableTelemetryEvents{t};
-  Entry<7, Status*(const Env*, const char* path, const SessionOptions*, Session**)> CreateSession{
-      t};
   Entry<8, Status*(const Env*, const void*, size_t, const SessionOptions*, Session**)>
       CreateSessionFromArray{t};
   Entry<9, Status*(Session*, const RunOptions*, const char* const* input_names,
@@ -99,6 +96,11 @@ struct Api {
   Entry<206, Status*(CudaOptions*, const char* const* keys, const char* const* values, size_t)>
       UpdateCUDAProviderOptions{t};
   Entry<208, void(CudaOptions*)> ReleaseCUDAProviderOptions{t};
+  // The files' content by the location that the model states; it is copied while the session is
+  // made.
+  Entry<279, Status*(SessionOptions*, const char* const* locations, char* const* contents,
+                     const size_t* bytes, size_t)>
+      AddExternalInitializersFromFilesInMemory{t};
 };
 
 // What the exported OrtGetApiBase() gives.

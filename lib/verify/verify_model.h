@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <string>
 #include <utility>
@@ -36,7 +35,7 @@ struct Carried {  // state: an output of one call is an input of the next
 };
 
 struct Request {
-  std::filesystem::path model;
+  onnx::ModelFile model;
   std::string bytes;  // of a model that runs in its place; empty: the file itself
   // What its arithmetic was rounded to (--to); Undefined: to nothing. Outputs are compared with the
   // exact ones then, and what rounding decides is a gap where it differs.

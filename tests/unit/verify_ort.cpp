@@ -133,7 +133,8 @@ TEST_CASE("errors carry ONNX Runtime's message", "[verify][ort]") {
   auto o = ort_or_skip();
   if (!o) return;
   CHECK_THROWS_WITH(o->open_bytes("nonsense", 1), Contains("protobuf"));
-  CHECK_THROWS_WITH(o->open_file("/nonexistent.onnx", 1), Contains("nonexistent"));
+  CHECK_THROWS_WITH(o->open_file(std::filesystem::path("/nonexistent.onnx"), 1),
+                    Contains("nonexistent"));
   CHECK_THROWS(run(*o, R"(<ir_version: 8, opset_import: ["": 17]>
     g (float[2] x) => (float[2] y) { y = Neg(x) })",
                    {Tensor::of<int64_t>(DType::Int64, {2}, {1, 2})}));
