@@ -268,10 +268,11 @@ std::optional<uint64_t> outer_limit() {
   return limit.rlim_cur;
 }
 
-// Whether the worker ended because it came near the limit of the shell.
+// Whether the worker came near the limit of the shell. A thread's stack and a tensor are asked for
+// at once, so that half of the limit is near.
 bool met_outer_limit(const WorkerResult& w) {
   const std::optional<uint64_t> limit = outer_limit();
-  return limit && w.address_space > *limit / 10 * 9;
+  return limit && w.address_space > *limit / 2;
 }
 
 Stop memory_stop(const std::string& message, const WorkerResult& w, const WorkerJob& job) {

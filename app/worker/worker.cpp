@@ -31,6 +31,7 @@
 #include "lib/test_data.h"
 #include "lib/torch/about.h"
 #include "lib/torch/load.h"
+#include "lib/torch/machine.h"
 #include "lib/torch/runtime.h"
 #include "lib/verify/ort.h"
 #include "lib/verify_file.h"
@@ -178,6 +179,7 @@ std::vector<Report> work(const Launch& launch, const std::vector<std::string>& w
   SandboxLevel sandbox;
   const Report prepared = reported([&](Report&) {
     apply_limits(launch);
+    torch_io::read_machine();
     runtime = load_libraries(launch);
     set_file_access(files.emplace(launch.limits));
     sandbox = confine(launch);

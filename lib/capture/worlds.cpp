@@ -3,6 +3,7 @@
 
 #include "lib/support/diagnostics.h"
 #include "lib/support/origin_text.h"
+#include "lib/torch/runtime.h"
 
 namespace oe::capture {
 
@@ -17,6 +18,8 @@ size_t Worlds::first() const {
 
 void Worlds::fail(size_t w, const std::string& message, const OriginPtr& where) {
   if (real(w)) {
+    if (w == 0 && torch_io::is_out_of_memory(message.c_str()))
+      throw Failure(ExitCode::Limit, "OE0801", "out of memory: " + message, "", where);
     if (w == 0)
       throw Failure(ExitCode::Refused, "OE2101", "LibTorch refuses this input: " + message, "",
                     where);

@@ -6,7 +6,6 @@ import os
 import pathlib
 import re
 import resource
-import statistics
 import subprocess
 import sys
 import time
@@ -58,7 +57,7 @@ class Huge(torch.nn.Module):
 class Prints(torch.nn.Module):
     def forward(self, x: torch.Tensor):
         for _ in range(300_000):
-            print("flood " * 50)
+            print("a flood of three hundred thousand lines, each of which is about a hundred bytes long, or so")
         return x + 1.0
 
 
@@ -66,21 +65,11 @@ def save(module: torch.nn.Module, path: pathlib.Path) -> None:
     torch.jit.save(torch.jit.script(module.eval()), path)
 
 
-def hostile_model(folder: pathlib.Path, target: pathlib.Path, secret: pathlib.Path) -> pathlib.Path:
+def hostile_model(folder: pathlib.Path, target: pathlib.Path, secret: pathlib.Path) -> None:
     torch.ops.load_library(str(suite.build / "tests/libhostile_kernel.so"))
-    unit = torch.jit.CompilationUnit(f"""
-def act(x):
-    # type: (Tensor) -> Tensor
-    return torch.ops.hostile.act(x, {str(target)!r}, {str(secret)!r})
-""")
-
-    class Calls(torch.nn.Module):
-        def forward(self, x: torch.Tensor):
-            return act(x)
-
-    act = unit.act
-    save(Calls(), folder / "hostile.pt")
-    return folder / "hostile.pt"
+    module = torch.jit.script(torch.nn.Identity())
+    module.define(f"def act(self, x):\n    return torch.ops.hostile.act(x, {str(target)!r}, {str(secret)!r})\n")
+    torch.jit.save(module.eval(), folder / "hostile.pt")
 
 
 def taken_over(verb: list[str], need_landlock: bool = True) -> int:
@@ -93,9 +82,9 @@ def taken_over(verb: list[str], need_landlock: bool = True) -> int:
         hostile_model(folder, target, secret)
         before = harness.tree(other)
         library = suite.build / "tests/libhostile_kernel.so"
-        words = [suite.tool, *verb, "hostile.pt", "--input", "x:2x3", "--custom-op-lib", library, "--sandbox=auto"]
+        words = [suite.tool, *verb, "hostile.pt", "--method", "act", "--input", "x:2x3", "--custom-op-lib", library, "--sandbox=auto"]
         if not need_landlock:
-            words.insert(0, suite.build / "tests/without_landlock")
+            words.insert(0, suite.build / "without_landlock")
         got = harness.run(words, folder, env=harness.environment(MY_SECRET=SECRET, ANOTHER_SECRET="x"))
         attempts = re.findall(r"^hostile: (.*?) (ALLOWED|refused)", got.err, re.M)
         assert len(attempts) > 40, f"the operator did not run:\n{got.err[-2000:]}"
@@ -213,7 +202,7 @@ def test_require() -> None:
         folder = pathlib.Path(where)
         save(Plain(), folder / "m.pt")
         words = [suite.tool, "m.pt", "--input", "x:2x4", "--sandbox=require"]
-        got = harness.run([suite.build / "tests/without_landlock", *words], folder)
+        got = harness.run([suite.build / "without_landlock", *words], folder)
         assert got.code == 10 and "OE0811" in got.err, f"exit code {got.code}: {got.err}"
         assert [p.name for p in folder.iterdir()] == ["m.pt"]
         got = harness.run(words, folder)
@@ -268,6 +257,15 @@ def test_other_users() -> None:
         assert got.code == 0 and '"seccomp": true' in got.out, got.err + got.out
 
 
+def processor_time(words: list, folder: pathlib.Path) -> float:
+    """Milliseconds of all processes, which other work on the machine moves less than the clock."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    got = harness.run(words, folder)
+    assert got.code == 0, got.err
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return 1000 * (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+
+
 def test_cost() -> None:
     with harness.scratch() as where:
         folder = pathlib.Path(where)
@@ -275,14 +273,11 @@ def test_cost() -> None:
         times: dict[str, list[float]] = {"auto": [], "off": []}
         for _ in range(15):
             for mode, all_times in times.items():
-                start = time.perf_counter()
-                got = harness.run([suite.tool, "m.pt", "--input", "x:2x4", "--dry-run", f"--sandbox={mode}"], folder)
-                all_times.append(time.perf_counter() - start)
-                assert got.code == 0, got.err
-        cost = 1000 * (min(times["auto"]) - min(times["off"]))
-        middle = 1000 * (statistics.median(times["auto"]) - statistics.median(times["off"]))
+                words = [suite.tool, "m.pt", "--input", "x:2x4", "--dry-run", f"--sandbox={mode}"]
+                all_times.append(processor_time(words, folder))
+        cost = min(times["auto"]) - min(times["off"])
         suite.figure("Confinement costs at most 20 ms",
-                     f"{cost:.1f} ms (fastest of 15 runs each), {middle:.1f} ms (medians)")
+                     f"{cost:.1f} ms of processor time (least of 15 runs each)")
         # The promise is 20 ms; a busy machine gets as much again.
         assert cost < 40, f"the sandbox costs {cost:.1f} ms"
 
