@@ -212,8 +212,10 @@ std::vector<KnownFile> Output::replaced(const std::vector<Made>& beside) const {
   for (const std::string& name : names_beside()) {
     const auto s = folder.status(name);
     if (!s || std::ranges::any_of(beside, [&](const Made& m) { return m.name == name; })) continue;
-    if (std::ranges::any_of(models(),
-                            [&](const Made& m) { return names_file(folder, m.name, name); }))
+    // Where that cannot be read, it is asked once more before anything is removed.
+    if (std::ranges::any_of(models(), [&](const Made& m) {
+          return names_file(folder, m.name, name).value_or(true);
+        }))
       files.push_back(known_file(name, *s));
   }
   return files;
@@ -279,7 +281,7 @@ void Output::commit(const std::vector<Report>& reports) {
     throw;
   }
   test_data_.keep();
-  remove_unnamed(folder, model_names(), old);
+  if (!remove_unnamed(folder, model_names(), old)) private_.leave();  // a later run does
   discard();
 }
 

@@ -27,8 +27,8 @@ std::string entry(std::string_view key, std::string_view file) {
   return field(1, key) + field(2, file);
 }
 
-// Whether the file holds one of `texts`. -1 where it cannot be read.
-int holds(int descriptor, const std::vector<std::string>& texts) {
+// Whether the file holds one of `texts`. Nothing where it cannot be read.
+std::optional<bool> holds(int descriptor, const std::vector<std::string>& texts) {
   constexpr size_t kPiece = 1 << 20;
   size_t longest = 0;
   for (const std::string& t : texts) longest = std::max(longest, t.size());
@@ -39,11 +39,11 @@ int holds(int descriptor, const std::vector<std::string>& texts) {
     ssize_t n = 0;
     while ((n = read(descriptor, window.data() + before, kPiece)) < 0 && errno == EINTR) {
     }
-    if (n < 0) return -1;
+    if (n < 0) return std::nullopt;
     window.resize(before + static_cast<size_t>(n));
     for (const std::string& t : texts)
-      if (window.find(t) != std::string::npos) return 1;
-    if (n == 0) return 0;
+      if (window.find(t) != std::string::npos) return true;
+    if (n == 0) return false;
     // The end of this piece may be the beginning of a text.
     if (window.size() >= longest) window.erase(0, window.size() - longest + 1);
   }
@@ -53,28 +53,34 @@ std::string first_part(const std::string& name) { return name.substr(0, name.fin
 
 }  // namespace
 
-bool names_file(const Folder& folder, const std::string& model, const std::string& file) {
+std::optional<bool> names_file(const Folder& folder, const std::string& model,
+                               const std::string& file) {
   if (!folder.has_file(model)) return false;
   const int fd = folder.open(model, O_RDONLY | O_NONBLOCK);
-  if (fd < 0) return errno != ENOENT;
-  const int found = holds(fd, {entry("location", file), entry(kStateFileKey, file)});
+  if (fd < 0) return errno == ENOENT ? std::optional(false) : std::nullopt;
+  const std::optional<bool> found =
+      holds(fd, {entry("location", file), entry(kStateFileKey, file)});
   close(fd);
-  return found != 0;
+  return found;
 }
 
-bool is_named(const Folder& folder, const std::vector<std::string>& models,
-              const std::string& file) {
+std::optional<bool> is_named(const Folder& folder, const std::vector<std::string>& models,
+                             const std::string& file) {
   const std::string begin = first_part(file);
   const bool of_models =
       std::ranges::all_of(models, [&](const std::string& m) { return m.starts_with(begin); });
   const auto names = folder.names();
-  if (!names) return true;
+  if (!names) return std::nullopt;
+  std::optional<bool> result = false;
   for (const std::string& name : *names) {
     const bool ours = std::ranges::find(models, name) != models.end();
     const bool other = name.ends_with(".onnx") && (!of_models || name.starts_with(begin));
-    if ((ours || other) && names_file(folder, name, file)) return true;
+    if (!ours && !other) continue;
+    const std::optional<bool> named = names_file(folder, name, file);
+    if (named == true) return true;
+    if (!named) result = std::nullopt;
   }
-  return false;
+  return result;
 }
 
 }  // namespace oe::app

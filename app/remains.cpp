@@ -19,7 +19,7 @@ namespace {
 void clear_dead(const Folder& folder, const std::string& name, const OwnerRecord& record) {
   const Folder inside(folder, name);
   if (inside.is_open() && !settle_sets(folder, inside, record)) return;
-  remove_unnamed(folder, record.targets, record.remains);
+  if (!remove_unnamed(folder, record.targets, record.remains)) return;
   folder.remove_tree(name, kOwnerFile);
 }
 
@@ -30,13 +30,17 @@ bool shares(const std::vector<std::string>& a, const std::vector<std::string>& b
 
 }  // namespace
 
-void remove_unnamed(const Folder& folder, const std::vector<std::string>& models,
+bool remove_unnamed(const Folder& folder, const std::vector<std::string>& models,
                     const std::vector<KnownFile>& files) {
+  bool settled = true;
   for (const KnownFile& f : files) {
     const auto s = folder.status(f.name);
-    if (s && S_ISREG(s->st_mode) && is_same(f, *s) && !is_named(folder, models, f.name))
-      folder.remove(f.name);
+    if (!s || !S_ISREG(s->st_mode) || !is_same(f, *s)) continue;
+    const std::optional<bool> named = is_named(folder, models, f.name);
+    if (named == false) settled &= folder.remove(f.name) == 0;
+    if (!named) settled = false;
   }
+  return settled;
 }
 
 std::string clear_remains(const Folder& folder, const std::vector<std::string>& targets,

@@ -10,8 +10,8 @@
 namespace oe::app {
 
 // Removes the files that are still the ones that are listed, and that no model names. `models`: see
-// is_named(). A file that cannot be judged or removed stays.
-void remove_unnamed(const Folder& folder, const std::vector<std::string>& models,
+// is_named(). False where a file could not be judged or removed.
+bool remove_unnamed(const Folder& folder, const std::vector<std::string>& models,
                     const std::vector<KnownFile>& files);
 
 // Removes the private folders of dead processes in `folder`, with what these would have removed.
