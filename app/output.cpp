@@ -19,22 +19,34 @@ namespace oe::app {
 
 namespace fs = std::filesystem;
 
-// New files beside models that are not there yet: unless they are kept, they go again.
+// New files that were put into the folder: unless they are kept, they go again, the last one first.
 class Output::Placed {
  public:
   explicit Placed(const Folder& folder) : folder_(folder) {}
-  ~Placed() {
-    for (const std::string& name : names_) folder_.remove(name);
-  }
+  ~Placed() { take_back(); }
   Placed(const Placed&) = delete;
   Placed& operator=(const Placed&) = delete;
 
-  void add(const std::string& name) { names_.push_back(name); }
-  void keep() { names_.clear(); }
+  void add(const std::string& name) {
+    if (!kept_) names_.push_back(name);
+  }
+  void keep() {
+    kept_ = true;
+    names_.clear();
+  }
+  bool kept() const { return kept_; }
+  // False where one could not be removed: those before it stay, since a model may name them.
+  bool take_back() {
+    while (!names_.empty() && folder_.remove(names_.back()) == 0) names_.pop_back();
+    const bool all = names_.empty();
+    names_.clear();
+    return all;
+  }
 
  private:
   const Folder& folder_;
   std::vector<std::string> names_;
+  bool kept_ = false;
 };
 
 Output::Output(const std::vector<Options>& methods)
@@ -57,7 +69,8 @@ Output::Output(const std::vector<Options>& methods)
   const fs::file_status status = fs::status(folder, error);
   if (!fs::exists(status)) unwritable("OE0701", folder, "the output folder does not exist");
   if (!fs::is_directory(status)) unwritable("OE0701", folder, "is not a folder");
-  check_targets();
+  // Files beside the models are looked at later: a killed run may have left them.
+  for (const Made& m : models()) check_target(m);
   if (in_place()) check_beside();
   private_ = PrivateFolder(folder, targets());
   check_targets();  // again: another run may have written them meanwhile
@@ -96,8 +109,9 @@ std::vector<std::string> Output::targets() const {
 
 std::vector<std::string> Output::names_beside() const {
   const std::vector<std::string> plain = plain_names();
-  std::vector<std::string> names =
-      private_.around().names().value_or(std::vector<std::string>());
+  auto all = private_.around().names();
+  if (!all) unwritable("OE0705", private_.around().path(), "cannot be read");
+  std::vector<std::string> names = *std::move(all);
   std::erase_if(names, [&](const std::string& name) {
     return std::ranges::none_of(
         plain, [&](const std::string& p) { return is_name_or_hashed(p, name); });
@@ -224,7 +238,7 @@ std::vector<KnownFile> Output::replaced(const std::vector<Made>& beside) const {
 void Output::require_moved(int error, const std::string& name) const {
   if (error == EEXIST)
     unwritable("OE0704", folder_ / name, "appeared while the model was converted",
-               "convert it again");
+               "convert the model again");
   if (error) unwritable("OE0705", folder_ / name, std::strerror(error));
 }
 
@@ -235,6 +249,19 @@ void Output::place_beside(const std::vector<Made>& beside, Placed& placed) const
     placed.add(m.name);
   }
   if (!beside.empty()) require_moved(private_.around().sync(), "");
+}
+
+void Output::place_models(const std::vector<Made>& models, Placed& placed) const {
+  const Folder& folder = private_.around();
+  for (const Made& m : models) {
+    const bool replaces = folder.status(m.name).has_value();
+    require_moved(private_.inside().move(m.name, folder, m.name, o_.force), m.name);
+    if (replaces)
+      placed.keep();
+    else
+      placed.add(m.name);
+  }
+  require_moved(folder.sync(), "");
 }
 
 void Output::commit(const std::vector<Report>& reports) {
@@ -264,22 +291,16 @@ void Output::commit(const std::vector<Report>& reports) {
   place_beside(beside, placed);
   const std::string model = fs::absolute(folder_ / models[0].name).string();
   test_data_.place({known_file(model, inside.status(models[0].name).value())});
-  bool committed = false;
   try {
-    for (const Made& m : models) {
-      require_moved(inside.move(m.name, folder, m.name, o_.force), m.name);
-      committed = true;
-      placed.keep();  // a model that is in place names them
-    }
-    require_moved(folder.sync(), "");
+    place_models(models, placed);
   } catch (...) {
-    // Nothing old goes now; a later run removes what no model names.
-    if (committed) {
-      test_data_.keep();
-      private_.leave();
-    }
+    // A model that was replaced stays with its files, and a later run removes what no model names.
+    // Models where there were none go again.
+    if (placed.kept()) test_data_.keep();
+    if (placed.kept() ? !old.empty() : !placed.take_back()) private_.leave();
     throw;
   }
+  placed.keep();
   test_data_.keep();
   if (!remove_unnamed(folder, model_names(), old)) private_.leave();  // a later run does
   discard();

@@ -58,6 +58,7 @@ class Output {
   void check_targets() const;
   void check_target(const Made& made) const;
   void require_moved(int error, const std::string& name) const;
+  void place_models(const std::vector<Made>& models, Placed& placed) const;
   void place_beside(const std::vector<Made>& beside, Placed& placed) const;
   bool in_place() const;  // the weights stay in the input
   void check_beside() const;

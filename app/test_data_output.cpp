@@ -40,9 +40,8 @@ TestDataOutput::TestDataOutput(const std::vector<Options>& methods) : force_(met
   std::error_code error;
   if (!fs::is_directory(parent, error))
     unwritable("OE0701", parent, "the folder for the test data does not exist");
-  check();
   private_ = PrivateFolder(parent, {target_.filename().string()});
-  check();  // again: another run may have written meanwhile
+  check();
   private_.inside().make_folder("new", 0700);
   for (const std::string& part : parts_) fs::create_directory(tmp() / part, error);
 }
