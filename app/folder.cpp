@@ -92,8 +92,7 @@ std::optional<std::vector<std::string>> Folder::names() const {
 }
 
 int Folder::open(const std::string& name, int flags, mode_t mode) const {
-  return repeated(
-      [&] { return openat(fd_, name.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, mode); });
+  return repeated([&] { return openat(fd_, name.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, mode); });
 }
 
 int Folder::make_folder(const std::string& name, mode_t mode) const {
@@ -123,9 +122,8 @@ int Folder::remove_tree(const std::string& name, const std::string& last) const 
 int Folder::move(const std::string& name, const Folder& to, const std::string& new_name,
                  bool replace) const {
   if (!replace) {
-    const int error = error_of([&] {
-      return renameat2(fd_, name.c_str(), to.fd_, new_name.c_str(), RENAME_NOREPLACE);
-    });
+    const int error = error_of(
+        [&] { return renameat2(fd_, name.c_str(), to.fd_, new_name.c_str(), RENAME_NOREPLACE); });
     if (error != EINVAL && error != ENOSYS) return error;
     // A file system without that flag. A link is not made over an existing file either.
     if (linkat(fd_, name.c_str(), to.fd_, new_name.c_str(), 0) == 0) {

@@ -113,8 +113,8 @@ std::vector<std::string> Output::names_beside() const {
   if (!all) unwritable("OE0705", private_.around().path(), "cannot be read");
   std::vector<std::string> names = *std::move(all);
   std::erase_if(names, [&](const std::string& name) {
-    return std::ranges::none_of(
-        plain, [&](const std::string& p) { return is_name_or_hashed(p, name); });
+    return std::ranges::none_of(plain,
+                                [&](const std::string& p) { return is_name_or_hashed(p, name); });
   });
   return names;
 }

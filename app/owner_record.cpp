@@ -1,4 +1,5 @@
-// The file in a private folder that says whose it is, and what to do with it when that process dies.
+// The file in a private folder that says whose it is, and what to do with it when that process
+// dies.
 #include "app/owner_record.h"
 
 #include <unistd.h>
@@ -75,8 +76,7 @@ std::string contents(int descriptor) {
   std::string text(kMost, '\0');
   size_t done = 0;
   while (done < kMost) {
-    const ssize_t n =
-        pread(descriptor, text.data() + done, kMost - done, static_cast<off_t>(done));
+    const ssize_t n = pread(descriptor, text.data() + done, kMost - done, static_cast<off_t>(done));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) break;
     done += static_cast<size_t>(n);

@@ -1,4 +1,5 @@
-// The file in a private folder that says whose it is, and what to do with it when that process dies.
+// The file in a private folder that says whose it is, and what to do with it when that process
+// dies.
 #pragma once
 
 #include <sys/stat.h>

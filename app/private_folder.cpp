@@ -83,8 +83,7 @@ PrivateFolder::Descriptor::~Descriptor() {
   if (fd_ >= 0) close(fd_);
 }
 
-PrivateFolder::PrivateFolder(const std::filesystem::path& folder,
-                             std::vector<std::string> targets)
+PrivateFolder::PrivateFolder(const std::filesystem::path& folder, std::vector<std::string> targets)
     : around_(folder.empty() ? "." : folder) {
   const Clock::time_point until = Clock::now() + kPatience;
   for (;;) {

@@ -56,7 +56,8 @@ std::string clear_remains(const Folder& folder, const std::vector<std::string>& 
     const int fd = inside.open(kOwnerFile, O_RDWR | O_NONBLOCK);
     if (fd < 0) {
       // Killed before it had an owner, or removed but for the folder; else it is none of this kind.
-      if (errno == ENOENT && ours && alone) unlinkat(folder.descriptor(), name.c_str(), AT_REMOVEDIR);
+      if (errno == ENOENT && ours && alone)
+        unlinkat(folder.descriptor(), name.c_str(), AT_REMOVEDIR);
       continue;
     }
     const bool dead = flock(fd, LOCK_EX | LOCK_NB) == 0;

@@ -12,7 +12,8 @@ namespace oe::app {
 
 // Folders test_data_set_N are made in a private folder beside the one that is named, and renamed
 // into that; of several methods each has a folder in both. Unless keep() is
-// called, the sets that were there are in place again when this is gone. Without the option it does nothing.
+// called, the sets that were there are in place again when this is gone. Without the option it does
+// nothing.
 class TestDataOutput {
  public:
   // `methods`: the options of each. Throws Failure(Unwritable) when the folder cannot be made, or

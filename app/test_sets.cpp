@@ -95,7 +95,8 @@ int place(const Folder& around, const Folder& inside, const std::string& target,
 
 std::optional<std::vector<std::string>> sets_in(const Folder& folder) {
   auto sets = folder.names();
-  if (sets) std::erase_if(*sets, [](const std::string& name) { return !name.starts_with(kSetPrefix); });
+  if (sets)
+    std::erase_if(*sets, [](const std::string& name) { return !name.starts_with(kSetPrefix); });
   return sets;
 }
 

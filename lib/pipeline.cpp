@@ -20,8 +20,8 @@ namespace {
 using Arrays = std::vector<std::pair<std::string, TensorPtr>>;
 
 // The saved state. Each leaf is an input of the graph and each port an output, in order.
-Arrays saved_state(const ir::Model& m, const torch_io::ExampleInputs& e,
-                   const capture::Captured& c, Outcome& out) {
+Arrays saved_state(const ir::Model& m, const torch_io::ExampleInputs& e, const capture::Captured& c,
+                   Outcome& out) {
   constexpr int64_t shown = 64;
   Arrays arrays;
   for (const capture::CarriedState& s : c.state) {

@@ -98,8 +98,11 @@ void convert(Options o, const Place& place, onnx::SharedData* shared, Report& r)
     return verify_file(o, place.test_folder, place.folder, r.outcome, r.diagnostics, out, on_stage);
   if (o.task == Task::Check) return check_model(o, r.outcome, r.diagnostics, out, on_stage);
   TemporaryFiles files{place.folder / std::filesystem::path(o.output).filename(),
-                       place.folder / o.write.external_file, place.folder / o.state_file,
-                       shared ? place.test_folder / o.method : place.test_folder, shared, place.taken};
+                       place.folder / o.write.external_file,
+                       place.folder / o.state_file,
+                       shared ? place.test_folder / o.method : place.test_folder,
+                       shared,
+                       place.taken};
   for (const std::string& name : o.without_effect)
     r.diagnostics.report({"OE0304", Severity::Note, "",
                           name + " has no effect on a serialized file", "", nullptr, 0});

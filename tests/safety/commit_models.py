@@ -11,6 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import onnx_values  # noqa: E402
 
 STATE_KEY = "state_file"
+WIDTH = 2000  # a file size limit below the weights is above all else that is written
 
 
 class Net(torch.nn.Module):
@@ -19,9 +20,9 @@ class Net(torch.nn.Module):
     def __init__(self, seed: int):
         super().__init__()
         torch.manual_seed(seed)
-        self.first = torch.nn.Linear(3, 40)
-        self.second = torch.nn.Linear(40, 2)
-        self.register_buffer("last", torch.randn(2, 40))
+        self.first = torch.nn.Linear(3, WIDTH)
+        self.second = torch.nn.Linear(WIDTH, 2)
+        self.register_buffer("last", torch.randn(2, WIDTH))
 
     def forward(self, x):
         h = torch.tanh(self.first(x)) + 0.5 * self.last

@@ -6,7 +6,7 @@ Each scenario is a conversion that is run once to count its calls, then once for
 killed at the call, or the call fails (fault_shim.cpp does both). Model A is in place, model B is
 converted; each computes numbers of its own. Afterwards ONNX Runtime must get A's or B's numbers from
 whole files, and the next run must succeed and leave nothing behind. Without --full each call fails
-in one way, chosen in turn; kills are always at every call.
+in one way, chosen in turn, and the less common scenarios have every other fault.
 Ends with the line `N passed, N failed`.
 """
 import argparse
@@ -55,15 +55,16 @@ class Scenario:
     name: str
     old: list[str] | None  # options of the conversion of A that is in place; None: nothing is
     new: list[str]         # of B's
+    every: bool = False    # without --full: every fault; else every other one
 
 
 PAIR = ["--external-data=always", "--external-data-threshold", "1"]
 SETS = ["--save-test-data", "sets"]
 SCENARIOS = [
-    Scenario("fresh", None, []),
-    Scenario("fresh pair", None, PAIR),
-    Scenario("overwrite", [], []),
-    Scenario("overwrite pair", PAIR, PAIR),
+    Scenario("fresh", None, [], every=True),
+    Scenario("fresh pair", None, PAIR, every=True),
+    Scenario("overwrite", [], [], every=True),
+    Scenario("overwrite pair", PAIR, PAIR, every=True),
     Scenario("pair by one file", PAIR, []),
     Scenario("named data", [*PAIR, "--external-data-file", "w.bin"], [*PAIR, "--external-data-file", "w.bin"]),
     Scenario("test data", SETS, SETS),
@@ -310,7 +311,9 @@ class Tests:
             faults += [Fault(at, call, e, False) for e in errors]
         if self.options.verbose:
             print(f"{scenario.name}: {len(calls)} calls\n  " + "\n  ".join(calls), flush=True)
-        return faults
+        if scenario.every or self.options.full:
+            return faults
+        return [f for i, f in enumerate(faults) if (i + f.at) % 2]
 
     def all_faults(self) -> None:
         wanted = [s for s in SCENARIOS if not self.options.scenarios or s.name in self.options.scenarios]

@@ -108,7 +108,7 @@ def file_size_limit(tests) -> None:
     shutil.rmtree(place.out, ignore_errors=True)
     place.out.mkdir()
     command = tests.command("B", place, PAIR, False)
-    child = subprocess.run(["bash", "-c", 'ulimit -f 1; exec "$@"', "bash", *command], capture_output=True, text=True,
+    child = subprocess.run(["bash", "-c", 'ulimit -f 8; exec "$@"', "bash", *command], capture_output=True, text=True,
                            cwd=place.path)
     problems = []
     if child.returncode != 7 or "File too large" not in child.stderr:
