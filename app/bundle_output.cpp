@@ -1,9 +1,9 @@
 // The folder of --bundle: a check before any work, a private folder, the commit.
 #include "app/bundle_output.h"
 
+#include <cstring>
 #include <fstream>
 
-#include "app/private_folder.h"
 #include "lib/support/diagnostics.h"
 #include "lib/support/text.h"
 
@@ -13,6 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kSet = "test_data_set_0";
+constexpr const char* kMade = "bundle";  // in the private folder
 
 void write_text(const fs::path& path, const std::string& text) {
   std::ofstream out(path, std::ios::binary);
@@ -48,25 +49,27 @@ BundleOutput::BundleOutput(const Options& o) {
   if (fs::exists(fs::symlink_status(target_, error)) &&
       !(fs::is_directory(target_, error) && fs::is_empty(target_, error)))
     unwritable("OE0704", target_, "exists already", "name another folder with --bundle");
-  private_folder_ = make_private_folder(parent);
+  private_ = PrivateFolder(parent, {target_.filename().string()});
+  if (const int e = private_.inside().make_folder(kMade, 0755))
+    unwritable("OE0703", private_.path(), std::strerror(e));
 }
 
-BundleOutput::~BundleOutput() {
-  if (private_folder_.empty()) return;
-  std::error_code error;
-  fs::remove_all(private_folder_, error);
+std::filesystem::path BundleOutput::tmp() const {
+  return private_.is_open() ? private_.path() / kMade : fs::path();
 }
 
 void BundleOutput::commit(const Options& o, const std::string& report) {
-  if (private_folder_.empty() || !fs::exists(private_folder_ / kSet)) return;
-  write_text(private_folder_ / "report.json", report);
-  write_text(private_folder_ / "replay.sh", replay_command(o));
+  if (!private_.is_open() || !fs::exists(tmp() / kSet)) return;
+  write_text(tmp() / "report.json", report);
+  write_text(tmp() / "replay.sh", replay_command(o));
   std::error_code error;
-  fs::permissions(private_folder_ / "replay.sh", fs::perms(0755), error);
-  fs::permissions(private_folder_, fs::perms(0755), error);
-  fs::rename(private_folder_, target_, error);
-  if (error) unwritable("OE0705", target_, error.message());
-  private_folder_.clear();
+  fs::permissions(tmp() / "replay.sh", fs::perms(0755), error);
+  // Over an empty folder, or over nothing: it was checked before the work.
+  int failed = private_.inside().move(kMade, private_.around(), target_.filename().string(),
+                                      /*replace=*/true);
+  if (!failed) failed = private_.around().sync();
+  if (failed) unwritable("OE0705", target_, std::strerror(failed));
+  private_.remove();
 }
 
 }  // namespace oe::app

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string>
 
+#include "app/private_folder.h"
 #include "lib/options.h"
 
 namespace oe::app {
@@ -13,17 +14,17 @@ class BundleOutput {
  public:
   // Throws Failure(Unwritable) when the folder cannot be made or holds something.
   explicit BundleOutput(const Options& o);
-  ~BundleOutput();
   BundleOutput(const BundleOutput&) = delete;
   BundleOutput& operator=(const BundleOutput&) = delete;
 
-  const std::filesystem::path& tmp() const { return private_folder_; }
+  std::filesystem::path tmp() const;  // where the worker puts its part; empty without the option
   // Adds `report` (JSON) and the command that replays the difference, and renames the folder; does
   // nothing where the worker put nothing into it. Throws Failure(Unwritable).
   void commit(const Options& o, const std::string& report);
 
  private:
-  std::filesystem::path target_, private_folder_;
+  std::filesystem::path target_;
+  PrivateFolder private_;
 };
 
 }  // namespace oe::app

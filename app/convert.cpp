@@ -101,8 +101,11 @@ Results in_worker(const Strings& arguments, Run& run, const Unchanged& model) {
                                      progress.stage(name);
                                    },
                                    [&] { progress.show(); }};
-  Strings files(2), left_out;
-  if (const auto& out = run.output) files = {out->folder(), out->test_folder()};
+  Strings files(2), left_out, taken;
+  if (const auto& out = run.output) {
+    files = {out->folder(), out->test_folder()};
+    taken = out->taken();
+  }
   if (run.bundle) files = {run.bundle->tmp(), run.test_data->tmp()};
   FileBroker broker(run.files);
   for (const std::string& folder : files) broker.may_write_below(folder);
@@ -111,6 +114,8 @@ Results in_worker(const Strings& arguments, Run& run, const Unchanged& model) {
   for (int tries = 0;; ++tries) {
     Strings& forwarded = job.arguments = {"convert"};
     forwarded.insert(forwarded.end(), files.begin(), files.end());
+    forwarded.push_back(std::to_string(taken.size()));
+    forwarded.insert(forwarded.end(), taken.begin(), taken.end());
     forwarded.push_back(std::to_string(left_out.size()));
     forwarded.insert(forwarded.end(), left_out.begin(), left_out.end());
     forwarded.insert(forwarded.end(), arguments.begin(), arguments.end());
@@ -193,16 +198,14 @@ void perform(const Strings& arguments, Run& run) {
     run.bundle.emplace(o);
   }
   run.results = in_worker(arguments, run, model);
-  if (run.our_signal) {
-    log_end(run);
-    run.output.reset();
-    run.test_data.reset();
-    run.bundle.reset();
-    end_by(run.our_signal);
-  }
+  if (!run.our_signal) run.our_signal = pending_signal();
+  if (run.our_signal) throw Interrupted{run.our_signal};
   if (run.bundle) {
     run.bundle->commit(o, json_document(run.results, run.line.methods));
-    if (run.results.usable()) run.test_data->commit();
+    if (run.results.usable()) {
+      run.test_data->place({});
+      run.test_data->keep();
+    }
   }
   if (run.output && run.results.usable() && !o.dry_run) run.output->commit(run.results.reports);
 }
@@ -227,6 +230,13 @@ int convert(const std::vector<std::string>& given) {
       return 0;
     }
     perform(arguments, run);
+  } catch (const Interrupted& i) {
+    run.our_signal = i.signal;
+    log_end(run);
+    run.output.reset();
+    run.test_data.reset();
+    run.bundle.reset();
+    end_by(run.our_signal);
   } catch (const Failure& f) {
     run.results.end(stop_of(f), run.line.methods.size());
   } catch (const std::exception& e) {

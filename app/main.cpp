@@ -6,7 +6,10 @@
 #include "app/verbs/verb.h"
 
 int main(int argc, char** argv) {
-  signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error to report, with the files cleaned up
+  // A closed pipe and a file that becomes too large are errors to report, with the files cleaned
+  // up.
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
   std::vector<std::string> arguments(argv + 1, argv + argc);
   if (!arguments.empty())
     if (const oe::app::VerbEntry* verb = oe::app::find_verb(arguments[0]);

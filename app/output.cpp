@@ -7,72 +7,47 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
-#include "app/private_folder.h"
+#include "app/references.h"
+#include "app/remains.h"
 #include "lib/support/diagnostics.h"
-#include "lib/support/files.h"
+#include "lib/support/hashed_name.h"
 
 namespace oe::app {
-namespace {
 
 namespace fs = std::filesystem;
 
-void flush_to_disk(const fs::path& path, int flags) {
-  const int fd = open(path.c_str(), flags | O_CLOEXEC);
-  if (fd < 0) unwritable("OE0705", path, std::strerror(errno));
-  const int failed = fsync(fd) == 0 ? 0 : errno;
-  close(fd);
-  // EINVAL: a file system that has nothing to flush.
-  if (failed && failed != EINVAL) unwritable("OE0705", path, std::strerror(failed));
-}
-
-// Renames; without `replace` a file that appeared meanwhile is left alone.
-void move_into_place(const fs::path& from, const fs::path& to, bool replace) {
-  int result = -1;
-  if (!replace) {
-    result = renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE);
-    if (result != 0 && errno != EINVAL && errno != ENOSYS)
-      unwritable("OE0705", to, std::strerror(errno));
-  }
-  if (result != 0 && rename(from.c_str(), to.c_str()) != 0)
-    unwritable("OE0705", to, std::strerror(errno));
-}
-
-// Files that appear together: unless they are kept, those that are in place go again.
-class Renames {
+// New files that were put into the folder: unless they are kept, they go again, the last one first.
+class Output::Placed {
  public:
-  explicit Renames(bool replace) : replace_(replace) {}
-  ~Renames() {
-    std::error_code error;
-    for (const fs::path& target : moved_) fs::remove(target, error);
-  }
-  Renames(const Renames&) = delete;
-  Renames& operator=(const Renames&) = delete;
+  explicit Placed(const Folder& folder) : folder_(folder) {}
+  ~Placed() { take_back(); }
+  Placed(const Placed&) = delete;
+  Placed& operator=(const Placed&) = delete;
 
-  void move(const fs::path& from, const fs::path& to) {
-    move_into_place(from, to, replace_);
-    moved_.push_back(to);
+  void add(const std::string& name) {
+    if (!kept_) names_.push_back(name);
   }
-  void keep() { moved_.clear(); }
+  void keep() {
+    kept_ = true;
+    names_.clear();
+  }
+  bool kept() const { return kept_; }
+  // False where one could not be removed: those before it stay, since a model may name them.
+  bool take_back() {
+    while (!names_.empty() && folder_.remove(names_.back()) == 0) names_.pop_back();
+    const bool all = names_.empty();
+    names_.clear();
+    return all;
+  }
 
  private:
-  const bool replace_;
-  std::vector<fs::path> moved_;
+  const Folder& folder_;
+  std::vector<std::string> names_;
+  bool kept_ = false;
 };
-
-// Whether the ONNX file at `model` names `data` as the place of its weights.
-bool refers_to(const fs::path& model, const std::string& data) {
-  try {
-    return read_whole_file(model).find(data) != std::string::npos;
-  } catch (const std::exception&) {
-    return false;
-  }
-}
-
-}  // namespace
 
 Output::Output(const std::vector<Options>& methods)
     : methods_(methods), o_(methods.at(0)), test_data_(methods) {
@@ -82,7 +57,7 @@ Output::Output(const std::vector<Options>& methods)
                     "redirect it, or name a file");
     const char* folder = std::getenv("TMPDIR");
     folder_ = folder && *folder ? folder : "/tmp";
-    private_folder_ = make_private_folder(folder_);
+    private_ = PrivateFolder(folder_, {});
     return;
   }
   const fs::path first = o_.output;
@@ -94,26 +69,67 @@ Output::Output(const std::vector<Options>& methods)
   const fs::file_status status = fs::status(folder, error);
   if (!fs::exists(status)) unwritable("OE0701", folder, "the output folder does not exist");
   if (!fs::is_directory(status)) unwritable("OE0701", folder, "is not a folder");
-  for (const Made& m : models()) check_target(m.target, m.what);
-  // With =auto the data file is rarely needed; an existing one of that name then does no harm.
-  if (o_.write.external == onnx::WriteOptions::External::Always)
-    check_target(folder_ / o_.write.external_file, "external data");
-  if (o_.state == State::InputsAndOutputs)
-    for (const Options& o : methods_) check_target(folder_ / o.state_file, "saved state");
+  // Files beside the models are looked at later: a killed run may have left them.
+  for (const Made& m : models()) check_target(m);
   if (in_place()) check_beside();
-  private_folder_ = make_private_folder(folder);
+  private_ = PrivateFolder(folder, targets());
+  check_targets();  // again: another run may have written them meanwhile
   if (in_place()) show_weights();
-}
-
-Output::Made Output::made(const std::string& name, const char* what) const {
-  return {private_folder_ / name, folder_ / name, what};
 }
 
 std::vector<Output::Made> Output::models() const {
   std::vector<Made> all;
   for (const Options& o : methods_)
-    all.push_back(made(fs::path(o.output).filename().string(), "output"));
+    all.push_back({fs::path(o.output).filename().string(), "output"});
   return all;
+}
+
+std::vector<std::string> Output::model_names() const {
+  std::vector<std::string> names;
+  for (const Made& m : models()) names.push_back(m.name);
+  return names;
+}
+
+std::vector<std::string> Output::plain_names() const {
+  std::vector<std::string> names;
+  if (!in_place()) names.push_back(o_.write.external_file);
+  if (o_.state == State::InputsAndOutputs)
+    for (const Options& o : methods_) names.push_back(o.state_file);
+  return names;
+}
+
+std::vector<std::string> Output::targets() const {
+  std::vector<std::string> names = model_names();
+  // With =auto the data file is rarely needed: runs that name the same one need not wait.
+  const bool shared = o_.write.external == onnx::WriteOptions::External::Auto;
+  for (const std::string& name : plain_names())
+    if (!shared || name != o_.write.external_file) names.push_back(name);
+  return names;
+}
+
+std::vector<std::string> Output::names_beside() const {
+  const std::vector<std::string> plain = plain_names();
+  auto all = private_.around().names();
+  if (!all) unwritable("OE0705", private_.around().path(), "cannot be read");
+  std::vector<std::string> names = *std::move(all);
+  std::erase_if(names, [&](const std::string& name) {
+    return std::ranges::none_of(plain,
+                                [&](const std::string& p) { return is_name_or_hashed(p, name); });
+  });
+  return names;
+}
+
+std::vector<std::string> Output::taken() const {
+  return o_.output == "-" ? std::vector<std::string>() : names_beside();
+}
+
+void Output::check_targets() const {
+  for (const Made& m : models()) check_target(m);
+  // With =auto the data file is rarely needed; an existing one of that name then does no harm.
+  if (o_.write.external == onnx::WriteOptions::External::Always)
+    check_target({o_.write.external_file, "external data"});
+  if (o_.state == State::InputsAndOutputs)
+    for (const Options& o : methods_) check_target({o.state_file, "saved state"});
 }
 
 bool Output::in_place() const { return o_.write.external == onnx::WriteOptions::External::InPlace; }
@@ -135,22 +151,18 @@ void Output::check_beside() const {
 // For who reads the model before it is committed (--verify).
 void Output::show_weights() const {
   std::error_code error;
-  const fs::path shown = private_folder_ / o_.write.external_file;
+  const fs::path shown = private_.path() / o_.write.external_file;
   fs::create_hard_link(o_.model, shown, error);
   if (error) fs::create_symlink(fs::absolute(o_.model), shown, error);
 }
 
-Output::~Output() { discard(); }
-
 void Output::discard() noexcept {
   test_data_.discard();
-  if (private_folder_.empty()) return;
-  std::error_code error;
-  fs::remove_all(private_folder_, error);
-  private_folder_.clear();
+  private_.remove();
 }
 
-void Output::check_target(const fs::path& target, const char* what) const {
+void Output::check_target(const Made& made) const {
+  const fs::path target = folder_ / made.name;
   std::error_code error;
   const fs::file_status status = fs::symlink_status(target, error);
   if (error && status.type() != fs::file_type::not_found)
@@ -162,7 +174,7 @@ void Output::check_target(const fs::path& target, const char* what) const {
     unwritable("OE0702", target, "is a directory", "name the file to write");
   if (!fs::is_regular_file(status)) unwritable("OE0702", target, "is not a regular file");
   if (fs::equivalent(target, o_.model, error))
-    unwritable("OE0702", target, std::string("the ") + what + " would overwrite the input");
+    unwritable("OE0702", target, std::string("the ") + made.what + " would overwrite the input");
   if (!o_.force)
     unwritable("OE0704", target, "exists already",
                "overwrite it with --force, or choose another "
@@ -170,8 +182,8 @@ void Output::check_target(const fs::path& target, const char* what) const {
 }
 
 void Output::copy_to_stdout() const {
-  const fs::path made = models()[0].tmp;
-  const int fd = open(made.c_str(), O_RDONLY | O_CLOEXEC);
+  const fs::path made = private_.path() / models()[0].name;
+  const int fd = private_.inside().open(models()[0].name, O_RDONLY);
   if (fd < 0) unwritable("OE0705", made, std::strerror(errno));
   std::string buffer(1 << 20, '\0');
   for (;;) {
@@ -191,41 +203,106 @@ void Output::copy_to_stdout() const {
   close(fd);
 }
 
+std::vector<Output::Made> Output::beside(const std::vector<Report>& reports) const {
+  std::vector<Made> all;
+  // The worker chose the names; they are taken from it in the form that it was asked for only.
+  const auto add = [&](const std::string& wanted, const std::string& name, const char* what) {
+    if (!is_name_or_hashed(wanted, name))
+      throw Failure(ExitCode::Internal, "OE0003", "the worker wrote a file of another name");
+    if (std::ranges::none_of(all, [&](const Made& m) { return m.name == name; }))
+      all.push_back({name, what});
+  };
+  for (size_t i = 0; i < reports.size(); ++i) {
+    const Outcome& out = reports[i].outcome;
+    if (out.written.external) add(o_.write.external_file, out.data_file, "external data");
+    if (!out.state.empty()) add(methods_[i].state_file, out.state_file, "saved state");
+  }
+  return all;
+}
+
+std::vector<KnownFile> Output::replaced(const std::vector<Made>& beside) const {
+  std::vector<KnownFile> files;
+  const Folder& folder = private_.around();
+  for (const std::string& name : names_beside()) {
+    const auto s = folder.status(name);
+    if (!s || std::ranges::any_of(beside, [&](const Made& m) { return m.name == name; })) continue;
+    // Where that cannot be read, it is asked once more before anything is removed.
+    if (std::ranges::any_of(models(), [&](const Made& m) {
+          return names_file(folder, m.name, name).value_or(true);
+        }))
+      files.push_back(known_file(name, *s));
+  }
+  return files;
+}
+
+void Output::require_moved(int error, const std::string& name) const {
+  if (error == EEXIST)
+    unwritable("OE0704", folder_ / name, "appeared while the model was converted",
+               "convert the model again");
+  if (error) unwritable("OE0705", folder_ / name, std::strerror(error));
+}
+
+void Output::place_beside(const std::vector<Made>& beside, Placed& placed) const {
+  for (const Made& m : beside) {
+    require_moved(private_.inside().move(m.name, private_.around(), m.name, /*replace=*/false),
+                  m.name);
+    placed.add(m.name);
+  }
+  if (!beside.empty()) require_moved(private_.around().sync(), "");
+}
+
+void Output::place_models(const std::vector<Made>& models, Placed& placed) const {
+  const Folder& folder = private_.around();
+  for (const Made& m : models) {
+    const bool replaces = folder.status(m.name).has_value();
+    require_moved(private_.inside().move(m.name, folder, m.name, o_.force), m.name);
+    if (replaces)
+      placed.keep();
+    else
+      placed.add(m.name);
+  }
+  require_moved(folder.sync(), "");
+}
+
 void Output::commit(const std::vector<Report>& reports) {
   if (o_.output == "-") {
-    test_data_.commit();
+    test_data_.place({});
     copy_to_stdout();
+    test_data_.keep();
     return discard();
   }
-  const bool external =
-      std::ranges::any_of(reports, [](const Report& r) { return r.outcome.written.external; });
-  std::vector<Made> beside;
-  if (external) beside.push_back(made(o_.write.external_file, "external data"));
-  for (size_t i = 0; i < reports.size(); ++i)
-    if (!reports[i].outcome.state.empty())
-      beside.push_back(made(methods_[i].state_file, "saved state"));
-  const std::vector<Made> models = this->models();
+  const Folder &inside = private_.inside(), &folder = private_.around();
+  const std::vector<Made> beside = this->beside(reports), models = this->models();
   std::vector<Made> all = beside;
   all.insert(all.end(), models.begin(), models.end());
+  OwnerRecord later;  // what a later run removes, if we die here
   for (const Made& m : all) {
-    check_target(m.target, m.what);  // again: the conversion took its time
-    flush_to_disk(m.tmp, O_WRONLY);
+    const auto s = inside.status(m.name);
+    if (!s || !S_ISREG(s->st_mode))
+      unwritable("OE0705", private_.path() / m.name, "was not written by the worker");
+    if (&m - all.data() < std::ssize(beside)) later.remains.push_back(known_file(m.name, *s));
+    require_moved(inside.sync_file(m.name), m.name);
   }
-  const fs::path data = folder_ / o_.write.external_file;
-  const bool stale = !external && !in_place() && fs::is_regular_file(data) &&
-                     std::ranges::any_of(models, [&](const Made& m) {
-                       return fs::exists(m.target) && refers_to(m.target, o_.write.external_file);
-                     });
-  // An old model must never be seen with new data: better none than a wrong one.
-  if (std::ranges::any_of(beside, [](const Made& m) { return fs::exists(m.target); }))
-    for (const Made& m : models) fs::remove(m.target);
-  Renames renames(o_.force);
-  for (const Made& m : beside) renames.move(m.tmp, m.target);
-  test_data_.commit();
-  for (const Made& m : models) renames.move(m.tmp, m.target);
-  renames.keep();
-  if (stale) fs::remove(data);  // the weights of the models that are gone
-  flush_to_disk(folder_.empty() ? fs::path(".") : folder_, O_RDONLY | O_DIRECTORY);
+  for (const Made& m : models) check_target(m);  // again: the conversion took its time
+  const std::vector<KnownFile> old = replaced(beside);
+  later.remains.insert(later.remains.end(), old.begin(), old.end());
+  if (!later.remains.empty()) private_.note(later);
+  Placed placed(folder);
+  place_beside(beside, placed);
+  const std::string model = fs::absolute(folder_ / models[0].name).string();
+  test_data_.place({known_file(model, inside.status(models[0].name).value())});
+  try {
+    place_models(models, placed);
+  } catch (...) {
+    // A model that was replaced stays with its files, and a later run removes what no model names.
+    // Models where there were none go again.
+    if (placed.kept()) test_data_.keep();
+    if (placed.kept() ? !old.empty() : !placed.take_back()) private_.leave();
+    throw;
+  }
+  placed.keep();
+  test_data_.keep();
+  if (!remove_unnamed(folder, model_names(), old)) private_.leave();  // a later run does
   discard();
 }
 

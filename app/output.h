@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "app/private_folder.h"
 #include "app/report.h"
 #include "app/test_data_output.h"
 #include "lib/options.h"
@@ -19,31 +20,46 @@ class Output {
   // `methods`: the options of each, which has to outlast this. Throws Failure(Unwritable) when an
   // output cannot become the result: its folder is missing or read-only, it is a directory, a
   // symbolic link, the input itself, or exists without --force.
+  // Throws Failure(Unwritable, OE0711) where another process writes the same output.
   explicit Output(const std::vector<Options>& methods);
-  ~Output();
+  ~Output() { discard(); }
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
   // Where the files are made.
-  const std::filesystem::path& folder() const { return private_folder_; }
+  const std::filesystem::path& folder() const { return private_.path(); }
   // The private folder of --save-test-data; empty without it.
-  const std::filesystem::path& test_folder() const { return test_data_.tmp(); }
+  std::filesystem::path test_folder() const { return test_data_.tmp(); }
+  // Names of existing files that new ones beside the models cannot have (TemporaryFiles::taken).
+  std::vector<std::string> taken() const;
 
-  // Flushes and renames: data, state and test data first, the models last, so that a model is never
-  // seen without them. `reports`: what was written for each method. Throws Failure(Unwritable) with
-  // errno's text; what was renamed until there is gone again.
+  // Flushes and renames: data, state and test data first, the models last. A model's rename is the
+  // only point at which it is replaced: until then the old one and its files are as they were, and
+  // its files go after it. `reports`: what was written for each method. Throws Failure(Unwritable)
+  // with errno's text; a model whose rename was not reached is as it was.
   void commit(const std::vector<Report>& reports);
   void discard() noexcept;  // removes the private folder
 
  private:
-  // A file that is made in the private folder.
+  // A file that is made in the private folder, and moved out of it.
   struct Made {
-    std::filesystem::path tmp, target;
+    std::string name;
     const char* what;
   };
-  Made made(const std::string& name, const char* what) const;
+  class Placed;
   std::vector<Made> models() const;
-  void check_target(const std::filesystem::path& target, const char* what) const;
+  std::vector<Made> beside(const std::vector<Report>& reports) const;
+  std::vector<std::string> model_names() const;
+  std::vector<std::string> plain_names() const;   // of the files beside the models
+  std::vector<std::string> names_beside() const;  // existing files with these names, or hashed ones
+  std::vector<std::string> targets() const;       // no other process may write them meanwhile
+  // Files beside the models that are there and named by these, but not by the new ones.
+  std::vector<KnownFile> replaced(const std::vector<Made>& beside) const;
+  void check_targets() const;
+  void check_target(const Made& made) const;
+  void require_moved(int error, const std::string& name) const;
+  void place_models(const std::vector<Made>& models, Placed& placed) const;
+  void place_beside(const std::vector<Made>& beside, Placed& placed) const;
   bool in_place() const;  // the weights stay in the input
   void check_beside() const;
   void show_weights() const;
@@ -52,7 +68,8 @@ class Output {
   const std::vector<Options>& methods_;
   const Options& o_;  // of the first: what all share
   TestDataOutput test_data_;
-  std::filesystem::path folder_, private_folder_;
+  std::filesystem::path folder_;
+  PrivateFolder private_;
 };
 
 }  // namespace oe::app

@@ -1,13 +1,63 @@
-// What writers of output share: a folder for files that are not finished, and the way to refuse.
+// A folder for files that are not finished, inside the folder they are for; the lock on the output.
 #pragma once
 
 #include <filesystem>
 #include <string>
+#include <vector>
+
+#include "app/folder.h"
+#include "app/owner_record.h"
 
 namespace oe::app {
 
-// Makes a folder nobody else has inside `folder`. Throws Failure(Unwritable).
-std::filesystem::path make_private_folder(const std::filesystem::path& folder);
+// Every private folder's name begins so.
+constexpr const char* kPrivatePrefix = ".onnx-export-";
+
+// Made for the names that a process writes in a folder: two processes never have one for the same
+// name at a time. The lock is on a file inside, so that it ends with the process, however that
+// ends, and nothing of it stays on the disk. What dead processes left is removed before.
+class PrivateFolder {
+ public:
+  PrivateFolder() = default;  // none: is_open() is false, and nothing has an effect
+  // `targets`: names inside `folder`. Waits up to 10 seconds for a process that writes one of them.
+  // Throws Failure(Unwritable): OE0711 naming that process, OE0703 where the folder cannot be
+  // written. Throws Interrupted where a signal comes while it waits.
+  PrivateFolder(const std::filesystem::path& folder, std::vector<std::string> targets);
+  PrivateFolder(PrivateFolder&&) noexcept = default;
+  PrivateFolder& operator=(PrivateFolder&& other) noexcept;
+  ~PrivateFolder() { remove(); }
+
+  bool is_open() const { return inside_.is_open(); }
+  const Folder& around() const { return around_; }
+  const Folder& inside() const { return inside_; }
+  // As a path, for the worker; empty where there is none.
+  const std::filesystem::path& path() const { return inside_.path(); }
+
+  // Adds to what a later run finds when this process is killed. Throws Failure(Unwritable, OE0705).
+  void note(const OwnerRecord& more) const;
+  void remove() noexcept;
+  // Stays on the disk: a later run does what was noted.
+  void leave() noexcept;
+
+ private:
+  void make(const std::vector<std::string>& targets);
+
+  Folder around_, inside_;
+  std::string name_;
+  // The owner's file, whose lock says that this process lives.
+  class Descriptor {
+   public:
+    Descriptor() = default;
+    explicit Descriptor(int fd) : fd_(fd) {}
+    Descriptor(Descriptor&& other) noexcept;
+    Descriptor& operator=(Descriptor&& other) noexcept;
+    ~Descriptor();
+    int get() const { return fd_; }
+
+   private:
+    int fd_ = -1;
+  } owner_;
+};
 
 // Throws Failure(Unwritable): "PATH: WHAT".
 [[noreturn]] void unwritable(const char* code, const std::filesystem::path& path,

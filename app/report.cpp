@@ -153,9 +153,11 @@ ordered_json report_json(const Report& r) {
       {"model_bytes", o.written.model_bytes},
       {"data_bytes", o.written.data_bytes},
       {"external_data", o.written.external},
+      {"data_file", o.data_file},
       {"inputs", o.inputs},
       {"outputs", o.outputs},
       {"state", state_json(o.state)},
+      {"saved_state", o.state_file},
       {"inputs_found", found_json(o.found)},
       {"assumptions", o.assumptions},
       {"verification", o.verification},
@@ -188,6 +190,8 @@ Report report_from(const ordered_json& j) {
   o.precision = precision_from(j.at("precision"));
   o.parameter_bytes = j.at("parameter_bytes");
   o.written = {j.at("external_data"), j.at("model_bytes"), j.at("data_bytes")};
+  o.data_file = j.at("data_file");
+  o.state_file = j.at("saved_state");
   o.inputs = j.at("inputs").get<Strings>();
   o.outputs = j.at("outputs").get<Strings>();
   for (const ordered_json& s : j.at("state"))
@@ -301,10 +305,12 @@ ordered_json report_document(const Report& r, const Options& o, bool written) {
   j["state_file"] = nullptr;
   if (written && !o.dry_run) {
     j["output"] = o.output;
-    if (weights_outside(r.outcome, o)) j["external_data_file"] = o.write.external_file;
-    if (!r.outcome.state.empty()) j["state_file"] = o.state_file;
+    if (weights_outside(r.outcome, o)) j["external_data_file"] = r.outcome.data_file;
+    if (!r.outcome.state.empty()) j["state_file"] = r.outcome.state_file;
   }
   j.update(report_json(r));
+  j.erase("data_file");  // named above, where they were written
+  j.erase("saved_state");
   return j;
 }
 
@@ -336,10 +342,10 @@ std::string summary(const Report& r, const Options& o) {
                      std::to_string(out.opset) + ", " + plural(out.nodes, "node");
   if (out.functions) text += ", " + plural(*out.functions, "function");
   text += ", " + human_bytes(out.written.model_bytes + out.written.data_bytes);
-  if (weights_outside(out, o)) text += " (weights in " + o.write.external_file + ")";
+  if (weights_outside(out, o)) text += " (weights in " + out.data_file + ")";
   text += ports(out);
   if (out.precision) text += precision_text(*out.precision);
-  if (!out.state.empty()) text += ", saved state in " + o.state_file;
+  if (!out.state.empty()) text += ", saved state in " + out.state_file;
   if (!out.assumptions.empty()) text += ", " + plural(out.assumptions.size(), "assumption");
   if (!out.verification.empty()) text += ", " + out.verification;
   return text;

@@ -1,25 +1,16 @@
 // The folder of --save-test-data: checks before any work, a private folder, the commit.
 #include "app/test_data_output.h"
 
-#include <algorithm>
+#include <cstring>
 #include <string>
 #include <vector>
 
-#include "app/private_folder.h"
+#include "app/test_sets.h"
 
 namespace oe::app {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::vector<fs::path> sets_in(const fs::path& folder) {
-  std::vector<fs::path> sets;
-  std::error_code error;
-  for (const fs::directory_entry& e : fs::directory_iterator(folder, error))
-    if (e.path().filename().string().starts_with("test_data_set_")) sets.push_back(e.path());
-  std::ranges::sort(sets);
-  return sets;
-}
 
 // Nothing but input_N.pb and output_N.pb: what this tool or another one of ONNX's wrote.
 bool holds_test_data_alone(const fs::path& set) {
@@ -42,59 +33,71 @@ TestDataOutput::TestDataOutput(const std::vector<Options>& methods) : force_(met
   for (const Options& o : methods) parts_.push_back(several ? o.method : "");
   target_ = fs::path(methods[0].test_data).lexically_normal();
   if (!target_.has_filename() || several) target_ = target_.parent_path();
+  // "." and "..": sets are placed by the name that the folder has in its parent.
+  if (target_.filename() == "." || target_.filename() == ".." || !target_.has_filename())
+    target_ = fs::weakly_canonical(target_);
   const fs::path parent = target_.has_parent_path() ? target_.parent_path() : fs::path(".");
   std::error_code error;
   if (!fs::is_directory(parent, error))
     unwritable("OE0701", parent, "the folder for the test data does not exist");
+  private_ = PrivateFolder(parent, {target_.filename().string()});
   check();
-  private_folder_ = make_private_folder(parent);
-  for (const std::string& part : parts_) fs::create_directory(private_folder_ / part, error);
+  private_.inside().make_folder("new", 0700);
+  for (const std::string& part : parts_) fs::create_directory(tmp() / part, error);
 }
 
-TestDataOutput::~TestDataOutput() { discard(); }
-
-void TestDataOutput::discard() noexcept {
-  if (private_folder_.empty()) return;
-  std::error_code error;
-  fs::remove_all(private_folder_, error);
-  private_folder_.clear();
+std::filesystem::path TestDataOutput::tmp() const {
+  return private_.is_open() ? private_.path() / "new" : fs::path();
 }
 
 void TestDataOutput::check() const {
   std::error_code error;
-  const fs::file_status status = fs::status(target_, error);
+  const fs::file_status status = fs::symlink_status(target_, error);
   if (!fs::exists(status)) return;
+  if (fs::is_symlink(status))
+    unwritable("OE0702", target_, "is a symbolic link", "name the folder it points to");
   if (!fs::is_directory(status)) unwritable("OE0702", target_, "is not a folder");
   for (const std::string& part : parts_) {
-    if (fs::exists(target_ / part) && !fs::is_directory(target_ / part))
-      unwritable("OE0702", target_ / part, "is not a folder");
-    for (const fs::path& set : sets_in(target_ / part)) {
+    const fs::path of_part = target_ / part;
+    if (fs::exists(of_part) && !fs::is_directory(of_part))
+      unwritable("OE0702", of_part, "is not a folder");
+    if (!fs::exists(of_part)) continue;
+    const auto sets = sets_in(Folder(of_part));
+    if (!sets) unwritable("OE0702", of_part, "cannot be read");
+    for (const std::string& set : *sets) {
       if (!force_)
-        unwritable("OE0704", set, "exists already",
+        unwritable("OE0704", of_part / set, "exists already",
                    "overwrite it with --force, or name another folder with --save-test-data");
-      if (!holds_test_data_alone(set))
-        unwritable("OE0704", set, "holds other files than input_N.pb and output_N.pb",
+      if (!holds_test_data_alone(of_part / set))
+        unwritable("OE0704", of_part / set, "holds other files than input_N.pb and output_N.pb",
                    "name another folder with --save-test-data");
     }
   }
 }
 
-void TestDataOutput::commit() {
-  if (private_folder_.empty()) return;
+void TestDataOutput::place(const std::vector<KnownFile>& commits) {
+  if (!private_.is_open()) return;
   check();  // again: the conversion took its time
-  try {
-    for (const std::string& part : parts_) {
-      const fs::path old = private_folder_ / "old" / part, to = target_ / part;
-      fs::create_directories(old);
-      fs::create_directories(to);
-      for (const fs::path& set : sets_in(to)) fs::rename(set, old / set.filename());
-      for (const fs::path& set : sets_in(private_folder_ / part))
-        fs::rename(set, to / set.filename());
-    }
-  } catch (const fs::filesystem_error& e) {
-    unwritable("OE0705", target_, e.code().message());
-  }
-  discard();
+  OwnerRecord record;
+  record.commits = commits;
+  private_.note(record);
+  if (const int e = place_sets(private_.around(), private_.inside(), name(), parts_))
+    unwritable("OE0705", target_, std::strerror(e));
+}
+
+void TestDataOutput::keep() {
+  if (!private_.is_open()) return;
+  keep_sets(private_.inside());
+  private_.remove();
+}
+
+void TestDataOutput::discard() noexcept {
+  if (!private_.is_open()) return;
+  // A set that cannot be moved back is safe where it is, for a later run.
+  if (restore_sets(private_.around(), private_.inside(), name()))
+    private_.remove();
+  else
+    private_.leave();
 }
 
 }  // namespace oe::app

@@ -44,9 +44,11 @@ struct Outcome {
   std::optional<precision::Summary> precision;  // of --to
   uint64_t parameter_bytes = 0;
   onnx::WriteResult written;
+  std::string data_file;                     // the location in the model; empty without
   std::vector<std::string> inputs, outputs;  // "x float[batch,3,224,224]"
   size_t parameter_inputs = 0;               // of --no-export-params, behind those
   std::vector<StatePort> state;
+  std::string state_file;                // its name; empty without saved state
   std::vector<infer::FoundInput> found;  // where not everything was said of the inputs
   std::vector<std::string> assumptions;  // what could not be proven
   std::string verification;  // one line: runs, sizes, largest error; empty when not asked for

@@ -8,6 +8,8 @@
 #include "lib/captured_model.h"
 #include "lib/onnx/onnx.h"
 #include "lib/onnx_model.h"
+#include "lib/support/byte_hash.h"
+#include "lib/support/hashed_name.h"
 #include "lib/support/npz.h"
 #include "lib/torch/convert.h"
 #include "lib/verification.h"
@@ -15,12 +17,13 @@
 namespace oe {
 namespace {
 
-// The saved state goes to `file`. Each leaf is an input of the graph and each port an output, in
-// order.
-void write_state(const ir::Model& m, const torch_io::ExampleInputs& e, const capture::Captured& c,
-                 const std::filesystem::path& file, Outcome& out) {
+using Arrays = std::vector<std::pair<std::string, TensorPtr>>;
+
+// The saved state. Each leaf is an input of the graph and each port an output, in order.
+Arrays saved_state(const ir::Model& m, const torch_io::ExampleInputs& e, const capture::Captured& c,
+                   Outcome& out) {
   constexpr int64_t shown = 64;
-  std::vector<std::pair<std::string, TensorPtr>> arrays;
+  Arrays arrays;
   for (const capture::CarriedState& s : c.state) {
     const c10::IValue& v = e.leaves[s.input].value;
     TensorPtr t = torch_io::to_host(v.isTensor() ? v.toTensor() : torch_io::number_tensor(v));
@@ -31,7 +34,33 @@ void write_state(const ir::Model& m, const torch_io::ExampleInputs& e, const cap
     out.state.push_back({s.attribute, arrays.back().first, m.graph.outputs.at(s.output)->name,
                          t->numel() <= shown ? json_text(*t) : ""});
   }
-  if (!arrays.empty()) write_npz(arrays, file);
+  return arrays;
+}
+
+// The file's name, which has a hash of the arrays where the plain one is taken.
+std::string state_name(const Arrays& arrays, const Options& o,
+                       const std::vector<std::string>& taken) {
+  ByteHash hash;
+  for (const auto& [name, t] : arrays) {
+    hash.add(name);
+    t->stream([&](const void* bytes, size_t size) {
+      hash.add({static_cast<const char*>(bytes), size});
+    });
+  }
+  return free_name(o.state_file, hash.value(), taken);
+}
+
+// Files beside the model that could not have their plain names.
+void note_other_names(const Options& o, const Outcome& out, Diagnostics& d) {
+  const auto note = [&](const std::string& wanted, const std::string& name, const char* what) {
+    if (name.empty() || name == wanted) return;
+    d.report({"OE0305", Severity::Note, "",
+              wanted + " already exists, and a model may use it until this one replaces that: " +
+                  what + name,
+              "", nullptr, 0});
+  };
+  note(o.write.external_file, out.data_file, "the weights are in ");
+  note(o.state_file, out.state_file, "the saved state is in ");
 }
 
 // Throws Failure(Usage) where standard output is to have more than one file.
@@ -78,11 +107,19 @@ void convert(const Options& o, const TemporaryFiles& files, Outcome& outcome, Di
 
   stages.begin("write");
   require_writable(o, file, made->writing, captured);
+  const Arrays state = saved_state(m, loaded.inputs, captured, outcome);
+  if (!state.empty()) {
+    outcome.state_file = state_name(state, o, files.taken);
+    file.metadata.emplace_back(kStateFileKey, outcome.state_file);
+  }
+  onnx::DataName data_name{files.taken, {}};
   outcome.written = onnx::write(file, made->writing, loaded.module.file.get(), files.model,
-                                files.data, files.shared);
+                                files.data, files.shared, &data_name);
+  outcome.data_file = data_name.chosen;
   if (o.verbosity > 0) out << ir::print(file) << std::flush;
   describe(*made, o.export_params ? m.graph.inputs.size() : loaded.own_inputs, outcome);
-  write_state(m, loaded.inputs, captured, files.state, outcome);
+  if (!state.empty()) write_npz(state, files.state.parent_path() / outcome.state_file);
+  note_other_names(o, outcome, d);
   if (!reference) return;
   const Converted converted{o, captured, loaded.inputs, m, *reference};
   if (!o.test_data.empty()) save_test_data(converted, files.test);

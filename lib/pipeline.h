@@ -4,6 +4,8 @@
 
 #include <filesystem>
 #include <iosfwd>
+#include <string>
+#include <vector>
 
 #include "lib/onnx/shared_data.h"
 #include "lib/options.h"
@@ -16,10 +18,11 @@ namespace oe {
 // The caller's private temporary files, which it renames.
 struct TemporaryFiles {
   std::filesystem::path model;
-  std::filesystem::path data;          // external data
-  std::filesystem::path state;         // where the outcome has state
+  // External data and the saved state; where these names are taken, under another one beside them.
+  std::filesystem::path data, state;
   std::filesystem::path test;          // of --save-test-data: a folder that exists
   onnx::SharedData* shared = nullptr;  // what other models have put into `data`
+  std::vector<std::string> taken;      // onnx::DataName, for the state too
 };
 
 // Converts `o.model`, writing `files`. --print-ir and -v text goes to `out`. Problems are reported

@@ -18,6 +18,14 @@ sigset_t ending_signals() {
   return set;
 }
 
+int pending_signal() {
+  sigset_t waiting;
+  if (sigpending(&waiting) != 0) return 0;
+  for (const int s : {SIGINT, SIGTERM, SIGHUP})
+    if (sigismember(&waiting, s) == 1) return s;
+  return 0;
+}
+
 void hold_ending_signals() {
   const sigset_t ending = ending_signals();
   sigprocmask(SIG_BLOCK, &ending, nullptr);

@@ -9,6 +9,14 @@ namespace oe::app {
 // background job).
 sigset_t ending_signals();
 
+// Thrown where nothing is half-way: the caller cleans up and ends by the signal.
+struct Interrupted {
+  int signal;
+};
+
+// One of them that arrived and waits; 0: none.
+int pending_signal();
+
 // Keeps them waiting from now on: run_worker() looks for them.
 void hold_ending_signals();
 

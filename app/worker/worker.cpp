@@ -1,10 +1,12 @@
 // onnx-export-worker: converts in a process of its own, so that a crash in LibTorch is a message.
 //
-//   onnx-export-worker LAUNCH convert FOLDER TEST_FOLDER N [SIZES OPERATOR]... ARGUMENTS...
+//   onnx-export-worker LAUNCH convert FOLDER TEST_FOLDER K [NAME]... N [SIZES OPERATOR]...
+//       ARGUMENTS...
 //   onnx-export-worker LAUNCH verb NAME ARGUMENTS...
 //
-// Started by onnx-export only; LAUNCH is JSON (app/launch.h), and the N / 2 pairs are sizes that
-// ended an earlier worker. Converted models are written into FOLDER under their final names.
+// Started by onnx-export only; LAUNCH is JSON (app/launch.h), the K names are taken in the output's
+// folder, and the N / 2 pairs are sizes that ended an earlier worker. Converted models are written
+// into FOLDER under their final names.
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -80,6 +82,7 @@ Report reported(const F& work) {
 // earlier try.
 struct Place {
   std::filesystem::path folder, test_folder;
+  std::vector<std::string> taken;  // TemporaryFiles::taken
   std::vector<LeftOut> left_out;
 };
 
@@ -96,8 +99,11 @@ void convert(Options o, const Place& place, onnx::SharedData* shared, Report& r)
     return verify_file(o, place.test_folder, place.folder, r.outcome, r.diagnostics, out, on_stage);
   if (o.task == Task::Check) return check_model(o, r.outcome, r.diagnostics, out, on_stage);
   TemporaryFiles files{place.folder / std::filesystem::path(o.output).filename(),
-                       place.folder / o.write.external_file, place.folder / o.state_file,
-                       shared ? place.test_folder / o.method : place.test_folder, shared};
+                       place.folder / o.write.external_file,
+                       place.folder / o.state_file,
+                       shared ? place.test_folder / o.method : place.test_folder,
+                       shared,
+                       place.taken};
   for (const std::string& name : o.without_effect)
     r.diagnostics.report({"OE0304", Severity::Note, "",
                           name + " has no effect on a serialized file", "", nullptr, 0});
@@ -166,8 +172,10 @@ std::vector<Report> perform(const std::vector<std::string>& words, const Sandbox
     return {reported([&](Report& to) {
       run_verb_part(words[1], {words.begin() + 2, words.end()}, sandbox, std::cout, to);
     })};
-  Place place{words[1], words[2], {}};
-  const auto pairs = words.begin() + 4, pairs_end = pairs + std::stol(words[3]);
+  Place place{words[1], words[2], {}, {}};
+  const auto names = words.begin() + 4, names_end = names + std::stol(words[3]);
+  place.taken.assign(names, names_end);
+  const auto pairs = names_end + 1, pairs_end = pairs + std::stol(*names_end);
   for (auto i = pairs; i + 1 < pairs_end; i += 2) place.left_out.push_back({*i, i[1]});
   return convert({pairs_end, words.end()}, place);
 }
@@ -195,10 +203,11 @@ std::vector<Report> work(const Launch& launch, const std::vector<std::string>& w
 int main(int argc, char** argv) {
   // Nothing is to outlive the supervisor, which cleans up.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  signal(SIGXFSZ, SIG_IGN);  // a file that becomes too large is a write that fails
   using namespace oe::app;
   allow_deep_code();
   const std::string_view kind = argc > 3 ? argv[2] : "";
-  if (kind != "verb" && (kind != "convert" || argc < 6)) {
+  if (kind != "verb" && (kind != "convert" || argc < 7)) {
     std::cerr << "onnx-export-worker is started by onnx-export\n";
     return 2;
   }

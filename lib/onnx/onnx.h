@@ -5,6 +5,7 @@
 #include <functional>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "lib/ir/ir.h"
 #include "lib/onnx/write_options.h"
@@ -29,16 +30,25 @@ ir::Model parse_text(std::string_view text);
 ir::Model read_file(const std::filesystem::path& path);
 ir::Model read_bytes(std::string_view bytes);
 
+// The name that a model has for its data file.
+struct DataName {
+  // Names in the output's folder that the file cannot have. Where WriteOptions::external_file is
+  // one, the name has a content hash too (lib/support/hashed_name.h).
+  std::vector<std::string> taken;
+  std::string chosen;  // by write(): the location in the model; empty without external data
+};
+
 // Whether write() would use external data.
 bool needs_external(const ir::Model& m, const WriteOptions& o);
 // Streams the model into `model_path` and, where needed, the data into `data_path` (both are the
 // caller's private temporary files). Weights go from memory to the file without a copy; those that
 // stand in `source` (the .pt; may be null) unchanged go from file to file, or stay where they are
 // (External::InPlace). `shared`: the data file is that of several models, and what one of them put
-// into it is not written again. Throws Failure(Unwritable) with errno's text when a write fails.
+// into it is not written again. `name`: where the plain name may be taken; the data then lie beside
+// `data_path`. Throws Failure(Unwritable) with errno's text when a write fails.
 WriteResult write(const ir::Model& m, const WriteOptions& o, const MappedFile* source,
                   const std::filesystem::path& model_path, const std::filesystem::path& data_path,
-                  SharedData* shared = nullptr);
+                  SharedData* shared = nullptr, DataName* name = nullptr);
 // The same bytes in memory (no external data), for in-process use and tests.
 std::string write_bytes(const ir::Model& m, const WriteOptions& o = {});
 

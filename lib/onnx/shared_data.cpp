@@ -2,42 +2,13 @@
 #include "lib/onnx/shared_data.h"
 
 #include <algorithm>
-#include <cstring>
 #include <string_view>
 
+#include "lib/support/byte_hash.h"
 #include "lib/support/files.h"
 
 namespace oe::onnx {
 namespace {
-
-// FNV-1a over words of eight bytes, folded so that high bits reach the low ones. Where pieces begin
-// and end makes no difference.
-class ByteHash {
- public:
-  void add(std::string_view bytes) {
-    while (!bytes.empty()) {
-      const size_t n = std::min(bytes.size(), sizeof word_ - filled_);
-      std::memcpy(reinterpret_cast<char*>(&word_) + filled_, bytes.data(), n);
-      bytes.remove_prefix(n);
-      filled_ += n;
-      if (filled_ == sizeof word_) mix();
-    }
-  }
-  uint64_t value() {
-    if (filled_ > 0) mix();
-    return hash_;
-  }
-
- private:
-  void mix() {
-    hash_ = (hash_ ^ word_) * 0x100000001b3;
-    hash_ ^= hash_ >> 32;
-    word_ = 0;
-    filled_ = 0;
-  }
-  uint64_t hash_ = 0xcbf29ce484222325, word_ = 0;
-  size_t filled_ = 0;
-};
 
 uint64_t hash_of(const Tensor& t) {
   ByteHash hash;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "lib/support/tensor.h"
@@ -16,6 +17,9 @@ namespace oe::onnx {
 class SharedData {
  public:
   uint64_t size() const { return size_; }  // of the file
+  // The file's name, which the first model that has weights in it decides; empty before.
+  const std::string& name() const { return name_; }
+  void set_name(const std::string& name) { name_ = name; }
   // Where `file` has the bytes of `t`, if it does: they are compared.
   std::optional<uint64_t> find(const Tensor& t, const std::filesystem::path& file) const;
   // The bytes of `t` were written at `offset`.
@@ -25,6 +29,7 @@ class SharedData {
   using Key = std::pair<uint64_t, uint64_t>;  // size in bytes, hash
   std::multimap<Key, uint64_t> places_;
   uint64_t size_ = 0;
+  std::string name_;
 };
 
 }  // namespace oe::onnx

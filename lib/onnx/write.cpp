@@ -11,8 +11,10 @@
 #include "lib/onnx/encode.h"
 #include "lib/onnx/onnx.h"
 #include "lib/onnx/shared_data.h"
+#include "lib/support/byte_hash.h"
 #include "lib/support/diagnostics.h"
 #include "lib/support/file_writer.h"
+#include "lib/support/hashed_name.h"
 
 namespace oe::onnx {
 namespace {
@@ -34,6 +36,10 @@ class Output {
     buffer_.reserve(kBuffer);
   }
 
+  // Claims the space of `size` more bytes, so that a full disk is found before the work.
+  void reserve(uint64_t size) {
+    or_fail([&] { file_->reserve(size); });
+  }
   void put(const void* data, size_t size) {
     const std::string_view bytes(static_cast<const char*>(data), size);
     if (size >= kBuffer) {
@@ -162,6 +168,20 @@ struct DataFile {
   }
 };
 
+// The name under which the model finds its data: that of the models that share it, else the plain
+// one, else one made of the bytes.
+std::string data_name(const DataFile& data, const WriteOptions& o, const SharedData* shared,
+                      const DataName& name) {
+  if (shared && !shared->name().empty()) return shared->name();
+  if (std::ranges::find(name.taken, o.external_file) == name.taken.end()) return o.external_file;
+  ByteHash hash;
+  for (const DataFile::Place& p : data.places)
+    p.data->stream([&](const void* bytes, size_t size) {
+      hash.add({static_cast<const char*>(bytes), size});
+    });
+  return free_name(o.external_file, hash.value(), name.taken);
+}
+
 EncodeOptions encode_options(const WriteOptions& o) {
   EncodeOptions e;
   e.doc_strings = o.doc_strings;
@@ -187,40 +207,20 @@ bool needs_external(const ir::Model& m, const WriteOptions& o) {
   return encode_inline(m, o).size() > kProtobufLimit;
 }
 
-WriteResult write(const ir::Model& m, const WriteOptions& o, const MappedFile* source,
-                  const std::filesystem::path& model_path, const std::filesystem::path& data_path,
-                  SharedData* shared) {
-  WriteResult result;
-  Rope model;
-  const bool in_place = o.external == WriteOptions::External::InPlace;
-  const bool always = in_place || o.external == WriteOptions::External::Always;
-  if (!always) model = encode_inline(m, o);
-  if (always || model.size() > kProtobufLimit) {
-    if (o.external == WriteOptions::External::Never) too_large("");
-    const DataFile data =
-        in_place ? DataFile::in_place(m, o, source) : DataFile(m, o, shared, data_path);
-    EncodeOptions e = encode_options(o);
-    e.external = &data.layout;
-    model = encode(m, e);
-    if (model.size() > kProtobufLimit)
-      too_large(in_place ? " without the weights that the .pt holds as they are"
-                         : " even without its external data");
-    if (!data.places.empty()) {
-      Output out(data_path, source, data.begin > 0);
-      uint64_t at = data.begin;
-      for (const DataFile::Place& p : data.places) {
-        out.zeros(p.offset - at);
-        out.put(*p.data);
-        at = p.offset + p.data->nbytes();
-      }
-      out.finish();
-      if (shared)
-        for (const DataFile::Place& p : data.places) shared->written(*p.data, p.offset);
-    }
-    result.external = data.bytes > 0;
-    result.data_bytes = shared ? data.bytes : data.size;
+namespace {
+
+// The tensors of `data`, each at its offset, behind what the file has.
+void put_places(const DataFile& data, Output& out) {
+  uint64_t at = data.begin;
+  for (const DataFile::Place& p : data.places) {
+    out.zeros(p.offset - at);
+    out.put(*p.data);
+    at = p.offset + p.data->nbytes();
   }
-  Output out(model_path, source);
+  out.finish();
+}
+
+void put_model(const Rope& model, Output& out) {
   size_t done = 0;
   for (const Rope::Splice& s : model.splices()) {
     out.put(model.small().data() + done, s.at - done);
@@ -229,6 +229,53 @@ WriteResult write(const ir::Model& m, const WriteOptions& o, const MappedFile* s
   }
   out.put(model.small().data() + done, model.small().size() - done);
   out.finish();
+}
+
+}  // namespace
+
+WriteResult write(const ir::Model& m, const WriteOptions& o, const MappedFile* source,
+                  const std::filesystem::path& model_path, const std::filesystem::path& data_path,
+                  SharedData* shared, DataName* name) {
+  DataName own;
+  if (!name) name = &own;
+  WriteResult result;
+  Rope model;
+  std::optional<DataFile> data;
+  std::optional<Output> data_out;
+  const bool in_place = o.external == WriteOptions::External::InPlace;
+  const bool always = in_place || o.external == WriteOptions::External::Always;
+  if (!always) model = encode_inline(m, o);
+  if (always || model.size() > kProtobufLimit) {
+    if (o.external == WriteOptions::External::Never) too_large("");
+    const auto in_folder = [&](const std::string& name) {
+      return name == o.external_file ? data_path : data_path.parent_path() / name;
+    };
+    data.emplace(in_place ? DataFile::in_place(m, o, source)
+                          : DataFile(m, o, shared, shared ? in_folder(shared->name()) : data_path));
+    result.external = data->bytes > 0;
+    result.data_bytes = shared ? data->bytes : data->size;
+    if (result.external) data->layout.location = data_name(*data, o, shared, *name);
+    if (result.external || in_place) name->chosen = data->layout.location;
+    EncodeOptions e = encode_options(o);
+    e.external = &data->layout;
+    model = encode(m, e);
+    if (model.size() > kProtobufLimit)
+      too_large(in_place ? " without the weights that the .pt holds as they are"
+                         : " even without its external data");
+    if (shared && result.external) shared->set_name(name->chosen);
+    if (!data->places.empty()) {
+      data_out.emplace(in_folder(name->chosen), source, data->begin > 0);
+      data_out->reserve(data->size - data->begin);
+    }
+  }
+  Output out(model_path, source);
+  out.reserve(model.size());
+  if (data_out) {
+    put_places(*data, *data_out);
+    if (shared)
+      for (const DataFile::Place& p : data->places) shared->written(*p.data, p.offset);
+  }
+  put_model(model, out);
   result.model_bytes = model.size();
   return result;
 }

@@ -153,6 +153,11 @@ constexpr ErrorCode kCodes[] = {
     {"OE0304", Ok,
      "An option of torch.onnx.export that means something for Python code alone was given.",
      "Leave it out."},
+    {"OE0305", Ok,
+     "The name of the data file or of the saved state is taken, perhaps by the model that is "
+     "replaced: the new file has a content hash in its name, and the old model stays whole until "
+     "the new one is in place.",
+     "Nothing. Remove the old file where no model uses it."},
     {"OE0311", Ok, "Constants lie outside the range of the type of `--to`: they stay float32.",
      "Nothing, or scale the weights."},
     {"OE0312", Ok, "Operators stay float32 because the opset's do not take the type of `--to`.",
@@ -213,6 +218,8 @@ constexpr ErrorCode kCodes[] = {
     {"OE0710", Unwritable,
      "The file of `--log-file` cannot be opened, or is the model or the output.",
      "Name another file."},
+    {"OE0711", Unwritable, "Another onnx-export process writes the same output.",
+     "Wait until it ends, or name another output."},
     {"OE0801", Limit, "Memory ran out.",
      "Convert at smaller example sizes, or on a larger machine."},
     {"OE0802", Limit, "The run took longer than the time limit.",

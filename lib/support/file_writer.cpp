@@ -1,6 +1,7 @@
 // Writing of files through the process's FileAccess.
 #include "lib/support/file_writer.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,12 +16,21 @@ namespace {
 
 [[noreturn]] void fail(int error) { throw std::system_error(error, std::generic_category()); }
 
+int opened(const std::filesystem::path& path, bool append) {
+  int fd = -1;
+  do {
+    fd = file_access().open_to_write(path, append);
+  } while (fd < 0 && errno == EINTR);
+  return fd;
+}
+
 }  // namespace
 
 FileWriter::FileWriter(const std::filesystem::path& path, bool append)
-    : fd_(file_access().open_to_write(path, append)) {
+    : fd_(opened(path, append)) {
   if (fd_ < 0) fail(errno);
-  if (lseek(fd_, 0, SEEK_END) >= 0) return;
+  begin_ = lseek(fd_, 0, SEEK_END);
+  if (begin_ >= 0) return;
   const int error = errno;
   close(fd_);
   fail(error);
@@ -41,8 +51,20 @@ void FileWriter::write(std::string_view bytes) {
   }
 }
 
+void FileWriter::reserve(uint64_t size) {
+  if (size == 0) return;
+  int result = 0;
+  do {
+    result = fallocate(fd_, FALLOC_FL_KEEP_SIZE, begin_, static_cast<off_t>(size));
+  } while (result != 0 && errno == EINTR);
+  if (result == 0) return;
+  const int error = errno;
+  if (error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO) fail(error);
+}
+
 void FileWriter::finish() {
-  if (close(std::exchange(fd_, -1)) != 0) fail(errno);
+  // After EINTR the descriptor is closed all the same; fsync reports what was not written.
+  if (close(std::exchange(fd_, -1)) != 0 && errno != EINTR) fail(errno);
 }
 
 }  // namespace oe

@@ -1,6 +1,7 @@
 // Writing of files through the process's FileAccess.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string_view>
 
@@ -16,12 +17,16 @@ class FileWriter {
   FileWriter& operator=(const FileWriter&) = delete;
 
   int descriptor() const { return fd_; }
+  // Claims the space of `size` bytes behind what the file had, so that a full disk is found before
+  // the work. Where the file system cannot do that, nothing happens.
+  void reserve(uint64_t size);
   void write(std::string_view bytes);
   // Must be called when all is written: closing may be the call that reports a full quota.
   void finish();
 
  private:
   int fd_;
+  int64_t begin_ = 0;  // where the first byte goes
 };
 
 }  // namespace oe

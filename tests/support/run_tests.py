@@ -61,6 +61,7 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
         Group("precision", [python, str(tests / "files/precision.py"), "--build", str(build)]),
         Group("quantized", [python, str(tests / "files/quantized.py"), "--build", str(build)]),
         Group("kept", [python, str(tests / "files/kept.py"), "--build", str(build)]),
+        Group("faults", [python, str(tests / "safety/faults.py"), "--build", str(build), "--jobs", str(jobs)]),
         Group("mutations", [python, str(tests / "files/mutations.py"), "--tool", tool, "--jobs", str(jobs)]),
         Group("wild", wild),
         Group("alone", alone),
