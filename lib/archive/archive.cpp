@@ -11,9 +11,9 @@ namespace {
 constexpr uint64_t kMostCompressed = 64 << 20;  // bytes, or this many times what is stored:
 constexpr uint64_t kMostRatio = 20;
 
-Zip open_zip(const std::filesystem::path& path) {
+Zip open_zip(const std::filesystem::path& path, File file) {
   try {
-    return Zip(path);
+    return Zip(std::move(file));
   } catch (const BadZip& e) {
     refuse(path, e);
   }
@@ -28,7 +28,10 @@ void refuse(const std::filesystem::path& path, const BadZip& e) {
                 "copy the file again, or save it again");
 }
 
-Archive::Archive(const std::filesystem::path& path) : Archive(path, open_zip(path)) {}
+Archive::Archive(const std::filesystem::path& path) : Archive(path, File(path)) {}
+
+Archive::Archive(const std::filesystem::path& path, File file)
+    : Archive(path, open_zip(path, std::move(file))) {}
 
 Archive::Archive(const std::filesystem::path& path, Zip zip)
     : path_(path), zip_(std::move(zip)), records_(zip_.records()) {

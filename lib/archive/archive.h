@@ -23,7 +23,8 @@ class Archive {
   //   - records overlap each other or the directory, or lie outside the file,
   //   - what is compressed says that it is larger than 64 MiB and 20 times its bytes.
   explicit Archive(const std::filesystem::path& path);
-  // `zip` of the file at `path`.
+  // `file` and `zip` of the file that messages call `path`.
+  Archive(const std::filesystem::path& path, File file);
   Archive(const std::filesystem::path& path, Zip zip);
 
   const std::filesystem::path& path() const { return path_; }

@@ -91,7 +91,7 @@ Directory find_directory(const File& file) {
 
 }  // namespace
 
-Zip::Zip(const std::filesystem::path& path) : file_(path) {
+Zip::Zip(File file) : file_(std::move(file)) {
   const Directory d = find_directory(file_);
   directory_ = d.offset;
   read_directory(d.offset, d.size, d.entries);

@@ -43,7 +43,8 @@ class Zip {
   // Throws NoZip; BadZip where the directory does not fill the space before the end, has other
   // counts or contradicts itself, or where a record is encrypted or compressed in another way than
   // deflate; std::system_error where the file cannot be read.
-  explicit Zip(const std::filesystem::path& path);
+  explicit Zip(const std::filesystem::path& path) : Zip(File(path)) {}
+  explicit Zip(File file);
 
   const File& file() const { return file_; }
   const std::vector<Record>& records() const { return records_; }  // in the directory's order
