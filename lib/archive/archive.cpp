@@ -55,6 +55,10 @@ const Record* Archive::find(std::string_view name) const {
 }
 
 std::string Archive::read(const Record& r) const try {
+  if (r.size > kLargestRead)
+    throw BadZip("holds " + std::to_string(r.size >> 20) + " MiB where at most " +
+                     std::to_string(kLargestRead >> 20) + " are read",
+                 r.header, r.name);
   return zip_.read(r);
 } catch (const BadZip& e) {
   refuse(path_, e);

@@ -159,7 +159,7 @@ void Zip::locate(Record& r) const {
 }
 
 std::string Zip::read(const Record& r) const {
-  const std::string stored = file_.read(r.offset, r.stored_size);
+  std::string stored = file_.read(r.offset, r.stored_size);
   if (stored.size() != r.stored_size) throw BadZip("was cut while it was read", r.offset, r.name);
   std::string content;
   if (r.deflated) {
@@ -177,7 +177,7 @@ std::string Zip::read(const Record& r) const {
     inflateEnd(&z);
     if (!whole) throw BadZip("cannot be inflated to the size it says", r.offset, r.name);
   } else {
-    content = stored;
+    content = std::move(stored);
   }
   const uLong crc = crc32_z(0, reinterpret_cast<const Bytef*>(content.data()), content.size());
   if (static_cast<uint32_t>(crc) != r.crc)
