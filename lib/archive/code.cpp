@@ -23,9 +23,10 @@ bool blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c
 class Expressions {
  public:
   // Throws BadCode.
-  void add(size_t at) {
-    levels_.back().sum++;
-    require(++total_, at);
+  void add(size_t at, size_t depth = 1) {
+    levels_.back().sum += depth;
+    total_ += depth;
+    require(total_, at);
   }
   void open(size_t at) {
     add(at);
@@ -128,14 +129,22 @@ class Checker {
   size_t token(size_t at) {
     const char c = text_[at];
     size_t end = at + 1;
-    if (word_char(c))
+    const auto read_word = [&] {
       while (end < text_.size() && word_char(text_[end])) ++end;
+    };
+    if (word_char(c)) read_word();
+    if (std::isdigit(static_cast<unsigned char>(c)) && text_.substr(end, 1) == ".") {
+      ++end;  // of a number
+      read_word();
+    }
     const std::string_view word = text_.substr(at, end - at);
     if (begins_) blocks_.begin(indent_.value_or(at - line_), word, at);
     begins_ = false;
     if (word_char(c)) {
-      for (const char* op : {"and", "or", "not", "in", "is", "if", "else", "for"})
+      for (const char* op : {"and", "or", "not", "in", "is", "if", "else"})
         if (word == op) expressions_.add(at);
+      // A list comprehension is a loop, and nests as blocks do.
+      if (word == "for") expressions_.add(at, kDeepestCode / kDeepestBlocks);
     } else if (c == '"' || c == '\'') {
       return end_of_string(at);
     } else if (c == '(' || c == '[' || c == '{') {

@@ -216,20 +216,24 @@ bool lies_within_storage(const StoredTensor& t) {
 
 bool makes_sparse_tensor(const Called& call) { return calls(call, kSparse); }
 
-// (layout, sizes, requires_grad, indices, values), or of CSR (..., row starts, columns, values)
+// (layout, sizes, requires_grad, indices, values, hooks), or of CSR (..., row starts, columns,
+// values, hooks)
 StoredSparse sparse_of(const Called& call) {
   constexpr int64_t kCoo = 1, kCsr = 2;  // of c10::Layout
+  constexpr size_t kParts = 3;           // where the tensors begin
   const auto* given = call.arguments->as<Tuple>();
-  const auto* layout = given && given->items.size() >= 5 ? given->items[0]->as<int64_t>() : nullptr;
-  if (!layout || (*layout != kCoo && *layout != kCsr) ||
-      given->items.size() != static_cast<size_t>(4 + *layout) || !given->items[2]->as<bool>())
+  const auto* layout =
+      given && given->items.size() > kParts ? given->items[0]->as<int64_t>() : nullptr;
+  const size_t end = kParts + (layout && *layout == kCsr ? 3 : 2);
+  if (!layout || (*layout != kCoo && *layout != kCsr) || given->items.size() < end ||
+      !given->items[2]->as<bool>())
     throw Malformed("makes a sparse tensor of an unknown layout");
   StoredSparse s{*layout == kCsr, whole_sizes(given->items[1]), {}, {}};
   count(s.sizes);
-  for (size_t i = 3; i < given->items.size(); ++i) {
+  for (size_t i = kParts; i < end; ++i) {
     const auto* part = given->items[i]->as<Called>();
     if (!part || !calls(*part, kPlain)) throw Malformed("makes a sparse tensor of no tensors");
-    (i + 1 == given->items.size() ? s.values : s.indices.emplace_back()) = tensor_of(*part);
+    (i + 1 == end ? s.values : s.indices.emplace_back()) = tensor_of(*part);
   }
   for (const StoredTensor& t : s.indices)
     if (t.storage.type != "torch.LongStorage" &&
