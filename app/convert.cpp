@@ -22,6 +22,7 @@
 #include "app/verbs/verb.h"
 #include "app/verify_text.h"
 #include "app/version.h"
+#include "lib/archive/checksums.h"
 #include "lib/archive/recognise.h"
 #include "lib/support/diagnostics.h"
 #include "lib/support/text.h"
@@ -146,8 +147,9 @@ void perform(const Strings& arguments, Run& run) {
   run.log.write("onnx-export " + std::string(kVersion));
   run.log.write(command_text(arguments));
   const Unchanged model(o.model);
-  archive::require_torchscript(o.model);
+  const archive::Archive archive = archive::require_torchscript(o.model);
   hold_ending_signals();
+  archive::ChecksumRun sums(archive);
   if (o.task == Task::Convert) run.output.emplace(run.line.methods);
   if (o.task == Task::Verify) {
     run.test_data.emplace(run.line.methods);
@@ -161,6 +163,7 @@ void perform(const Strings& arguments, Run& run) {
     run.bundle.reset();
     end_by(run.our_signal);
   }
+  sums.finish();
   if (run.bundle) {
     run.bundle->commit(o, json_document(run.results, run.line.methods));
     if (run.results.usable()) run.test_data->commit();

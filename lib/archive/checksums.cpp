@@ -48,7 +48,8 @@ uint32_t sum_of(const File& file, const Piece& p, std::string& buffer) {
 // Runs over `pieces` until they are done or one fails.
 class Summing {
  public:
-  Summing(const File& file, std::vector<Piece>& pieces) : file_(file), pieces_(pieces) {}
+  Summing(const File& file, std::vector<Piece>& pieces, const std::stop_token& stop)
+      : file_(file), pieces_(pieces), stop_(stop) {}
 
   void run() {
     std::vector<std::jthread> others;
@@ -64,7 +65,7 @@ class Summing {
   void work() {
     try {
       std::string buffer(kRead, '\0');
-      for (size_t i; (i = next_++) < pieces_.size();)
+      for (size_t i; !stop_.stop_requested() && (i = next_++) < pieces_.size();)
         pieces_[i].sum = sum_of(file_, pieces_[i], buffer);
     } catch (...) {
       const std::lock_guard lock(mutex_);
@@ -75,6 +76,7 @@ class Summing {
 
   const File& file_;
   std::vector<Piece>& pieces_;
+  const std::stop_token& stop_;
   std::atomic<size_t> next_ = 0;
   std::mutex mutex_;
   std::exception_ptr failure_;
@@ -82,7 +84,7 @@ class Summing {
 
 }  // namespace
 
-void check_sums(const Archive& archive) try {
+void check_sums(const Archive& archive, const std::stop_token& stop) try {
   std::vector<Piece> pieces;
   for (const Record& r : archive.records()) {
     if (r.deflated) {
@@ -92,7 +94,8 @@ void check_sums(const Archive& archive) try {
     for (uint64_t at = 0; at < r.size; at += kPiece)
       pieces.push_back({&r, r.offset + at, std::min(kPiece, r.size - at)});
   }
-  Summing(archive.file(), pieces).run();
+  Summing(archive.file(), pieces, stop).run();
+  if (stop.stop_requested()) return;
   for (size_t i = 0; i < pieces.size();) {
     const Record& r = *pieces[i].record;
     uint32_t sum = 0;
@@ -104,5 +107,9 @@ void check_sums(const Archive& archive) try {
 } catch (const BadZip& e) {
   refuse(archive.path(), e);
 }
+
+ChecksumRun::ChecksumRun(const Archive& archive)
+    : done_(std::async(std::launch::async,
+                       [&archive, stop = stop_.get_token()] { check_sums(archive, stop); })) {}
 
 }  // namespace oe::archive
