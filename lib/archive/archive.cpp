@@ -54,12 +54,12 @@ const Record* Archive::find(std::string_view name) const {
   return it == by_name_.end() ? nullptr : &records_[it->second];
 }
 
-std::string Archive::read(const Record& r) const try {
+std::string Archive::read(const Record& r, bool compare) const try {
   if (r.size > kLargestRead)
     throw BadZip("holds " + std::to_string(r.size >> 20) + " MiB where at most " +
                      std::to_string(kLargestRead >> 20) + " are read",
                  r.header, r.name);
-  return zip_.read(r);
+  return zip_.read(r, compare);
 } catch (const BadZip& e) {
   refuse(path_, e);
 }

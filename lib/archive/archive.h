@@ -38,7 +38,7 @@ class Archive {
   const Record* find(std::string_view name) const;  // null: there is none
   // Its content, inflated, with the checksum compared. Throws as the constructor does, and where
   // it has more than kLargestRead.
-  std::string read(const Record& r) const;
+  std::string read(const Record& r, bool compare = true) const;
   // The format's version ("version"); 0 when it does not say.
   uint64_t version() const;
 

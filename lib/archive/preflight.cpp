@@ -72,6 +72,8 @@ class Checker {
       check_call(*c);
     }
   }
+  uint64_t tensor_bytes() const { return tensor_bytes_; }  // of all, as if none shared any
+  bool has_objects() const { return has_objects_; }
 
  private:
   static void check_name(const std::string& name) {
@@ -79,10 +81,11 @@ class Checker {
       throw Malformed("names " + name + ", which no TorchScript file does");
   }
 
-  void check_call(const Called& call) const {
+  void check_call(const Called& call) {
     const std::string& name = call.callee->as<Global>()->name;
     const auto* given = call.arguments->as<Tuple>();
     if (name.starts_with(kOwn)) {
+      has_objects_ = true;
       if (call.creates && !call.state) throw Malformed("makes a " + name + " without a state");
     } else if (!is_old_class(name)) {
       if (!is_function(name) || call.creates || call.state || !given)
@@ -108,8 +111,11 @@ class Checker {
                       " elements, but its record has " + std::to_string(r->size) + " bytes");
   }
 
-  void check_tensor(const Called& call) const {
+  void check_tensor(const Called& call) {
     const StoredTensor t = tensor_of(call);
+    uint64_t bytes = element_size(t.storage.type);
+    for (const int64_t n : t.sizes) bytes *= static_cast<uint64_t>(n);  // fits: tensor_of()
+    tensor_bytes_ = std::min(UINT64_MAX - bytes, tensor_bytes_) + bytes;
     if (!lies_within_storage(t))
       throw Malformed("makes a tensor that reaches beyond its storage " + t.storage.key);
     // The dict of bits: {"conj": True}
@@ -160,6 +166,8 @@ class Checker {
   const Archive& archive_;
   const std::string& storages_;  // the folder of their records
   std::unordered_set<const Value*> seen_;
+  uint64_t tensor_bytes_ = 0;
+  bool has_objects_ = false;
 };
 
 // Everything that LibTorch does with a module trusts that it is one.
@@ -171,16 +179,15 @@ void require_module(const ValuePtr& data) {
                     " where the module belongs");
 }
 
-void check_record(const Archive& archive, const Record& r, const std::string& storages) {
+template <class F>
+void check_record(const Archive& archive, const Record& r, const F& check) {
   const auto fail = [&](const std::string& what, const std::string& where = "") {
     throw Failure(ExitCode::Refused, "OE0115",
                   archive.path().string() + ": record " + r.name + where + " " + what,
                   "copy the file again, or save it again");
   };
   try {
-    const ValuePtr value = read_pickle(archive.read(r));
-    check_pickle(archive, value, storages);
-    if (r.name == "data.pkl") require_module(value);
+    check();
   } catch (const Malformed& e) {
     fail(e.what());
   } catch (const BadPickle& e) {
@@ -190,14 +197,33 @@ void check_record(const Archive& archive, const Record& r, const std::string& st
 
 }  // namespace
 
-void check_pickle(const Archive& archive, const ValuePtr& pickle, const std::string& folder) {
-  Checker(archive, folder).visit(pickle);
+void check_pickles(const Archive& archive) {
+  for (const char* name : {"data", "constants", kTracedInputs, "attributes"}) {
+    const std::string folder(name);
+    const Record* r = archive.find(folder + ".pkl");
+    if (!r) continue;
+    check_record(archive, *r, [&] {
+      const ValuePtr value = read_pickle(archive.read(*r));
+      Checker(archive, folder).visit(value);
+      if (folder == "data") require_module(value);
+    });
+  }
+  read_legacy_model(archive);
 }
 
-void check_pickles(const Archive& archive) {
-  for (const char* name : {"data", "constants", kTracedInputs, "attributes"})
-    if (const Record* r = archive.find(std::string(name) + ".pkl")) check_record(archive, *r, name);
-  read_legacy_model(archive);
+void check_saved_values(const Archive& archive) {
+  constexpr uint64_t kMostBytes = 256 << 20, kMostTimes = 16;
+  const std::string folder = "data";
+  const Record* r = archive.find("data.pkl");
+  if (!r) throw Failure(ExitCode::Refused, "OE0115", archive.path().string() + ": has no data.pkl");
+  check_record(archive, *r, [&] {
+    Checker checker(archive, folder);
+    checker.visit(read_pickle(archive.read(*r, /*compare=*/r->crc != 0)));
+    if (checker.has_objects()) throw Malformed("holds objects of classes, not plain values");
+    if (checker.tensor_bytes() > std::max(kMostBytes, kMostTimes * archive.file().size()))
+      throw Malformed("holds tensors of " + std::to_string(checker.tensor_bytes() >> 20) +
+                      " MiB in a file of far less");
+  });
 }
 
 }  // namespace oe::archive

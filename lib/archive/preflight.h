@@ -1,10 +1,7 @@
 // What the pickles of a TorchScript archive have to be before anything of it is run. No LibTorch.
 #pragma once
 
-#include <string>
-
 #include "lib/archive/archive.h"
-#include "lib/archive/pickle.h"
 
 namespace oe::archive {
 
@@ -20,8 +17,10 @@ namespace oe::archive {
 // and as model_json.h says.
 void check_pickles(const Archive& archive);
 
-// The same for the pickle of one record, whose storages are the records below `folder`. Throws
-// BadPickle or Malformed.
-void check_pickle(const Archive& archive, const ValuePtr& pickle, const std::string& folder);
+// Checks data.pkl of a file that torch.save wrote from tensors and plain values (no objects), by
+// the same rules. Throws Failure(Refused, OE0115), also where its tensors have many times the bytes
+// of the file when each has memory of its own, as copies of them do. Takes checksums of 0 for
+// absent ones, which torch.save writes where it is asked not to compute them.
+void check_saved_values(const Archive& archive);
 
 }  // namespace oe::archive

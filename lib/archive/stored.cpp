@@ -63,13 +63,13 @@ bool calls(const Called& call, std::string_view function) {
   return f && f->name == function;
 }
 
-// Elements of a tensor of these sizes. Throws Malformed where no memory could hold as many.
-int64_t count(const std::vector<int64_t>& sizes) {
-  int64_t n = 1;
-  if (std::ranges::find(sizes, 0) != sizes.end()) return 0;
+// Throws Malformed where no memory could hold a tensor of these sizes.
+void require_countable(const std::vector<int64_t>& sizes) {
+  constexpr int64_t kLargestElement = 16;  // bytes
+  int64_t n = kLargestElement;
+  if (std::ranges::find(sizes, 0) != sizes.end()) return;
   for (const int64_t size : sizes)
     if (__builtin_mul_overflow(n, size, &n)) throw Malformed("makes a tensor that is too large");
-  return n;
 }
 
 std::vector<int64_t> whole_sizes(const ValuePtr& v) {
@@ -202,7 +202,7 @@ StoredTensor tensor_of(const Called& call) {
                               : "makes a tensor of the storage " + t.storage.key +
                                     ", which holds quantized elements, without their scale");
   if (quantized) check_quantization(given->items[4], t);
-  count(t.sizes);
+  require_countable(t.sizes);
   return t;
 }
 
@@ -229,7 +229,7 @@ StoredSparse sparse_of(const Called& call) {
       !given->items[2]->as<bool>())
     throw Malformed("makes a sparse tensor of an unknown layout");
   StoredSparse s{*layout == kCsr, whole_sizes(given->items[1]), {}, {}};
-  count(s.sizes);
+  require_countable(s.sizes);
   for (size_t i = kParts; i < end; ++i) {
     const auto* part = given->items[i]->as<Called>();
     if (!part || !calls(*part, kPlain)) throw Malformed("makes a sparse tensor of no tensors");

@@ -53,8 +53,9 @@ class Zip {
   // Finds the record's bytes. Throws BadZip where its local header says something else than the
   // directory (but for data descriptors).
   void locate(Record& r) const;
-  // The content of a record, inflated, with the checksum compared. Throws BadZip.
-  std::string read(const Record& r) const;
+  // The content of a record, inflated, with the checksum compared unless told otherwise. Throws
+  // BadZip.
+  std::string read(const Record& r, bool compare = true) const;
 
  private:
   void read_directory(uint64_t offset, uint64_t size, uint64_t entries);
