@@ -25,9 +25,7 @@ Growing node(T v) {
 
 class Reader {
  public:
-  explicit Reader(std::string_view bytes) : bytes_(bytes) {
-    for (int64_t i = 0; i < 256; ++i) small_.push_back(node(i));
-  }
+  explicit Reader(std::string_view bytes) : bytes_(bytes), small_(256) {}
 
   ValuePtr run() {
     while (!done_) {
@@ -129,7 +127,11 @@ class Reader {
   void none() { push(none_); }
   void yes() { push(yes_); }
   void no() { push(no_); }
-  void byte() { push(small_[number(1)]); }
+  void byte() {
+    const uint64_t v = number(1);
+    if (!small_[v]) small_[v] = node(static_cast<int64_t>(v));
+    push(small_[v]);
+  }
   void two_bytes() { push(made(static_cast<int64_t>(number(2)))); }
   void four_bytes() { push(made(static_cast<int64_t>(static_cast<int32_t>(number(4))))); }
   void long_number() {
