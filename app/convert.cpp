@@ -22,6 +22,7 @@
 #include "app/verbs/verb.h"
 #include "app/verify_text.h"
 #include "app/version.h"
+#include "lib/archive/checksums.h"
 #include "lib/archive/recognise.h"
 #include "lib/support/diagnostics.h"
 #include "lib/support/text.h"
@@ -190,8 +191,9 @@ void perform(const Strings& arguments, Run& run) {
   for (const std::string& file : run.line.files) run.files.pin(file);
   run.files.limit_size(limits_for(run.line.limits, run.files.pinned_bytes()).size);
   const Unchanged model(run.files, o.model);
-  archive::require_torchscript(o.model);
+  const archive::Archive archive = archive::require_torchscript(o.model);
   hold_ending_signals();
+  archive::ChecksumRun sums(archive);
   if (o.task == Task::Convert) run.output.emplace(run.line.methods);
   if (o.task == Task::Verify) {
     run.test_data.emplace(run.line.methods);
@@ -200,6 +202,7 @@ void perform(const Strings& arguments, Run& run) {
   run.results = in_worker(arguments, run, model);
   if (!run.our_signal) run.our_signal = pending_signal();
   if (run.our_signal) throw Interrupted{run.our_signal};
+  sums.finish();
   if (run.bundle) {
     run.bundle->commit(o, json_document(run.results, run.line.methods));
     if (run.results.usable()) {

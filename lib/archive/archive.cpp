@@ -11,9 +11,9 @@ namespace {
 constexpr uint64_t kMostCompressed = 64 << 20;  // bytes, or this many times what is stored:
 constexpr uint64_t kMostRatio = 20;
 
-Zip open_zip(const std::filesystem::path& path) {
+Zip open_zip(const std::filesystem::path& path, File file) {
   try {
-    return Zip(path);
+    return Zip(std::move(file));
   } catch (const BadZip& e) {
     refuse(path, e);
   }
@@ -28,7 +28,10 @@ void refuse(const std::filesystem::path& path, const BadZip& e) {
                 "copy the file again, or save it again");
 }
 
-Archive::Archive(const std::filesystem::path& path) : Archive(path, open_zip(path)) {}
+Archive::Archive(const std::filesystem::path& path) : Archive(path, File(path)) {}
+
+Archive::Archive(const std::filesystem::path& path, File file)
+    : Archive(path, open_zip(path, std::move(file))) {}
 
 Archive::Archive(const std::filesystem::path& path, Zip zip)
     : path_(path), zip_(std::move(zip)), records_(zip_.records()) {
@@ -51,8 +54,12 @@ const Record* Archive::find(std::string_view name) const {
   return it == by_name_.end() ? nullptr : &records_[it->second];
 }
 
-std::string Archive::read(const Record& r) const try {
-  return zip_.read(r);
+std::string Archive::read(const Record& r, bool compare) const try {
+  if (r.size > kLargestRead)
+    throw BadZip("holds " + std::to_string(r.size >> 20) + " MiB where at most " +
+                     std::to_string(kLargestRead >> 20) + " are read",
+                 r.header, r.name);
+  return zip_.read(r, compare);
 } catch (const BadZip& e) {
   refuse(path_, e);
 }

@@ -15,6 +15,9 @@ namespace oe::archive {
 // Says where the archive at `path` is broken: Failure(Refused, OE0114).
 [[noreturn]] void refuse(const std::filesystem::path& path, const BadZip& e);
 
+// Bytes of a record that is read as a whole: pickles and code, no tensors.
+constexpr uint64_t kLargestRead = 256 << 20;
+
 class Archive {
  public:
   // Throws Failure(Refused, OE0114) with the record's name and offset where zip.h would throw, or
@@ -23,7 +26,8 @@ class Archive {
   //   - records overlap each other or the directory, or lie outside the file,
   //   - what is compressed says that it is larger than 64 MiB and 20 times its bytes.
   explicit Archive(const std::filesystem::path& path);
-  // `zip` of the file at `path`.
+  // `file` and `zip` of the file that messages call `path`.
+  Archive(const std::filesystem::path& path, File file);
   Archive(const std::filesystem::path& path, Zip zip);
 
   const std::filesystem::path& path() const { return path_; }
@@ -32,8 +36,9 @@ class Archive {
   // In the directory's order; their names are those below the archive's folder: "data.pkl".
   const std::vector<Record>& records() const { return records_; }
   const Record* find(std::string_view name) const;  // null: there is none
-  // Its content, inflated, with the checksum compared. Throws as the constructor does.
-  std::string read(const Record& r) const;
+  // Its content, inflated, with the checksum compared. Throws as the constructor does, and where
+  // it has more than kLargestRead.
+  std::string read(const Record& r, bool compare = true) const;
   // The format's version ("version"); 0 when it does not say.
   uint64_t version() const;
 

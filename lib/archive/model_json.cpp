@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lib/archive/extent.h"
+#include "lib/archive/stored.h"
 #include "lib/support/diagnostics.h"
 
 namespace oe::archive {
@@ -15,6 +16,7 @@ using Json = nlohmann::json;
 
 constexpr const char* kName = "model.json";
 constexpr size_t kDeepestModule = 100;
+constexpr uint64_t kLargestJson = 16 << 20;  // each value takes some ten times its bytes
 
 DType element_type(const std::string& name) {
   static const std::pair<const char*, DType> types[] = {
@@ -33,6 +35,7 @@ class Reader {
   Reader(const Archive& a, const Record& r) : archive_(a), record_(r) {}
 
   LegacyModel run() {
+    if (record_.size > kLargestJson) fail("is larger than 16 MiB");
     const Json all = Json::parse(archive_.read(record_), nullptr, /*allow_exceptions=*/false);
     if (!all.is_object()) fail("is no JSON object");
     LegacyModel m;
@@ -142,8 +145,11 @@ class Reader {
       if (m.parameters.back().tensor >= tensors_)
         fail("has no tensor for " + m.parameters.back().name);
     }
-    for (const Json& a : items(of, "attributes"))
+    for (const Json& a : items(of, "attributes")) {
       m.attributes.push_back({text(a, "name"), text(a, "type"), index(a, "id")});
+      if (!is_plain_type(m.attributes.back().type))
+        fail("has a type that nests too deep, for " + m.attributes.back().name);
+    }
     m.code = record(of, "torchscriptArena");
     m.lines = record(of, "torchscriptDebugArena");
     m.state = index(of, "getStateAttributeId");

@@ -10,21 +10,22 @@ namespace {
 // itself.
 struct Node : Value {
   size_t depth = 1;
+  uint64_t expanded = 1;  // values in it, those that several hold counted for each; saturates
   bool held = false;
 };
 using Growing = std::shared_ptr<Node>;
 using Items = std::vector<Growing>;
 
 template <class T>
-Growing made(T v) {
-  auto node = std::make_shared<Node>();
-  node->is = std::move(v);
-  return node;
+Growing node(T v) {
+  auto made = std::make_shared<Node>();
+  made->is = std::move(v);
+  return made;
 }
 
 class Reader {
  public:
-  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
+  explicit Reader(std::string_view bytes) : bytes_(bytes), small_(256) {}
 
   ValuePtr run() {
     while (!done_) {
@@ -67,6 +68,12 @@ class Reader {
     return text;
   }
 
+  template <class T>
+  Growing made(T v) {
+    if (++values_ > kMostValues) fail("has more than " + std::to_string(kMostValues) + " values");
+    return node(std::move(v));
+  }
+
   // --- the stack
   void push(Growing v) { stack_.push_back(std::move(v)); }
   Growing& top() {
@@ -91,7 +98,10 @@ class Reader {
     for (const Growing& v : items) {
       v->held = true;
       holder.depth = std::max(holder.depth, v->depth + 1);
+      holder.expanded += v->expanded;
     }
+    if (holder.expanded > kMostExpanded && holder.expanded > kMostExpansion * (values_ + at_))
+      fail("repeats values until there are more than " + std::to_string(kMostExpanded));
     if (holder.depth > kDeepest) fail("nests deeper than " + std::to_string(kDeepest) + " values");
   }
   void push_holding(Growing v, const Items& items) {
@@ -114,10 +124,14 @@ class Reader {
     if (number(1) != 2) fail("is of another protocol than 2");
   }
   void mark() { marks_.push_back(stack_.size()); }
-  void none() { push(made(None{})); }
-  void yes() { push(made(true)); }
-  void no() { push(made(false)); }
-  void byte() { push(made(static_cast<int64_t>(number(1)))); }
+  void none() { push(none_); }
+  void yes() { push(yes_); }
+  void no() { push(no_); }
+  void byte() {
+    const uint64_t v = number(1);
+    if (!small_[v]) small_[v] = node(static_cast<int64_t>(v));
+    push(small_[v]);
+  }
   void two_bytes() { push(made(static_cast<int64_t>(number(2)))); }
   void four_bytes() { push(made(static_cast<int64_t>(static_cast<int32_t>(number(4))))); }
   void long_number() {
@@ -158,6 +172,9 @@ class Reader {
   void appends() { add_to_list(pop_to_mark()); }
   void set_items(const Items& items) {
     if (items.size() % 2) fail("sets a key without a value");
+    for (size_t i = 0; i < items.size(); i += 2)
+      if (items[i]->as<Tuple>() || items[i]->as<List>() || items[i]->as<Dict>())
+        fail("has a container as the key of a dict");
     Dict& dict = grow<Dict>(items, "dict");
     for (size_t i = 0; i < items.size(); i += 2) dict.items.emplace_back(items[i], items[i + 1]);
   }
@@ -170,16 +187,21 @@ class Reader {
     const std::string module = line();
     push(made(Global{module + "." + line()}));
   }
-  void call() {
+  void make_call(bool creates) {
     Growing arguments = pop(), callee = pop();
     if (!callee->as<Global>()) fail("calls a value that is no function or class");
-    push_holding(made(Called{callee, arguments, nullptr}), {callee, arguments});
+    push_holding(made(Called{callee, arguments, nullptr, creates}), {callee, arguments});
+    // Nobody looks into an object again for each of its holders.
+    if (callee->as<Global>()->name.starts_with("__torch__.")) top()->expanded = 1;
   }
+  void call() { make_call(/*creates=*/false); }
+  void create() { make_call(/*creates=*/true); }
   void build() {
     Growing state = pop();
     Called& object = grow<Called>({state}, "object");
     if (object.state) fail("sets the state of an object twice");
     object.state = std::move(state);
+    if (object.callee->as<Global>()->name.starts_with("__torch__.")) top()->expanded = 1;
   }
   void persistent() {
     Growing id = pop();
@@ -205,6 +227,9 @@ class Reader {
 
   std::string_view bytes_;
   size_t at_ = 0, opcode_at_ = 0;
+  uint64_t values_ = 0;
+  const Growing none_ = node(None{}), yes_ = node(true), no_ = node(false);
+  Items small_;  // 0 to 255
   Items stack_;
   std::vector<size_t> marks_;
   Items memo_;
@@ -222,7 +247,7 @@ const Reader::Opcode Reader::table[] = {
     {0x85, &Reader::tuple1},      {0x86, &Reader::tuple2},    {0x87, &Reader::tuple3},
     {'a', &Reader::append},       {'e', &Reader::appends},    {'s', &Reader::set_item},
     {'u', &Reader::set_marked},   {'c', &Reader::global},     {'R', &Reader::call},
-    {0x81, &Reader::call},        {'b', &Reader::build},      {'Q', &Reader::persistent},
+    {0x81, &Reader::create},      {'b', &Reader::build},      {'Q', &Reader::persistent},
     {'q', &Reader::put_short},    {'r', &Reader::put_long},   {'h', &Reader::get_short},
     {'j', &Reader::get_long},
 };

@@ -33,6 +33,7 @@ struct Dict {
 // set on it (null: none).
 struct Called {
   ValuePtr callee, arguments, state;
+  bool creates = false;  // by NEWOBJ: LibTorch ignores the arguments, and calls with the state
 };
 // A storage: "storage", its class, the record's key, the device, the number of elements.
 struct Persistent {
@@ -56,11 +57,19 @@ struct BadPickle : std::runtime_error {
 
 // How deep values may nest.
 constexpr size_t kDeepest = 1000;
+// How many values a pickle may have, None, bools and small numbers not counted: each takes some
+// 100 bytes here, and one byte in the pickle.
+constexpr size_t kMostValues = 5'000'000;
+// How many values its containers may have, where those that several hold count for each: LibTorch
+// compares, hashes and copies them so. Or this many times the values of the pickle.
+constexpr uint64_t kMostExpanded = 1'000'000;
+constexpr uint64_t kMostExpansion = 16;
 
 // The one value of a pickle. Throws BadPickle where it uses an opcode that LibTorch does not, says
 // a length beyond its end, reads a memo that was not written or writes one beyond its own size,
-// nests deeper than kDeepest, takes more from the stack than is there, or does not end with its
-// value.
+// nests deeper than kDeepest, has more values than kMostValues or more when expanded than
+// kMostExpanded, has a container as a key, takes more from the stack than is there, or does not end
+// with its value.
 ValuePtr read_pickle(std::string_view bytes);
 
 }  // namespace oe::archive

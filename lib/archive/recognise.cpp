@@ -71,9 +71,9 @@ std::optional<std::string> foreign_class(const std::string& pickle) {
              "load_state_dict, then torch.jit.save(torch.jit.trace(model.eval(), example), FILE)");
 }
 
-Zip open_zip(const fs::path& path) {
+Zip open_zip(const fs::path& path, File file) {
   try {
-    return Zip(path);
+    return Zip(std::move(file));
   } catch (const NoZip&) {
     unreadable("OE0108", path, "is a damaged or truncated zip archive (its end is missing)",
                "copy the file again, or save it again");
@@ -89,8 +89,8 @@ std::string some_names(const std::vector<Record>& records) {
   return text + (records.size() > 3 ? ", ..." : "");
 }
 
-void recognise_zip(const fs::path& path) {
-  Zip zip = open_zip(path);
+Archive recognise_zip(const fs::path& path, File file) {
+  Zip zip = open_zip(path, std::move(file));
   const std::vector<Record>& records = zip.records();
   // Every record of a PyTorch archive lies under one folder, named after the file it was.
   const auto below = [](const Record& r) {
@@ -103,9 +103,10 @@ void recognise_zip(const fs::path& path) {
   const bool code =
       std::ranges::any_of(records, [&](const Record& r) { return below(r).starts_with("code/"); });
   if ((code && has("data.pkl") && has("constants.pkl")) || has("model.json")) {
-    const Archive archive(path, std::move(zip));
+    Archive archive(path, std::move(zip));
     check_pickles(archive);
-    return check_code(archive);
+    check_code(archive);
+    return archive;
   }
   if (has("models/model.json") || has("archive_format") ||
       has("serialized_exported_program.json") || zip.find("serialized_exported_program.json"))
@@ -160,7 +161,7 @@ std::string nearest_file(const fs::path& path) {
 
 }  // namespace
 
-void require_torchscript(const fs::path& path) {
+Archive require_torchscript(const fs::path& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (status.type() == fs::file_type::not_found)
@@ -171,18 +172,29 @@ void require_torchscript(const fs::path& path) {
                "name the .pt file itself");
   if (!fs::is_regular_file(status))
     unreadable("OE0102", path, "is not a regular file", "name a .pt file");
+  std::optional<File> file;
+  try {
+    file.emplace(path);
+  } catch (const std::system_error& e) {
+    unreadable("OE0101", path, e.code().message(), "");
+  }
+  return require_torchscript(path, std::move(*file));
+}
+
+Archive require_torchscript(const fs::path& path, File file) {
   std::string head;
   try {
-    head = read_file_prefix(path, 4096);
+    head = file.read(0, 4096);
   } catch (const std::system_error& e) {
     unreadable("OE0101", path, e.code().message(), "");
   }
   if (head.empty()) unreadable("OE0103", path, "is empty");
-  if (head.starts_with("PK\3\4") || head.starts_with("PK\5\6")) return recognise_zip(path);
+  if (head.starts_with("PK\3\4") || head.starts_with("PK\5\6"))
+    return recognise_zip(path, std::move(file));
   // torch.save before 1.6: a pickled magic number, then the pickle of the object.
   if (head.starts_with("\x80\x02\x8a\nl\xfc\x9c"
                        "F\xf9 j\xa8P\x19."))
-    name_pickle(path, read_file_prefix(path, 1 << 20), "torch.save in its legacy format");
+    name_pickle(path, file.read(0, 1 << 20), "torch.save in its legacy format");
   if (head[0] == '\x80' && head.size() > 1 && head[1] >= 2 && head[1] <= 5)
     unreadable("OE0107", path, "is a Python pickle, not a TorchScript file");
   if (head.starts_with("\x89HDF\r\n"))

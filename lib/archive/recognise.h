@@ -3,13 +3,18 @@
 
 #include <filesystem>
 
+#include "lib/archive/archive.h"
+
 namespace oe::archive {
 
-// Returns when the file is a TorchScript archive that keeps the rules of archive.h, preflight.h and
-// code.h. Otherwise throws Failure(Unreadable) that says what it is (missing, empty, a directory,
-// text, a truncated or foreign zip, a plain state_dict, an eager pickle, a .pt2, ...) and how to
-// get a TorchScript file from it.
-void require_torchscript(const std::filesystem::path& path);
+// The archive, when the file is a TorchScript archive that keeps the rules of archive.h,
+// preflight.h and code.h. The file is opened once, so that whoever reads the archive's file() reads
+// the bytes that were checked. Otherwise throws Failure(Unreadable) that says what it is (missing,
+// empty, a directory, text, a truncated or foreign zip, a plain state_dict, an eager pickle, a
+// .pt2, ...) and how to get a TorchScript file from it.
+Archive require_torchscript(const std::filesystem::path& path);
+// The same for a file that is open; `path` is for messages.
+Archive require_torchscript(const std::filesystem::path& path, File file);
 
 // Whether the file is taken for an ONNX model: its name ends so, or it begins as one does.
 bool is_onnx(const std::filesystem::path& path);

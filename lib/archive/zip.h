@@ -43,7 +43,8 @@ class Zip {
   // Throws NoZip; BadZip where the directory does not fill the space before the end, has other
   // counts or contradicts itself, or where a record is encrypted or compressed in another way than
   // deflate; std::system_error where the file cannot be read.
-  explicit Zip(const std::filesystem::path& path);
+  explicit Zip(const std::filesystem::path& path) : Zip(File(path)) {}
+  explicit Zip(File file);
 
   const File& file() const { return file_; }
   const std::vector<Record>& records() const { return records_; }  // in the directory's order
@@ -52,8 +53,9 @@ class Zip {
   // Finds the record's bytes. Throws BadZip where its local header says something else than the
   // directory (but for data descriptors).
   void locate(Record& r) const;
-  // The content of a record, inflated, with the checksum compared. Throws BadZip.
-  std::string read(const Record& r) const;
+  // The content of a record, inflated, with the checksum compared unless told otherwise. Throws
+  // BadZip.
+  std::string read(const Record& r, bool compare = true) const;
 
  private:
   void read_directory(uint64_t offset, uint64_t size, uint64_t entries);

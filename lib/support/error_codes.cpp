@@ -58,8 +58,9 @@ constexpr ErrorCode kCodes[] = {
     {"OE0117", Unreadable, "The model file changed or was cut while it was converted.",
      "Convert it again when nobody writes to it."},
     {"OE0118", Refused,
-     "The archive's code nests too deep, is cut, or calls an operator that opens files.",
-     "Save a model that computes from its weights and inputs alone."},
+     "The archive's code nests too deep, is cut, or is larger than 64 MiB in a record or 256 MiB in "
+     "all.",
+     "Save the model again; code that PyTorch writes stays far below these limits."},
     {"OE0121", MissingPart, "A library named by `--custom-op-lib` cannot be loaded.",
      "Correct the path, or build it for this LibTorch."},
     {"OE0122", Unsupported,

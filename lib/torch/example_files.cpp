@@ -5,29 +5,37 @@
 
 #include <system_error>
 
+#include "lib/archive/archive.h"
+#include "lib/archive/preflight.h"
 #include "lib/support/diagnostics.h"
-#include "lib/support/files.h"
 #include "lib/torch/convert.h"
 #include "lib/torch/tensor_files.h"
 
 namespace oe::torch_io {
 namespace {
 
+[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+  throw Failure(ExitCode::Unreadable, "OE0133",
+                path +
+                    ": is no file that torch.save wrote from tensors, numbers, strings, None, "
+                    "lists, tuples and dicts" +
+                    (why.empty() ? "" : " (" + why + ")"),
+                "write it with torch.save((x, y), \"inputs.pt\")");
+}
+
 c10::IValue load_pickle(const std::string& path) {
-  std::string bytes;
   try {
-    bytes = read_whole_file(path);
+    const archive::Archive archive(path);
+    archive::check_saved_values(archive);
+    const std::string bytes = archive.file().read(0, archive.file().size());
+    return torch::jit::pickle_load({bytes.begin(), bytes.end()});
   } catch (const std::system_error& e) {
     throw Failure(ExitCode::Unreadable, "OE0132", path + ": " + e.code().message());
-  }
-  try {
-    return torch::jit::pickle_load({bytes.begin(), bytes.end()});
+  } catch (const Failure& e) {
+    if (e.exit_code != ExitCode::Refused) throw;
+    refuse(path, std::string(e.what()).substr(path.size() + 2));
   } catch (const std::exception&) {
-    throw Failure(ExitCode::Unreadable, "OE0133",
-                  path +
-                      ": is no file that torch.save wrote from tensors, numbers, strings, None, "
-                      "lists, tuples and dicts",
-                  "write it with torch.save((x, y), \"inputs.pt\")");
+    refuse(path, "");
   }
 }
 

@@ -70,7 +70,7 @@ def make(folder: pathlib.Path, source: pathlib.Path) -> None:
     # The strides of the parameter: 3, 1 become 99, 1.
     write(folder / "reaches.pt", replaced(good, "data.pkl", b"(K\x03K\x01t", b"(K\x63K\x01t"))
     code = "code/__torch__.py"
-    for name, text in [("opens", b"torch.from_file(x)"), ("nested", b"(" * 10_001 + b")" * 10_001),
+    for name, text in [("nested", b"(" * 10_001 + b")" * 10_001),
                        ("cut_code", b"class Net(Mod")]:
         write(folder / f"{name}.pt", [(n, text if n.endswith(code) else c) for n, c in good])
     for name, text in [
