@@ -74,7 +74,6 @@ Output::Output(const std::vector<Options>& methods)
   if (in_place()) check_beside();
   private_ = PrivateFolder(folder, targets());
   check_targets();  // again: another run may have written them meanwhile
-  if (in_place()) show_weights();
 }
 
 std::vector<Output::Made> Output::models() const {
@@ -146,14 +145,6 @@ void Output::check_beside() const {
     refuse("'" + model.string() + "' is a symbolic link, which readers of ONNX do not follow");
   if (!fs::equivalent(folder, model.has_parent_path() ? model.parent_path() : fs::path("."), error))
     refuse("'" + o_.output + "' has to lie in the folder of '" + model.string() + "'");
-}
-
-// For who reads the model before it is committed (--verify).
-void Output::show_weights() const {
-  std::error_code error;
-  const fs::path shown = private_.path() / o_.write.external_file;
-  fs::create_hard_link(o_.model, shown, error);
-  if (error) fs::create_symlink(fs::absolute(o_.model), shown, error);
 }
 
 void Output::discard() noexcept {

@@ -62,7 +62,6 @@ class Output {
   void place_beside(const std::vector<Made>& beside, Placed& placed) const;
   bool in_place() const;  // the weights stay in the input
   void check_beside() const;
-  void show_weights() const;
   void copy_to_stdout() const;
 
   const std::vector<Options>& methods_;

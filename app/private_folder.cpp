@@ -71,18 +71,6 @@ std::string random_name() {
 
 }  // namespace
 
-PrivateFolder::Descriptor::Descriptor(Descriptor&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)) {}
-
-PrivateFolder::Descriptor& PrivateFolder::Descriptor::operator=(Descriptor&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  return *this;
-}
-
-PrivateFolder::Descriptor::~Descriptor() {
-  if (fd_ >= 0) close(fd_);
-}
-
 PrivateFolder::PrivateFolder(const std::filesystem::path& folder, std::vector<std::string> targets)
     : around_(folder.empty() ? "." : folder) {
   const Clock::time_point until = Clock::now() + kPatience;

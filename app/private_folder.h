@@ -7,6 +7,7 @@
 
 #include "app/folder.h"
 #include "app/owner_record.h"
+#include "app/supervise/descriptor.h"
 
 namespace oe::app {
 
@@ -44,19 +45,7 @@ class PrivateFolder {
 
   Folder around_, inside_;
   std::string name_;
-  // The owner's file, whose lock says that this process lives.
-  class Descriptor {
-   public:
-    Descriptor() = default;
-    explicit Descriptor(int fd) : fd_(fd) {}
-    Descriptor(Descriptor&& other) noexcept;
-    Descriptor& operator=(Descriptor&& other) noexcept;
-    ~Descriptor();
-    int get() const { return fd_; }
-
-   private:
-    int fd_ = -1;
-  } owner_;
+  Descriptor owner_;  // of the owner's file, whose lock says that this process lives
 };
 
 // Throws Failure(Unwritable): "PATH: WHAT".
