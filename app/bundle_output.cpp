@@ -50,12 +50,7 @@ BundleOutput::BundleOutput(const Options& o) {
       !(fs::is_directory(target_, error) && fs::is_empty(target_, error)))
     unwritable("OE0704", target_, "exists already", "name another folder with --bundle");
   private_ = PrivateFolder(parent, {target_.filename().string()});
-  if (const int e = private_.inside().make_folder(kMade, 0755))
-    unwritable("OE0703", private_.path(), std::strerror(e));
-}
-
-std::filesystem::path BundleOutput::tmp() const {
-  return private_.is_open() ? private_.path() / kMade : fs::path();
+  made_ = private_.make_inside(kMade, 0755);
 }
 
 void BundleOutput::commit(const Options& o, const std::string& report) {

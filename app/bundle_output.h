@@ -17,7 +17,8 @@ class BundleOutput {
   BundleOutput(const BundleOutput&) = delete;
   BundleOutput& operator=(const BundleOutput&) = delete;
 
-  std::filesystem::path tmp() const;  // where the worker puts its part; empty without the option
+  // Where the worker puts its part; empty without the option.
+  const std::filesystem::path& tmp() const { return made_.path(); }
   // Adds `report` (JSON) and the command that replays the difference, and renames the folder; does
   // nothing where the worker put nothing into it. Throws Failure(Unwritable).
   void commit(const Options& o, const std::string& report);
@@ -25,6 +26,7 @@ class BundleOutput {
  private:
   std::filesystem::path target_;
   PrivateFolder private_;
+  Folder made_;
 };
 
 }  // namespace oe::app

@@ -19,6 +19,8 @@ namespace oe::app {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kMade = "made";  // in the private folder
+
 // New files that were put into the folder: unless they are kept, they go again, the last one first.
 class Output::Placed {
  public:
@@ -58,6 +60,7 @@ Output::Output(const std::vector<Options>& methods)
     const char* folder = std::getenv("TMPDIR");
     folder_ = folder && *folder ? folder : "/tmp";
     private_ = PrivateFolder(folder_, {});
+    made_ = private_.make_inside(kMade);
     return;
   }
   const fs::path first = o_.output;
@@ -73,6 +76,7 @@ Output::Output(const std::vector<Options>& methods)
   for (const Made& m : models()) check_target(m);
   if (in_place()) check_beside();
   private_ = PrivateFolder(folder, targets());
+  made_ = private_.make_inside(kMade);
   check_targets();  // again: another run may have written them meanwhile
 }
 
@@ -173,8 +177,8 @@ void Output::check_target(const Made& made) const {
 }
 
 void Output::copy_to_stdout() const {
-  const fs::path made = private_.path() / models()[0].name;
-  const int fd = private_.inside().open(models()[0].name, O_RDONLY);
+  const fs::path made = made_.path() / models()[0].name;
+  const int fd = made_.open(models()[0].name, O_RDONLY);
   if (fd < 0) unwritable("OE0705", made, std::strerror(errno));
   std::string buffer(1 << 20, '\0');
   for (;;) {
@@ -235,7 +239,7 @@ void Output::require_moved(int error, const std::string& name) const {
 
 void Output::place_beside(const std::vector<Made>& beside, Placed& placed) const {
   for (const Made& m : beside) {
-    require_moved(private_.inside().move(m.name, private_.around(), m.name, /*replace=*/false),
+    require_moved(made_.move(m.name, private_.around(), m.name, /*replace=*/false),
                   m.name);
     placed.add(m.name);
   }
@@ -246,7 +250,7 @@ void Output::place_models(const std::vector<Made>& models, Placed& placed) const
   const Folder& folder = private_.around();
   for (const Made& m : models) {
     const bool replaces = folder.status(m.name).has_value();
-    require_moved(private_.inside().move(m.name, folder, m.name, o_.force), m.name);
+    require_moved(made_.move(m.name, folder, m.name, o_.force), m.name);
     if (replaces)
       placed.keep();
     else
@@ -262,7 +266,7 @@ void Output::commit(const std::vector<Report>& reports) {
     test_data_.keep();
     return discard();
   }
-  const Folder &inside = private_.inside(), &folder = private_.around();
+  const Folder &inside = made_, &folder = private_.around();
   const std::vector<Made> beside = this->beside(reports), models = this->models();
   std::vector<Made> all = beside;
   all.insert(all.end(), models.begin(), models.end());
@@ -270,7 +274,7 @@ void Output::commit(const std::vector<Report>& reports) {
   for (const Made& m : all) {
     const auto s = inside.status(m.name);
     if (!s || !S_ISREG(s->st_mode))
-      unwritable("OE0705", private_.path() / m.name, "was not written by the worker");
+      unwritable("OE0705", made_.path() / m.name, "was not written by the worker");
     if (&m - all.data() < std::ssize(beside)) later.remains.push_back(known_file(m.name, *s));
     require_moved(inside.sync_file(m.name), m.name);
   }

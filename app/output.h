@@ -26,8 +26,8 @@ class Output {
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
-  // Where the files are made.
-  const std::filesystem::path& folder() const { return private_.path(); }
+  // Where the worker makes the files.
+  const std::filesystem::path& folder() const { return made_.path(); }
   // The private folder of --save-test-data; empty without it.
   std::filesystem::path test_folder() const { return test_data_.tmp(); }
   // Names of existing files that new ones beside the models cannot have (TemporaryFiles::taken).
@@ -69,6 +69,7 @@ class Output {
   TestDataOutput test_data_;
   std::filesystem::path folder_;
   PrivateFolder private_;
+  Folder made_;  // in it: what the worker writes
 };
 
 }  // namespace oe::app

@@ -128,6 +128,13 @@ void PrivateFolder::make(const std::vector<std::string>& targets) {
   owner_ = std::move(owner);
 }
 
+Folder PrivateFolder::make_inside(const std::string& name, mode_t mode) const {
+  if (const int error = inside_.make_folder(name, mode)) not_writable(inside_, error);
+  Folder made(inside_, name);
+  if (!made.is_open()) not_writable(inside_, errno);
+  return made;
+}
+
 void PrivateFolder::note(const OwnerRecord& more) const {
   if (const int error = append(owner_.get(), to_text(more)))
     unwritable("OE0705", inside_.path(), std::strerror(error));

@@ -31,8 +31,9 @@ class PrivateFolder {
   bool is_open() const { return inside_.is_open(); }
   const Folder& around() const { return around_; }
   const Folder& inside() const { return inside_; }
-  // As a path, for the worker; empty where there is none.
-  const std::filesystem::path& path() const { return inside_.path(); }
+  // Makes a folder inside, for the worker: it must not write the owner's file. Throws
+  // Failure(Unwritable, OE0703).
+  Folder make_inside(const std::string& name, mode_t mode = 0700) const;
 
   // Adds to what a later run finds when this process is killed. Throws Failure(Unwritable, OE0705).
   void note(const OwnerRecord& more) const;

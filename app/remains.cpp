@@ -34,6 +34,7 @@ bool remove_unnamed(const Folder& folder, const std::vector<std::string>& models
                     const std::vector<KnownFile>& files) {
   bool settled = true;
   for (const KnownFile& f : files) {
+    if (f.name.find('/') != std::string::npos) continue;
     const auto s = folder.status(f.name);
     if (!s || !S_ISREG(s->st_mode) || !is_same(f, *s)) continue;
     const std::optional<bool> named = is_named(folder, models, f.name);

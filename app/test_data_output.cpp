@@ -42,12 +42,8 @@ TestDataOutput::TestDataOutput(const std::vector<Options>& methods) : force_(met
     unwritable("OE0701", parent, "the folder for the test data does not exist");
   private_ = PrivateFolder(parent, {target_.filename().string()});
   check();
-  private_.inside().make_folder("new", 0700);
+  made_ = private_.make_inside("new");
   for (const std::string& part : parts_) fs::create_directory(tmp() / part, error);
-}
-
-std::filesystem::path TestDataOutput::tmp() const {
-  return private_.is_open() ? private_.path() / "new" : fs::path();
 }
 
 void TestDataOutput::check() const {

@@ -23,7 +23,8 @@ class TestDataOutput {
   TestDataOutput(const TestDataOutput&) = delete;
   TestDataOutput& operator=(const TestDataOutput&) = delete;
 
-  std::filesystem::path tmp() const;  // where sets are made; empty without the option
+  // Where sets are made; empty without the option.
+  const std::filesystem::path& tmp() const { return made_.path(); }
   // Replaces the sets that are there. `commits`: a file that appears with the sets, by its absolute
   // path; after a kill a later run keeps the new sets only where it did. Throws Failure(Unwritable)
   // with the system's reason.
@@ -38,6 +39,7 @@ class TestDataOutput {
   const bool force_;
   std::filesystem::path target_;
   PrivateFolder private_;
+  Folder made_;
   std::vector<std::string> parts_;  // folders inside both, of several methods; of one: ""
 };
 
