@@ -14,6 +14,7 @@
 #include <unordered_set>
 
 #include "lib/archive/model_json.h"
+#include "lib/support/diagnostics.h"
 #include "lib/torch/archive_reader.h"
 #include "lib/torch/source_lines.h"
 #include "lib/torch/stand_ins.h"
@@ -57,6 +58,44 @@ void shorten_quantized_convolutions(torch::jit::Block* b) {
   }
 }
 
+// Whether every object in `v` is of the class that `type` declares for its place. Code reads the
+// slots of objects by their number, and no kernel looks again; other values are checked as they are
+// used.
+bool holds_declared_objects(const c10::IValue& v, const c10::Type& type) {
+  const auto each = [](const auto& values, const c10::Type& element) {
+    return std::ranges::all_of(
+        values, [&](const c10::IValue& e) { return holds_declared_objects(e, element); });
+  };
+  switch (type.kind()) {
+    case c10::TypeKind::ClassType:
+    case c10::TypeKind::InterfaceType:
+      return v.isObject() && v.type()->isSubtypeOf(type);
+    case c10::TypeKind::OptionalType:
+      return v.isNone() || holds_declared_objects(v, *type.containedType(0));
+    case c10::TypeKind::ListType:
+      return !v.isList() || each(v.toListRef(), *type.containedType(0));
+    case c10::TypeKind::DictType:
+      if (!v.isGenericDict()) return true;
+      for (const auto& entry : v.toGenericDict())
+        if (!holds_declared_objects(entry.value(), *type.containedType(1))) return false;
+      return true;
+    case c10::TypeKind::TupleType: {
+      if (!v.isTuple()) return true;
+      const auto& items = v.toTupleRef().elements();
+      if (items.size() != type.containedTypeSize()) return false;
+      for (size_t i = 0; i < items.size(); ++i)
+        if (!holds_declared_objects(items[i], *type.containedType(i))) return false;
+      return true;
+    }
+    case c10::TypeKind::UnionType:
+    case c10::TypeKind::AnyType:
+    case c10::TypeKind::AnyClassType:
+      return true;
+    default:
+      return !v.isObject();
+  }
+}
+
 void check_slots(const c10::ivalue::Object& object) {
   const auto& type = object.type();
   for (size_t i = 0; i < type->numAttributes(); ++i)
@@ -65,6 +104,16 @@ void check_slots(const c10::ivalue::Object& object) {
                     type->getAttribute(i)->kind() == c10::TypeKind::NoneType,
                 "__setstate__ of ", type->repr_str(), " left '", type->getAttributeName(i),
                 "' without a value");
+}
+
+void check_classes(const c10::ivalue::Object& object, const std::string& path) {
+  const auto& type = object.type();
+  for (size_t i = 0; i < type->numAttributes(); ++i)
+    if (!holds_declared_objects(object.getSlot(i), *type->getAttribute(i)))
+      throw Failure(ExitCode::Refused, "OE0115",
+                    path + ": a pickle gives '" + type->getAttributeName(i) + "' of " +
+                        type->repr_str() + " an object of another class than its code declares",
+                    "copy the file again, or save it again");
 }
 
 }  // namespace
@@ -162,6 +211,7 @@ c10::intrusive_ptr<c10::ivalue::Object> ArchiveReader::object(const c10::StrongT
     for (size_t i = 0; i < cls->numAttributes(); ++i)
       made->setSlot(i, slots.at(cls->getAttributeName(i)));
   }
+  check_classes(*made, archive.path().string());
   return made;
 }
 

@@ -23,6 +23,9 @@ using torch::jit::SourceRange;
 
 class Malformed {};
 
+// Bytes of one author's file: a table of strings can make much of little.
+constexpr size_t kMostSource = 64 << 20;
+
 template <class T>
 const T& as(const ValuePtr& v) {
   const T* is = v ? v->as<T>() : nullptr;
@@ -100,7 +103,10 @@ class Lines : public torch::jit::SourceRangeUnpickler {
     std::string code;
     std::optional<std::string> file;
     if (strings_) {
-      for (const ValuePtr& place : list(item(v, 0)).items) code += text(place);
+      for (const ValuePtr& place : list(item(v, 0)).items) {
+        code += text(place);
+        if (code.size() > kMostSource) throw Malformed();
+      }
       file = text(item(v, 1));
     } else {
       code = as<std::string>(item(v, 0));

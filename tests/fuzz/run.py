@@ -1,6 +1,6 @@
 """Runs the fuzz targets: each reader of a file from outside, with ASan, UBSan and libFuzzer.
 
-    run.py --build build/fuzz [--seconds S] [--runs N] [--jobs N] [--figures FILE] [TARGET...]
+    run.py --build build/fuzz [--seconds S] [--runs N] [--jobs N] [--figures FILE] [--built] [TARGET...]
 
 Starts from small files that are made here and from what earlier runs found (BUILD/corpus). An input that crashes,
 leaks, takes more than 10 s or 512 MiB is a failure; it is kept in BUILD/found, and belongs into tests/safety then.
@@ -16,7 +16,7 @@ import tempfile
 
 import seeds
 
-# Bounded runs for continuous integration; the slow ones are those that write a file in memory for each.
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 TARGETS = ["archive", "pickle", "code", "model_json", "npy", "npz", "rules", "spec", "axes", "value", "onnx"]
 STATS = re.compile(r"stat::(number_of_executed_units|average_exec_per_sec|peak_rss_mb):\s+(\d+)")
 
@@ -51,12 +51,15 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=150_000, help="for each target; -1: no limit")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--figures", type=pathlib.Path)
+    parser.add_argument("--built", action="store_true", help="do not build them first")
     parser.add_argument("targets", nargs="*")
     options = parser.parse_args()
     build = options.build.resolve()
     unknown = [t for t in options.targets if t not in TARGETS]
     if unknown:
         parser.error(f"no target is called '{unknown[0]}'; there are {', '.join(TARGETS)}")
+    if not options.built:
+        subprocess.run(["bash", "-c", f"source '{ROOT}/scripts/common'; JOBS={options.jobs} build fuzz"], check=True)
     failed = total = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         todo = [pool.submit(run, build, t, options.seconds, options.runs) for t in options.targets or TARGETS]

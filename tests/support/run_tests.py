@@ -40,6 +40,8 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
     alone = [python, str(tests / "files/alone.py"), "--build", str(build), "--jobs", str(jobs)]
     sweep = [python, str(tests / "sweep/run.py"), "--build", str(build), "--jobs", str(jobs), "--opsets", "9,13,18,26"]
     matrix = [python, str(tests / "support/matrix.py"), "--build", str(build), "--jobs", str(jobs)]
+    attacks = [python, str(tests / "safety/archives.py"), "--build", str(build), "--jobs", str(jobs)]
+    fuzz = [python, str(tests / "fuzz/run.py"), "--build", str(ROOT / "build/fuzz"), "--jobs", str(jobs)]
     layers = [python, str(ROOT / "scripts/check-layers")]
     return [
         Group("format", [str(ROOT / "scripts/format"), "--check"]),
@@ -64,6 +66,8 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
         Group("faults", [python, str(tests / "safety/faults.py"), "--build", str(build), "--jobs", str(jobs)]),
         Group("mutations", [python, str(tests / "files/mutations.py"), "--tool", tool, "--jobs", str(jobs)]),
         Group("sandbox", [python, str(tests / "safety/sandbox.py"), "--build", str(build)]),
+        Group("archives", attacks, attacks + ["--mutations", "20"]),
+        Group("fuzz", fuzz, fuzz + ["--seconds", "3", "archive", "pickle", "code"]),
         Group("wild", wild),
         Group("alone", alone),
         Group("alone_ops", [golden[0], "--python", python, "--jobs", str(jobs), str(tests / "ops"), "--alone", "80",
