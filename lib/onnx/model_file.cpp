@@ -3,6 +3,7 @@
 
 #include <system_error>
 
+#include "lib/onnx/bounds.h"
 #include "lib/support/diagnostics.h"
 
 namespace oe::onnx {
@@ -21,6 +22,7 @@ std::shared_ptr<pb::ModelProto> parse_model(std::string_view bytes, const std::s
   if (bytes.size() > INT32_MAX ||
       !proto->ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) || !proto->has_graph())
     throw Failure(ExitCode::Unreadable, "OE3002", what + " is not an ONNX model");
+  check_bounds(*proto, what);
   return proto;
 }
 
