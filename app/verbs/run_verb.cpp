@@ -8,6 +8,7 @@
 #include "app/report.h"
 #include "app/spawn.h"
 #include "app/verbs/verb.h"
+#include "lib/support/safe_text.h"
 
 namespace oe::app {
 namespace {
@@ -47,13 +48,14 @@ int run_verb(const VerbEntry& entry, const Strings& arguments) {
       std::cout << text << std::flush;
       return 0;
     }
-    if (const std::optional<ExitCode> done = verb->run(std::cout))
+    SafeStream out(std::cout);
+    if (const std::optional<ExitCode> done = verb->run(out))
       r.outcome.exit_code = *done;
     else
-      verb->finish(r = in_worker(entry, arguments), std::cout);
-    std::cout.flush();
+      verb->finish(r = in_worker(entry, arguments), out);
+    out.flush();
     end_where_nobody_reads();
-    require_written(std::cout);
+    require_written(out);
   } catch (const Failure& f) {
     r.stop = stop_of(f);
   } catch (const std::exception& e) {

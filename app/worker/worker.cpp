@@ -25,6 +25,7 @@
 #include "lib/onnx/about.h"
 #include "lib/onnx/shared_data.h"
 #include "lib/pipeline.h"
+#include "lib/support/safe_text.h"
 #include "lib/support/trial.h"
 #include "lib/test_data.h"
 #include "lib/torch/about.h"
@@ -84,7 +85,7 @@ void convert(Options o, const Place& place, onnx::SharedData* shared, Report& r)
   r.outcome.opset = o.opset;
   // Standard output belongs to the model, or to a document.
   const bool sarif = o.diagnostic_format == DiagnosticFormat::Sarif;
-  std::ostream& out = o.output == "-" || o.json || sarif ? std::cerr : std::cout;
+  SafeStream out(o.output == "-" || o.json || sarif ? std::cerr : std::cout);
   const std::string of = shared ? " of " + o.method : "";
   const auto on_stage = [&](std::string_view stage) { send("stage " + std::string(stage) + of); };
   if (o.task == Task::Verify)
@@ -160,7 +161,8 @@ int main(int argc, char** argv) {
   std::vector<Report> reports;
   if (work == "verb") {
     reports.push_back(reported([&](Report& to) {
-      run_verb_part(argv[2], {argv + 3, argv + argc}, std::cout, to);
+      oe::SafeStream out(std::cout);
+      run_verb_part(argv[2], {argv + 3, argv + argc}, out, to);
     }));
   } else if (work == "convert" && argc > 4) {
     oe::share_trial_note(kTrialFd);

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "lib/support/diagnostics.h"
+#include "lib/support/safe_text.h"
 
 namespace oe::archive {
 namespace {
@@ -27,8 +28,8 @@ class Checker {
   [[noreturn]] void fail(const std::string& what, size_t at) const {
     const auto line = 1 + std::count(text_.begin(), text_.begin() + static_cast<long>(at), '\n');
     throw Failure(ExitCode::Refused, "OE0118",
-                  archive_.path().string() + ": record " + record_.name + " (line " +
-                      std::to_string(line) + ") " + what,
+                  safe_line(archive_.path().string() + ": record " + record_.name + " (line " +
+                            std::to_string(line) + ") " + what),
                   "a model computes; what it needs belongs into its weights and inputs");
   }
 

@@ -7,6 +7,7 @@
 #include "lib/archive/pickle.h"
 #include "lib/archive/stored.h"
 #include "lib/support/diagnostics.h"
+#include "lib/support/safe_text.h"
 
 namespace oe::archive {
 namespace {
@@ -36,9 +37,10 @@ class Checker {
 
  private:
   [[noreturn]] void fail(const std::string& what, const std::string& where = "") const {
-    throw Failure(ExitCode::Refused, "OE0115",
-                  archive_.path().string() + ": record " + record_.name + where + " " + what,
-                  "copy the file again, or save it again");
+    throw Failure(
+        ExitCode::Refused, "OE0115",
+        safe_line(archive_.path().string() + ": record " + record_.name + where + " " + what),
+        "copy the file again, or save it again");
   }
 
   // Every value once, however often it is referred to.

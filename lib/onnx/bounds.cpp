@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "lib/support/diagnostics.h"
+#include "lib/support/safe_text.h"
 
 namespace oe::onnx {
 namespace {
@@ -101,7 +102,7 @@ class Counter {
     return s;
   }
   [[noreturn]] void refuse(const std::string& why) const {
-    throw Failure(ExitCode::Limit, "OE3005", what_ + ": " + why);
+    throw Failure(ExitCode::Limit, "OE3005", safe_line(what_ + ": " + why));
   }
 
   struct Known {
