@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "app/arguments.h"
+#include "lib/support/safe_text.h"
 
 namespace oe::app {
 namespace {
@@ -32,8 +33,9 @@ Color wanted_color(const std::vector<std::string>& arguments) {
 }
 
 void say(const std::string& text, Color wanted) {
+  SafeStream safe(std::cerr);
   if (!use_color(wanted)) {
-    std::cerr << text;
+    safe << text;
     return;
   }
   for (size_t begin = 0; begin < text.size();) {
@@ -42,9 +44,12 @@ void say(const std::string& text, Color wanted) {
     for (const auto& [word, code] :
          {std::pair{"error:", "\33[1;31m"}, std::pair{"warning:", "\33[1;33m"},
           std::pair{"note:", "\33[1;36m"}, std::pair{"hint:", "\33[36m"}})
-      if (line.starts_with(word))
-        line = code + std::string(word) + "\33[0m" + line.substr(std::strlen(word));
-    std::cerr << line;
+      if (line.starts_with(word)) {
+        std::cerr << code << word << "\33[0m";
+        line.erase(0, std::strlen(word));
+        break;
+      }
+    safe << line << std::flush;
     begin = end;
   }
 }

@@ -25,6 +25,7 @@
 #include "lib/archive/checksums.h"
 #include "lib/archive/recognise.h"
 #include "lib/support/diagnostics.h"
+#include "lib/support/safe_text.h"
 #include "lib/support/text.h"
 
 namespace oe::app {
@@ -98,7 +99,7 @@ Results in_worker(const Strings& arguments, Run& run, const Unchanged& model) {
   ProgressLine progress(run.line.options);
   const WorkerListener listener = {[&](const std::string& text) { run.log.write(text); },
                                    [&](const std::string& name) {
-                                     run.log.write("stage " + name);
+                                     run.log.write("stage " + safe_line(name, TextTarget::Log));
                                      progress.stage(name);
                                    },
                                    [&] { progress.show(); }};
@@ -151,18 +152,18 @@ void print(const Run& run) {
   const Color color = run.line.color;
   const std::string result = result_lines(run.results, methods);
   const bool sarif = o.diagnostic_format == DiagnosticFormat::Sarif;
+  SafeStream out(std::cout), errors(std::cerr);
   const bool data = o.task != Task::Convert && !o.json && !sarif;
   if (o.diagnostic_format == DiagnosticFormat::Json) {
-    std::cerr << problem_lines(run.results, methods);
+    errors << problem_lines(run.results, methods);
   } else {
     say(problem_text(run.results, methods), color);
     if (!data && o.verbosity >= 0) say(result, color);
-    if (o.time) std::cerr << time_tables(run.results, methods);
+    if (o.time) errors << time_tables(run.results, methods);
   }
-  if (data) std::cout << result;
-  if (sarif) std::cout << sarif_document(run.results, methods);
-  if (o.json) std::cout << json_document(run.results, methods);
-  std::cout.flush();
+  if (data) out << result;
+  if (sarif) out << sarif_document(run.results, methods);
+  if (o.json) out << json_document(run.results, methods);
 }
 
 void log_end(Run& run) {
@@ -186,7 +187,7 @@ void perform(const Strings& arguments, Run& run) {
   const Options& o = run.line.options;
   run.log.open(o);
   run.log.write("onnx-export " + std::string(kVersion));
-  run.log.write(command_text(arguments));
+  run.log.write(safe_line(command_text(arguments), TextTarget::Log));
   // Each file is opened once: what is checked is what is converted.
   for (const std::string& file : run.line.files) run.files.pin(file);
   run.files.limit_size(limits_for(run.line.limits, run.files.pinned_bytes()).size);

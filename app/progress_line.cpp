@@ -5,6 +5,8 @@
 
 #include <iostream>
 
+#include "lib/support/safe_text.h"
+
 namespace oe::app {
 namespace {
 
@@ -26,7 +28,7 @@ ProgressLine::~ProgressLine() {
 }
 
 void ProgressLine::stage(const std::string& name) {
-  stage_ = name;
+  stage_ = safe_line(name);
   stage_start_ = Clock::now();
   show();
 }

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "app/json.h"
+#include "lib/support/safe_text.h"
 #include "lib/support/text.h"
 
 namespace oe::app {
@@ -323,21 +324,24 @@ Stop stop_of(const Failure& f) {
   return {f.exit_code, f.diagnostic_code, f.what(), f.hint, f.origin};
 }
 
-std::string stop_text(const Stop& s) {
-  std::string text = "error: " + s.message;
+std::string stop_text(const Stop& s, size_t most) {
+  std::string text = "error: " + safe_block(cut_text(s.message, most));
   if (!s.code.empty()) text += "  [" + s.code + "]";
   text += "\n";
   if (s.origin && s.origin->line > 0)
-    text += "      " + (s.origin->module_path.empty() ? "" : s.origin->module_path + "    ") +
-            s.origin->file + ":" + std::to_string(s.origin->line) + "    " + s.origin->text + "\n";
-  if (!s.hint.empty()) text += "hint: " + s.hint + "\n";
+    text += "      " +
+            safe_line((s.origin->module_path.empty() ? "" : s.origin->module_path + "    ") +
+                      s.origin->file + ":" + std::to_string(s.origin->line) + "    " +
+                      cut_text(s.origin->text, kShownMessage)) +
+            "\n";
+  if (!s.hint.empty()) text += "hint: " + safe_block(cut_text(s.hint, most)) + "\n";
   return text;
 }
 
 std::string summary(const Report& r, const Options& o) {
   const Outcome& out = r.outcome;
   if (!out.stopped_after.empty())
-    return "(not written) " + o.output + ": stopped after " + out.stopped_after;
+    return safe_line("(not written) " + o.output + ": stopped after " + out.stopped_after);
   std::string text = (o.dry_run ? "(not written) " : "") + o.output + ": opset " +
                      std::to_string(out.opset) + ", " + plural(out.nodes, "node");
   if (out.functions) text += ", " + plural(*out.functions, "function");
@@ -348,12 +352,13 @@ std::string summary(const Report& r, const Options& o) {
   if (!out.state.empty()) text += ", saved state in " + out.state_file;
   if (!out.assumptions.empty()) text += ", " + plural(out.assumptions.size(), "assumption");
   if (!out.verification.empty()) text += ", " + out.verification;
-  return text;
+  return safe_line(text);
 }
 
 std::string verdict(const Report& r, const Options& o) {
   const Outcome& out = r.outcome;
-  std::string text = o.model + (o.methods.empty() ? ": " : ", method " + o.method + ": ");
+  std::string text =
+      safe_line(o.model + (o.methods.empty() ? ": " : ", method " + o.method + ": "));
   if (r.stop)
     return text +
            "not known: the first obstacle ended the run, and what comes after it was not "
@@ -364,7 +369,7 @@ std::string verdict(const Report& r, const Options& o) {
   };
   const std::string opset = "at opset " + std::to_string(out.opset);
   if (!r.diagnostics.has_errors())
-    return text + "converts " + opset + ", " + plural(out.nodes, "node") + ports(out);
+    return text + "converts " + opset + ", " + plural(out.nodes, "node") + safe_line(ports(out));
   return text + "does not convert " + opset + lowest();
 }
 
@@ -390,7 +395,7 @@ std::string found_line(const Outcome& o) {
   if (o.found.empty()) return {};
   Strings texts;
   for (const infer::FoundInput& in : o.found) texts.push_back(infer::short_text(in));
-  return "inputs found: " + join(texts, " ") + "; --input changes them\n";
+  return safe_line("inputs found: " + join(texts, " ") + "; --input changes them") + "\n";
 }
 
 std::string time_table(const Outcome& o) {
@@ -398,7 +403,7 @@ std::string time_table(const Outcome& o) {
   StageTime total{"total", 0, 0};
   const auto row = [&](const StageTime& t) {
     char line[96];
-    std::snprintf(line, sizeof line, "%-10s %8.3f s  %8s\n", t.stage.c_str(), t.seconds,
+    std::snprintf(line, sizeof line, "%-10s %8.3f s  %8s\n", safe_line(t.stage).c_str(), t.seconds,
                   human_bytes(t.peak_bytes).c_str());
     text += line;
   };

@@ -33,8 +33,9 @@ std::string to_json(const std::vector<Report>& all);  // one line
 std::vector<Report> from_json(const std::string& s);
 
 Stop stop_of(const Failure& f);
-// "error: ..." with place and hint.
-std::string stop_text(const Stop& s);
+// "error: ..." with place and hint; the message has at most `most` bytes. What these functions give
+// is safe for a terminal.
+std::string stop_text(const Stop& s, size_t most = kShownMessage);
 // "model.onnx: opset 18, 124 nodes, 44.7 MB, input x float[batch,3], output y float[batch,5]"
 std::string summary(const Report& r, const Options& o);
 // Of `check`: "net.pt: converts at opset 18, 4 nodes, input x float[batch,3], ...".

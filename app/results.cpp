@@ -6,24 +6,27 @@
 
 #include "app/json.h"
 #include "app/verify_text.h"
+#include "lib/support/safe_text.h"
 
 namespace oe::app {
 namespace {
 
 std::string heading(const Options& o, const std::string& text) {
-  return o.methods.empty() || text.empty() ? text : "method " + o.method + ":\n" + text;
+  return o.methods.empty() || text.empty() ? text : safe_line("method " + o.method) + ":\n" + text;
 }
 
-// `all`: with every place, and whatever -q says.
+size_t most(bool all) { return all ? kKeptMessage : kShownMessage; }
+
+// `all`: with every place and all of each message, whatever -q says.
 std::string problems_of_method(const Report& r, const Options& o, bool all) {
   const int opset = static_cast<int>(r.outcome.opset);
   std::string text;
   // -q keeps errors: a report without one has nothing to say.
   if (all || o.verbosity >= 0 || r.diagnostics.has_errors())
-    text = all || o.task == Task::Check ? render_text(r.diagnostics, opset, SIZE_MAX)
-                                        : render_text(r.diagnostics, opset);
+    text =
+        render_text(r.diagnostics, opset, all || o.task == Task::Check ? SIZE_MAX : 3, most(all));
   if (all || o.verbosity >= 0) text += found_line(r.outcome);
-  return heading(o, r.stop ? text + stop_text(*r.stop) : text);
+  return heading(o, r.stop ? text + stop_text(*r.stop, most(all)) : text);
 }
 
 // f(report, options) of each, one after the other.
@@ -60,7 +63,7 @@ std::string problem_text(const Results& r, const std::vector<Options>& methods, 
   return each(
              r, methods,
              [&](const Report& one, const Options& o) { return problems_of_method(one, o, all); }) +
-         (r.stop ? stop_text(*r.stop) : "");
+         (r.stop ? stop_text(*r.stop, most(all)) : "");
 }
 
 std::string result_lines(const Results& r, const std::vector<Options>& methods) {

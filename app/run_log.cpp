@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "lib/support/diagnostics.h"
+#include "lib/support/safe_text.h"
 #include "lib/support/text.h"
 
 namespace oe::app {
@@ -54,7 +55,7 @@ void RunLog::open(const Options& o) {
 void RunLog::write(const std::string& text) {
   if (!log_) return;
   for (const std::string& line : split(text, '\n'))
-    if (!line.empty()) log_->info(line);
+    if (!line.empty()) log_->info(safe_line(line, TextTarget::Log));
   log_->flush();
 }
 

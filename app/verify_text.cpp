@@ -4,16 +4,19 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "lib/support/safe_text.h"
 #include "lib/support/text.h"
 
 namespace oe::app {
 namespace {
 
 std::string verdict_of(const Report& r, const Options& o) {
-  if (r.stop) return o.onnx_file + ": differs from " + o.model + "\n";
+  if (r.stop) return safe_line(o.onnx_file + ": differs from " + o.model) + "\n";
   const bool compared = r.outcome.verification.starts_with("verified");
-  return o.onnx_file + ": " + (compared ? "agrees with " + o.model + ", " : std::string()) +
-         r.outcome.verification + "\n";
+  return safe_line(o.onnx_file + ": " +
+                   (compared ? "agrees with " + o.model + ", " : std::string()) +
+                   r.outcome.verification) +
+         "\n";
 }
 
 std::string number(double v) {
@@ -28,8 +31,8 @@ std::string error_table(const std::vector<verify::OutputErrors>& errors) {
   std::vector<std::vector<std::string>> rows = {
       {"output", "type", "largest", "ORT - LibTorch", "LibTorch - float64", "ORT - float64"}};
   for (const verify::OutputErrors& e : errors)
-    rows.push_back({e.name, e.type, number(e.largest), number(e.between), number(e.of_libtorch),
-                    number(e.of_onnx_runtime)});
+    rows.push_back({safe_line(e.name), safe_line(e.type), number(e.largest), number(e.between),
+                    number(e.of_libtorch), number(e.of_onnx_runtime)});
   std::vector<size_t> widths(rows[0].size());
   for (const auto& row : rows)
     for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
@@ -59,7 +62,7 @@ std::string special_line(const std::vector<verify::SpecialRun>& special) {
   if (!agree.empty()) parts.push_back(join(agree, ", ") + " agree");
   parts.insert(parts.end(), differ.begin(), differ.end());
   if (!refused.empty()) parts.push_back("LibTorch refuses " + join(refused, ", "));
-  return parts.empty() ? "" : "special values: " + join(parts, "; ") + "\n";
+  return parts.empty() ? "" : safe_line("special values: " + join(parts, "; ")) + "\n";
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 
 #include "app/supervise/start.h"
 #include "lib/support/diagnostics.h"
+#include "lib/support/safe_text.h"
 #include "lib/support/text.h"
 
 namespace oe::app {
@@ -59,7 +60,7 @@ MemoryUse memory_of(pid_t pid) {
 // disk or the terminal.
 class Forwarded {
  public:
-  Forwarded(std::ostream& to, uint64_t most) : to_(to), left_(most) {}
+  Forwarded(std::ostream& to, uint64_t most) : below_(to), to_(to), left_(most) {}
   void add(std::string_view text) {
     if (held_) {
       // Only the loader of libraries prints this early, and a line of its is enough.
@@ -70,7 +71,7 @@ class Forwarded {
     if (left_ > 0 && text.size() >= left_)
       to_ << "\n(the worker printed more than the limit; the rest is left out)\n";
     left_ -= std::min<uint64_t>(left_, text.size());
-    to_.flush();
+    below_.flush();
   }
   // Until release(), nothing is printed.
   void hold() { held_ = true; }
@@ -82,7 +83,8 @@ class Forwarded {
 
  private:
   static constexpr size_t kMostHeld = 4096;
-  std::ostream& to_;
+  std::ostream& below_;
+  SafeStream to_;  // text of a worker that was taken over, perhaps
   uint64_t left_;
   bool held_ = false;
   std::string kept_;
@@ -116,7 +118,7 @@ class Run {
     const int status = status_;
     if (WIFEXITED(status)) r_.exit_status = WEXITSTATUS(status);
     if (WIFSIGNALED(status)) r_.signal = WTERMSIG(status);
-    r_.start_error = std::string(strip(errors_.kept()));
+    r_.start_error = safe_line(strip(errors_.kept()));
     r_.trial = trial_.read();
     r_.out_of_memory = r_.signal == SIGKILL && r_.crossed == WorkerResult::Crossed::Nothing &&
                        out_of_memory_kills() > kills_before;
@@ -214,10 +216,10 @@ class Run {
   void take_line(const std::string& line) {
     constexpr std::string_view stage = "stage ", versions = "versions ", sandbox = "sandbox ";
     if (line.starts_with(stage)) {
-      r_.stage = line.substr(stage.size());
+      r_.stage = safe_line(line.substr(stage.size(), kShownMessage));
       if (listener_.stage) listener_.stage(r_.stage);
     } else if (line.starts_with(versions)) {
-      if (listener_.versions) listener_.versions(line.substr(versions.size()));
+      if (listener_.versions) listener_.versions(safe_line(line.substr(versions.size(), kShownMessage)));
     } else if (line.starts_with(sandbox)) {
       errors_.release();
       const ordered_json j = ordered_json::parse(line.substr(sandbox.size()), nullptr, false);

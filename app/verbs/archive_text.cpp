@@ -7,6 +7,7 @@
 #include <set>
 
 #include "app/verbs/module_tree.h"
+#include "lib/support/safe_text.h"
 #include "lib/support/text.h"
 
 namespace oe::app {
@@ -109,8 +110,8 @@ std::string training_text(const Summary& s) {
 
 std::string head(const archive::Archive& a, const Summary& s) {
   std::string text =
-      a.path().string() + ": TorchScript, format version " + std::to_string(s.version);
-  if (!s.writer.empty()) text += " of " + s.writer;
+      safe_line(a.path().string()) + ": TorchScript, format version " + std::to_string(s.version);
+  if (!s.writer.empty()) text += " of " + safe_line(s.writer);
   return text + ", " + human_bytes(a.file().size()) + "\n";
 }
 
@@ -127,7 +128,8 @@ std::string labelled(const std::string& label, const Strings& lines) {
   std::string text;
   for (const std::string& line : lines) {
     const std::string before = text.empty() ? label : "";
-    text += before + std::string(width - std::min(width - 1, before.size()), ' ') + line + "\n";
+    text += before + std::string(width - std::min(width - 1, before.size()), ' ') +
+            safe_line(line) + "\n";
   }
   return text;
 }

@@ -37,11 +37,12 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 void Inspect::options(CLI::App& app) {
   app.add_option("FILE", file, "a TorchScript file or an ONNX model")->type_name("");
-  app.add_option("--guess", guess_,
-                 "auto: LibTorch is asked which inputs the method takes; off: only what stands in "
-                 "the file is told (default auto)")
+  app.add_option(
+         "--guess", guess_,
+         "off: nothing of the model runs, only what the file holds is listed; auto: LibTorch "
+         "runs the method to find the inputs that it takes (default off)")
       ->type_name("WHEN");
-  app.add_option("--method", method, "the method whose inputs are told (default forward)")
+  app.add_option("--method", method, "the method whose inputs --guess=auto finds (default forward)")
       ->type_name("NAME");
   app.add_option("--source", source,
                  "print the source of a method and nothing else: forward, layer1.0.forward")
@@ -52,11 +53,13 @@ void Inspect::options(CLI::App& app) {
 
 void Inspect::read() {
   if (file.empty()) usage("inspect: no FILE given", "onnx-export inspect model.pt");
-  guess = choose("--guess", guess_) == 0;
+  guess = !guess_.empty() && choose("--guess", guess_) == 0;
   onnx = archive::is_onnx(file);
   if (!source.empty() && json) usage("--source and --json contradict each other");
   if (onnx && !source.empty()) usage("--source: an ONNX model has no source");
   if (onnx && !method.empty()) usage("--method: an ONNX model has no methods");
+  if (!method.empty() && !guess)
+    usage("--method: names the method whose inputs are searched for", "add --guess=auto");
 }
 
 std::optional<ExitCode> Inspect::run(std::ostream& out) {
@@ -71,7 +74,9 @@ std::optional<ExitCode> Inspect::run(std::ostream& out) {
   if (json)
     document_ = archive_json(a, s);
   else
-    out << archive_text(a, s, tensors) << std::flush;
+    out << archive_text(a, s, tensors)
+        << (guess_.empty() ? labelled("inputs", {"--guess=auto runs the model to find them"}) : "")
+        << std::flush;
   if (guess) return std::nullopt;
   if (json) out << dump(document_, 2) << "\n";
   return ExitCode::Ok;

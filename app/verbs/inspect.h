@@ -15,7 +15,7 @@ class Inspect : public Verb {
   void finish(Report& r, std::ostream& out) override;
 
   std::string file, method, source;
-  bool json = false, tensors = false, guess = true, onnx = false;
+  bool json = false, tensors = false, guess = false, onnx = false;
 
  private:
   std::string guess_;      // as it stands on the command line

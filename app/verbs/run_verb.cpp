@@ -8,6 +8,7 @@
 #include "app/report.h"
 #include "app/supervise/run_worker.h"
 #include "app/verbs/verb.h"
+#include "lib/support/safe_text.h"
 
 namespace oe::app {
 namespace {
@@ -65,15 +66,16 @@ int run_verb(const VerbEntry& entry, const Strings& arguments) {
       std::cout << text << std::flush;
       return 0;
     }
+    SafeStream out(std::cout);
     for (const std::string& file : verb->files()) files.pin(file);
     files.limit_size(limits_for(verb->limits, files.pinned_bytes()).size);
-    if (const std::optional<ExitCode> done = verb->run(std::cout))
+    if (const std::optional<ExitCode> done = verb->run(out))
       r.outcome.exit_code = *done;
     else
-      verb->finish(r = in_worker(entry, *verb, arguments, files), std::cout);
-    std::cout.flush();
+      verb->finish(r = in_worker(entry, *verb, arguments, files), out);
+    out.flush();
     end_where_nobody_reads();
-    require_written(std::cout);
+    require_written(out);
   } catch (const Failure& f) {
     r.stop = stop_of(f);
   } catch (const std::exception& e) {

@@ -4,6 +4,7 @@
 #include "app/json.h"
 #include "app/worker/verbs.h"
 #include "lib/onnx/onnx.h"
+#include "lib/support/safe_text.h"
 #include "lib/support/text.h"
 
 namespace oe::app {
@@ -26,7 +27,7 @@ void diff(const Diff& verb, std::ostream& out, Report& r) {
   const std::vector<ir::Difference> found = ir::diff(left, right);
   if (!found.empty()) r.outcome.exit_code = ExitCode::Mismatch;
   if (!verb.json) {
-    for (const ir::Difference& d : found) out << line_of_difference(d) << "\n";
+    for (const ir::Difference& d : found) out << safe_line(line_of_difference(d)) << "\n";
     return;
   }
   ordered_json list = ordered_json::array();

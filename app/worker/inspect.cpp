@@ -3,6 +3,7 @@
 #include "app/worker/verbs.h"
 #include "lib/example.h"
 #include "lib/onnx/summary.h"
+#include "lib/support/safe_text.h"
 #include "lib/support/text.h"
 
 namespace oe::app {
@@ -65,10 +66,10 @@ std::string model_text(const Inspect& verb, const ModelSummary& s) {
   for (const auto& [key, value] : s.metadata) metadata.push_back(key + "=" + value);
   const std::string producer =
       s.producer_name + (s.producer_version.empty() ? "" : " " + s.producer_version);
-  return verb.file + ": ONNX, IR version " + std::to_string(s.ir_version) + ", " +
-         human_bytes(s.bytes) + (producer.empty() ? "" : ", by " + producer) + "\n" +
-         labelled("opsets", {join(opsets, ", ")}) + labelled("inputs", port_lines(s.inputs)) +
-         labelled("outputs", port_lines(s.outputs)) +
+  return safe_line(verb.file + ": ONNX, IR version " + std::to_string(s.ir_version) + ", " +
+                   human_bytes(s.bytes) + (producer.empty() ? "" : ", by " + producer)) +
+         "\n" + labelled("opsets", {join(opsets, ", ")}) +
+         labelled("inputs", port_lines(s.inputs)) + labelled("outputs", port_lines(s.outputs)) +
          labelled("weights", weight_lines(s, verb.tensors)) +
          labelled("data files", data_lines(s)) + labelled("functions", functions) +
          labelled("metadata", metadata) + labelled("operators", counted(s.operators));

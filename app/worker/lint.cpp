@@ -3,6 +3,7 @@
 
 #include "app/json.h"
 #include "app/worker/verbs.h"
+#include "lib/support/safe_text.h"
 #include "lib/support/text.h"
 #include "opsets/ort_gaps.h"
 
@@ -24,14 +25,14 @@ void lint(const Lint& verb, std::ostream& out, Report& r) {
                     {"message", p.message}});
     if (verb.json) continue;
     const std::string place = p.op.empty() ? "" : p.op + " '" + p.node + "': ";
-    out << severities[severity] << ": " << place << p.message << "  [" << p.code << "]\n";
+    out << severities[severity] << ": " << safe_line(place + p.message) << "  [" << p.code << "]\n";
   }
   if (counts[0]) r.outcome.exit_code = ExitCode::Unsupported;
   if (verb.json)
     out << dump({{"file", verb.file}, {"problems", list}}, 2) << "\n";
   else
-    out << verb.file << ": " << plural(counts[0], "error") << ", " << plural(counts[1], "warning")
-        << ", " << plural(counts[2], "note") << "\n";
+    out << safe_line(verb.file) << ": " << plural(counts[0], "error") << ", "
+        << plural(counts[1], "warning") << ", " << plural(counts[2], "note") << "\n";
 }
 
 }  // namespace oe::app

@@ -29,6 +29,7 @@
 #include "lib/onnx/about.h"
 #include "lib/onnx/shared_data.h"
 #include "lib/pipeline.h"
+#include "lib/support/safe_text.h"
 #include "lib/support/trial.h"
 #include "lib/test_data.h"
 #include "lib/torch/about.h"
@@ -92,7 +93,7 @@ void convert(Options o, const Place& place, onnx::SharedData* shared, Report& r)
   r.outcome.opset = o.opset;
   // Standard output belongs to the model, or to a document.
   const bool sarif = o.diagnostic_format == DiagnosticFormat::Sarif;
-  std::ostream& out = o.output == "-" || o.json || sarif ? std::cerr : std::cout;
+  SafeStream out(o.output == "-" || o.json || sarif ? std::cerr : std::cout);
   const std::string of = shared ? " of " + o.method : "";
   const auto on_stage = [&](std::string_view stage) { send("stage " + std::string(stage) + of); };
   if (o.task == Task::Verify)

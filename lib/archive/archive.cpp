@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "lib/support/diagnostics.h"
+#include "lib/support/safe_text.h"
 
 namespace oe::archive {
 namespace {
@@ -22,10 +23,11 @@ Zip open_zip(const std::filesystem::path& path, File file) {
 }  // namespace
 
 void refuse(const std::filesystem::path& path, const BadZip& e) {
-  throw Failure(ExitCode::Refused, "OE0114",
-                path.string() + ": " + (e.record.empty() ? "the archive" : "record " + e.record) +
-                    " (at byte " + std::to_string(e.offset) + ") " + e.what(),
-                "copy the file again, or save it again");
+  throw Failure(
+      ExitCode::Refused, "OE0114",
+      safe_line(path.string() + ": " + (e.record.empty() ? "the archive" : "record " + e.record) +
+                " (at byte " + std::to_string(e.offset) + ") " + e.what()),
+      "copy the file again, or save it again");
 }
 
 Archive::Archive(const std::filesystem::path& path) : Archive(path, File(path)) {}
@@ -102,7 +104,7 @@ void Archive::check_places() const {
     const Record& r = *order[i];
     const uint64_t limit = i + 1 < order.size() ? order[i + 1]->header : zip_.directory();
     if (r.offset > limit || r.stored_size > limit - r.offset)
-      throw BadZip(i + 1 < order.size() ? "overlaps record " + order[i + 1]->name
+      throw BadZip(i + 1 < order.size() ? "overlaps record " + safe_line(order[i + 1]->name)
                                         : "reaches into the directory, or beyond the file",
                    r.header, r.name);
   }

@@ -9,6 +9,7 @@
 
 #include "lib/archive/model_json.h"
 #include "lib/support/diagnostics.h"
+#include "lib/support/safe_text.h"
 
 namespace oe::archive {
 namespace {
@@ -199,7 +200,7 @@ std::set<std::string> code_records(const Archive& archive) {
 
 [[noreturn]] void fail(const Archive& archive, const Record& r, const std::string& what) {
   throw Failure(ExitCode::Refused, "OE0118",
-                archive.path().string() + ": record " + r.name + " " + what,
+                safe_line(archive.path().string() + ": record " + r.name + " " + what),
                 "save the model again; code that PyTorch writes stays far below this limit");
 }
 

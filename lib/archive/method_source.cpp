@@ -6,6 +6,7 @@
 
 #include "lib/archive/source.h"
 #include "lib/support/diagnostics.h"
+#include "lib/support/safe_text.h"
 #include "lib/support/text.h"
 
 namespace oe::archive {
@@ -15,7 +16,8 @@ namespace {
                             std::string_view wanted, const std::vector<std::string>& known) {
   std::string hint = did_you_mean(wanted, known);
   if (hint.empty() && !known.empty() && known.size() <= 20) hint = "it has " + join(known, ", ");
-  throw Failure(ExitCode::Usage, "OE0124", archive.path().string() + ": " + what, hint);
+  throw Failure(ExitCode::Usage, "OE0124", safe_line(archive.path().string() + ": " + what),
+                safe_line(hint));
 }
 
 }  // namespace

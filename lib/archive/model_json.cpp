@@ -8,6 +8,7 @@
 #include "lib/archive/extent.h"
 #include "lib/archive/stored.h"
 #include "lib/support/diagnostics.h"
+#include "lib/support/safe_text.h"
 
 namespace oe::archive {
 namespace {
@@ -52,7 +53,7 @@ class Reader {
  private:
   [[noreturn]] void fail(const std::string& what) const {
     throw Failure(ExitCode::Refused, "OE0116",
-                  archive_.path().string() + ": record " + kName + " " + what,
+                  safe_line(archive_.path().string() + ": record " + kName + " " + what),
                   "copy the file again, or save it again");
   }
 

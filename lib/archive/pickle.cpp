@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "lib/support/safe_text.h"
+
 namespace oe::archive {
 namespace {
 
@@ -44,7 +46,9 @@ class Reader {
   };
   static const Opcode table[];
 
-  [[noreturn]] void fail(const std::string& what) const { throw BadPickle(what, opcode_at_); }
+  [[noreturn]] void fail(const std::string& what) const {
+    throw BadPickle(safe_line(what), opcode_at_);
+  }
 
   void step(unsigned char code);
 

@@ -8,6 +8,7 @@
 #include "lib/archive/sparse.h"
 #include "lib/archive/stored.h"
 #include "lib/support/diagnostics.h"
+#include "lib/support/safe_text.h"
 
 namespace oe::archive {
 namespace {
@@ -183,7 +184,7 @@ template <class F>
 void check_record(const Archive& archive, const Record& r, const F& check) {
   const auto fail = [&](const std::string& what, const std::string& where = "") {
     throw Failure(ExitCode::Refused, "OE0115",
-                  archive.path().string() + ": record " + r.name + where + " " + what,
+                  safe_line(archive.path().string() + ": record " + r.name + where + " " + what),
                   "copy the file again, or save it again");
   };
   try {
@@ -215,7 +216,9 @@ void check_saved_values(const Archive& archive) {
   constexpr uint64_t kMostBytes = 256 << 20, kMostTimes = 16;
   const std::string folder = "data";
   const Record* r = archive.find("data.pkl");
-  if (!r) throw Failure(ExitCode::Refused, "OE0115", archive.path().string() + ": has no data.pkl");
+  if (!r)
+    throw Failure(ExitCode::Refused, "OE0115",
+                  safe_line(archive.path().string()) + ": has no data.pkl");
   check_record(archive, *r, [&] {
     Checker checker(archive, folder);
     checker.visit(read_pickle(archive.read(*r, /*compare=*/r->crc != 0)));

@@ -13,6 +13,7 @@
 #include "lib/archive/preflight.h"
 #include "lib/support/diagnostics.h"
 #include "lib/support/files.h"
+#include "lib/support/safe_text.h"
 #include "lib/support/text.h"
 
 namespace oe::archive {
@@ -26,7 +27,7 @@ constexpr const char* kHowToSave =
 
 [[noreturn]] void unreadable(const char* code, const fs::path& path, const std::string& what,
                              const std::string& hint = kHowToSave) {
-  throw Failure(ExitCode::Unreadable, code, path.string() + ": " + what, hint);
+  throw Failure(ExitCode::Unreadable, code, safe_line(path.string() + ": " + what), hint);
 }
 
 // The first class outside torch's own containers that a pickle refers to: "pkg.net.Net". Pickles of

@@ -40,13 +40,22 @@ bool same_bytes(const Tensor& a, const Tensor& b) {
 // Nothing where the elements have no order (strings, complex numbers).
 std::optional<double> largest_difference(const Tensor& a, const Tensor& b) {
   if (a.dtype() == DType::String || is_complex(a.dtype())) return std::nullopt;
-  const std::vector<double> left = a.as_double(), right = b.as_double();
+  constexpr int64_t piece = 1 << 16;  // as numbers they take up to eight times their bytes
   double largest = 0;
-  for (size_t i = 0; i < left.size(); ++i) {
-    const double d = std::abs(left[i] - right[i]);
-    // NaN on one side only is as far as it gets.
-    if (std::isnan(left[i]) != std::isnan(right[i])) return INFINITY;
-    if (d > largest) largest = d;
+  for (int64_t at = 0; at < a.numel(); at += piece) {
+    const auto numbers = [&](const Tensor& t) {
+      const size_t skipped = static_cast<size_t>(at) * byte_size(t.dtype());
+      const int64_t count = std::min(piece, t.numel() - at);
+      return Tensor(t.dtype(), {count}, static_cast<const char*>(t.data()) + skipped, nullptr)
+          .as_double();
+    };
+    const std::vector<double> left = numbers(a), right = numbers(b);
+    for (size_t i = 0; i < left.size(); ++i) {
+      const double d = std::abs(left[i] - right[i]);
+      // NaN on one side only is as far as it gets.
+      if (std::isnan(left[i]) != std::isnan(right[i])) return INFINITY;
+      if (d > largest) largest = d;
+    }
   }
   return largest;
 }

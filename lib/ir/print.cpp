@@ -32,7 +32,10 @@ std::string quoted(std::string_view s) {
   std::string out = "\"";
   for (char c : s) {
     if (c == '"' || c == '\\') out += '\\';
-    out += c;
+    if (c == '\n')
+      out += "\\n";  // a line of this text is one of ours
+    else
+      out += c;
   }
   return out + "\"";
 }

@@ -7,11 +7,12 @@
 
 #include "lib/onnx/proto.h"
 #include "lib/onnx/registry.h"
+#include "lib/support/safe_text.h"
 
 namespace oe::onnx {
 namespace {
 
-[[noreturn]] void refuse(const std::string& what) { throw std::runtime_error(what); }
+[[noreturn]] void refuse(const std::string& what) { throw std::runtime_error(safe_line(what)); }
 
 template <class To, class List>
 TensorPtr converted(DType d, std::vector<int64_t> dims, const List& list) {

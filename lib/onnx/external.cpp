@@ -10,6 +10,7 @@
 
 #include "lib/onnx/model_file.h"
 #include "lib/support/diagnostics.h"
+#include "lib/support/safe_text.h"
 
 namespace oe::onnx {
 namespace {
@@ -19,6 +20,12 @@ namespace fs = std::filesystem;
 // Bytes that may be moved into a model: its nested graphs rarely have weights of their own.
 constexpr uint64_t kInsideAtMost = uint64_t{1} << 30;
 
+// Names in it may hold anything.
+[[noreturn]] void fail(const std::string& what) { throw std::runtime_error(safe_line(what)); }
+[[noreturn]] void fail(const pb::TensorProto& t, const std::string& what) {
+  fail("tensor '" + t.name() + "': " + what);
+}
+
 // No part of the way from `folder` may be a link: the file would be another than the model's author
 // sent.
 void refuse_links(const fs::path& folder, const std::string& location) {
@@ -27,8 +34,7 @@ void refuse_links(const fs::path& folder, const std::string& location) {
     at /= part;
     std::error_code error;
     if (fs::is_symlink(fs::symlink_status(at, error)))
-      throw std::runtime_error("external data '" + location +
-                               "' is a symbolic link, which is not followed");
+      fail("external data '" + location + "' is a symbolic link, which is not followed");
   }
 }
 
@@ -88,7 +94,7 @@ ExternalPlace external_place(const pb::TensorProto& t) {
     uint64_t v = 0;
     auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), v);
     if (error != std::errc() || end != s.data() + s.size())
-      throw std::runtime_error("tensor '" + t.name() + "': malformed external data entry");
+      fail(t, "malformed external data entry");
     return v;
   };
   for (const auto& e : t.external_data()) {
@@ -100,8 +106,7 @@ ExternalPlace external_place(const pb::TensorProto& t) {
   bool inside = !place.location.empty() && relative.is_relative() &&
                 place.location.find('\0') == std::string::npos;
   for (const auto& part : relative) inside = inside && part != "..";
-  if (!inside)
-    throw std::runtime_error("tensor '" + t.name() + "': external data outside the model's folder");
+  if (!inside) fail(t, "external data outside the model's folder");
   return place;
 }
 
@@ -109,8 +114,7 @@ std::optional<uint64_t> data_file_size(const fs::path& folder, const std::string
   refuse_links(folder, location);
   struct stat s {};
   if (lstat((folder / location).c_str(), &s) != 0) return std::nullopt;
-  if (!S_ISREG(s.st_mode))
-    throw std::runtime_error("external data '" + location + "' is not a regular file");
+  if (!S_ISREG(s.st_mode)) fail("external data '" + location + "' is not a regular file");
   return static_cast<uint64_t>(s.st_size);
 }
 
@@ -127,11 +131,11 @@ std::shared_ptr<MappedFile> ExternalFiles::file(const std::string& location) {
     if (known == elsewhere_.end() &&
         (fstat(file.descriptor(), &opened) != 0 || lstat(path.c_str(), &named) != 0 ||
          opened.st_ino != named.st_ino || opened.st_dev != named.st_dev))
-      throw std::runtime_error("external data '" + location + "' was replaced while it was opened");
+      fail("external data '" + location + "' was replaced while it was opened");
     return files_[location] = std::make_shared<MappedFile>(file);
   } catch (const std::system_error& e) {
     throw Failure(ExitCode::Unreadable, "OE3001",
-                  "cannot read '" + path.string() + "': " + e.code().message());
+                  safe_line("cannot read '" + path.string() + "': " + e.code().message()));
   }
 }
 
@@ -142,11 +146,10 @@ std::string_view ExternalFiles::bytes(const pb::TensorProto& t) {
   // Types of less than a byte have no size here.
   const bool packed = byte_size(static_cast<DType>(t.data_type())) == 0;
   const std::optional<uint64_t> wanted = packed ? place.length : known;
-  if (!wanted)
-    throw std::runtime_error("tensor '" + t.name() + "': external data of impossible dims or type");
+  if (!wanted) fail(t, "external data of impossible dims or type");
   if ((place.length && *place.length != *wanted) || place.offset > mapped->size() ||
       *wanted > mapped->size() - place.offset)
-    throw std::runtime_error("tensor '" + t.name() + "': '" + place.location + "' is too short");
+    fail(t, "'" + place.location + "' is too short");
   return {mapped->data() + place.offset, *wanted};
 }
 
@@ -210,7 +213,8 @@ InMemory map_model(const ModelFile& file) try {
 } catch (const Failure&) {
   throw;
 } catch (const std::exception& e) {
-  throw Failure(ExitCode::Unreadable, "OE3003", "'" + file.path.string() + "': " + e.what());
+  throw Failure(ExitCode::Unreadable, "OE3003",
+                safe_line("'" + file.path.string() + "': " + e.what()));
 }
 
 }  // namespace oe::onnx

@@ -1,4 +1,5 @@
-// Shape inference of nested graphs in time that their own size says.
+// Shape inference of nested graphs in time that their own size says, and of any graph in memory
+// that its own size says.
 #include "lib/onnx/inference_registry.h"
 
 #include <onnx/shape_inference/implementation.h>
@@ -62,27 +63,89 @@ void forget_carried_elements(pb::InferenceContext& context) {
   }
 }
 
+// ONNX sets no limit to ranks and nested types, and hands each on to all that follows.
+constexpr int kRank = 128, kNesting = 8;
+
+void require_sane(const pb::TypeProto& t, int depth = 0) {
+  if (depth > kNesting) fail_shape_inference("types nest deeper than ", kNesting, " levels");
+  if (t.has_sequence_type()) require_sane(t.sequence_type().elem_type(), depth + 1);
+  if (t.has_optional_type()) require_sane(t.optional_type().elem_type(), depth + 1);
+  if (t.has_tensor_type() && t.tensor_type().shape().dim_size() > kRank)
+    fail_shape_inference("a tensor of more than ", kRank, " axes");
+}
+
+void infer_sane(pb::InferenceContext& context, const pb::InferenceFunction& infer) {
+  for (size_t i = 0; i < context.getNumInputs(); ++i)
+    if (const auto* t = context.getInputType(i)) require_sane(*t);
+  infer(context);
+  for (size_t i = 0; i < context.getNumOutputs(); ++i)
+    if (const auto* t = context.getOutputType(i)) require_sane(*t);
+}
+
+// Numbers are followed as far as shapes need them: a Concat of a Concat of a Concat doubles them
+// each time.
+class SmallData : public pb::DataPropagationContext {
+ public:
+  explicit SmallData(pb::DataPropagationContext& context) : c_(context) {}
+  const pb::AttributeProto* getAttribute(const std::string& name) const override {
+    return c_.getAttribute(name);
+  }
+  size_t getNumInputs() const override { return c_.getNumInputs(); }
+  const pb::TypeProto* getInputType(size_t i) const override { return c_.getInputType(i); }
+  size_t getNumOutputs() const override { return c_.getNumOutputs(); }
+  const pb::TypeProto* getOutputType(size_t i) const override { return c_.getOutputType(i); }
+  const pb::TensorShapeProto* getInputData(size_t i) override {
+    const auto* type = c_.getInputType(i);
+    if (type && type->has_tensor_type() && type->tensor_type().shape().dim_size() > 0 &&
+        type->tensor_type().shape().dim(0).dim_value() > kMost)
+      return nullptr;
+    return c_.getInputData(i);
+  }
+  void addOutputData(size_t i, pb::TensorShapeProto&& data) override {
+    if (data.dim_size() <= kMost) c_.addOutputData(i, std::move(data));
+  }
+
+ private:
+  static constexpr int kMost = 1024;
+  pb::DataPropagationContext& c_;
+};
+
 class Registry : public pb::ISchemaRegistry {
  public:
   const pb::OpSchema* GetSchema(const std::string& op, int version,
                                 const std::string& domain) const override {
     const pb::OpSchema* schema = registry().GetSchema(op, version, domain);
-    if (!schema || !domain.empty() || (op != "If" && op != "Loop" && op != "Scan")) return schema;
+    if (!schema) return schema;
     const std::lock_guard lock(mutex_);
     auto [it, fresh] = changed_.try_emplace(schema);
     if (fresh) {
       it->second = *schema;
-      it->second.TypeAndShapeInferenceFunction(
-          [infer = schema->GetTypeAndShapeInferenceFunction(),
-           carries = op == "Loop"](pb::InferenceContext& context) {
-            infer_with_used_types(context, infer);
-            if (carries) forget_carried_elements(context);
-          });
+      change(it->second, domain.empty() ? op : "");
     }
     return &it->second;
   }
 
  private:
+  static void change(pb::OpSchema& s, const std::string& op) {
+    if (op == "If" || op == "Loop" || op == "Scan")
+      s.TypeAndShapeInferenceFunction([infer = s.GetTypeAndShapeInferenceFunction(),
+                                       carries = op == "Loop"](pb::InferenceContext& context) {
+        infer_with_used_types(context, infer);
+        if (carries) forget_carried_elements(context);
+      });
+    if (s.has_type_and_shape_inference_function())
+      s.TypeAndShapeInferenceFunction(
+          [infer = s.GetTypeAndShapeInferenceFunction()](pb::InferenceContext& context) {
+            infer_sane(context, infer);
+          });
+    if (s.has_data_propagation_function())
+      s.PartialDataPropagationFunction(
+          [propagate = s.GetDataPropagationFunction()](pb::DataPropagationContext& context) {
+            SmallData small(context);
+            propagate(small);
+          });
+  }
+
   mutable std::mutex mutex_;
   mutable std::map<const pb::OpSchema*, pb::OpSchema> changed_;
 };

@@ -35,7 +35,7 @@ class Linter {
     external_data();
     versions();
     used_.insert_range(m.graph());
-    graph(m.graph(), {});
+    graph(m.graph());
     for (const auto& i : m.graph().input()) axes(i);
     // Without its data the checker would say the same again, and nothing else.
     if (std::ranges::find(found_, "OE8003", &LintProblem::code) == found_.end()) check();
@@ -76,7 +76,8 @@ class Linter {
     } catch (const std::exception& e) {
       // One line, without the context that the library adds.
       std::string message(strip(e.what()));
-      message = message.substr(0, message.find("\n\n"));
+      constexpr size_t shown = 4096;  // a wrong type is repeated for all that follows
+      message = message.substr(0, std::min(message.find("\n\n"), shown));
       std::ranges::replace(message, '\n', ' ');
       add("OE8001", Severity::Error, message);
     }
@@ -152,13 +153,15 @@ class Linter {
     if (bad) add("OE8009", Severity::Warning, "a name has control characters", n);
   }
 
-  // `outer`: the names of the graphs around this one.
-  void graph(const pb::GraphProto& g, std::set<std::string> outer) {
+  void graph(const pb::GraphProto& g) {
     std::set<std::string> inputs;
+    std::vector<std::string> defined;
     const auto define = [&](const std::string& text, const pb::NodeProto* n) {
       if (text.empty()) return;
       name(text, n);
-      if (!outer.insert(text).second)
+      if (visible_.insert(text).second)
+        defined.push_back(text);
+      else
         add("OE8002", Severity::Error, "two values have the name '" + text + "'", n);
     };
     for (const auto& i : g.input()) {
@@ -184,9 +187,10 @@ class Linter {
     }
     for (const auto& n : g.node())
       for (const auto& a : n.attribute()) {
-        if (a.has_g()) graph(a.g(), outer);
-        for (const auto& inner : a.graphs()) graph(inner, outer);
+        if (a.has_g()) graph(a.g());
+        for (const auto& inner : a.graphs()) graph(inner);
       }
+    for (const std::string& text : defined) visible_.erase(text);
   }
 
   void learn(const std::string& value, const pb::TypeProto& t) {
@@ -234,6 +238,7 @@ class Linter {
   int64_t opset_ = 0;
   bool has_data_files_ = false;
   Used used_;
+  std::unordered_set<std::string> visible_;  // values of this graph and of those around it
   std::unordered_set<std::string> node_names_;
   std::unordered_map<std::string, DType> types_;
   std::vector<LintProblem> found_;

@@ -3,7 +3,9 @@
 
 #include <system_error>
 
+#include "lib/onnx/bounds.h"
 #include "lib/support/diagnostics.h"
+#include "lib/support/safe_text.h"
 
 namespace oe::onnx {
 
@@ -12,7 +14,7 @@ std::shared_ptr<const MappedFile> map_file(const std::filesystem::path& path) {
     return std::make_shared<const MappedFile>(File(path));
   } catch (const std::system_error& e) {
     throw Failure(ExitCode::Unreadable, "OE3001",
-                  "cannot read '" + path.string() + "': " + e.code().message());
+                  safe_line("cannot read '" + path.string() + "': " + e.code().message()));
   }
 }
 
@@ -20,7 +22,8 @@ std::shared_ptr<pb::ModelProto> parse_model(std::string_view bytes, const std::s
   auto proto = std::make_shared<pb::ModelProto>();
   if (bytes.size() > INT32_MAX ||
       !proto->ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) || !proto->has_graph())
-    throw Failure(ExitCode::Unreadable, "OE3002", what + " is not an ONNX model");
+    throw Failure(ExitCode::Unreadable, "OE3002", safe_line(what) + " is not an ONNX model");
+  check_bounds(*proto, what);
   return proto;
 }
 

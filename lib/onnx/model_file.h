@@ -15,7 +15,8 @@ namespace oe::onnx {
 // Throws Failure(Unreadable, OE3001).
 std::shared_ptr<const MappedFile> map_file(const std::filesystem::path& path);
 
-// Throws Failure(Unreadable): OE3001 for what cannot be read, OE3002 for what is no model.
+// Throws Failure: Unreadable (OE3001 for what cannot be read, OE3002 for what is no model), Limit
+// (OE3005, bounds.h).
 std::shared_ptr<pb::ModelProto> parse_model(std::string_view bytes, const std::string& what);
 std::shared_ptr<pb::ModelProto> parse_model_file(const std::filesystem::path& path);
 

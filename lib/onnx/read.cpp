@@ -8,6 +8,7 @@
 #include "lib/onnx/onnx.h"
 #include "lib/onnx/proto.h"
 #include "lib/support/diagnostics.h"
+#include "lib/support/safe_text.h"
 
 namespace oe::onnx {
 
@@ -30,7 +31,7 @@ ir::Model read_file(const std::filesystem::path& path) try {
 } catch (const Failure&) {
   throw;
 } catch (const std::exception& e) {  // also what a container says of a name that is not there
-  throw Failure(ExitCode::Unreadable, "OE3003", "'" + path.string() + "': " + e.what());
+  throw Failure(ExitCode::Unreadable, "OE3003", safe_line("'" + path.string() + "': " + e.what()));
 }
 
 }  // namespace oe::onnx

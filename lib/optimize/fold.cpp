@@ -46,7 +46,8 @@ std::string weight_name(const Node& n, const Tensor& weight) {
 
 class Folding {
  public:
-  Folding(Model& m, const Options& o) : limit_(o.fold_limit), rewriter_(m) {
+  Folding(Model& m, const Options& o)
+      : limit_(o.fold_limit), left_(std::max(int64_t{1} << 30, limit_)), rewriter_(m) {
     auto use = [&](const Value* v) {
       if (v && v->data && is_large(*v->data)) ++uses_[v];
     };
@@ -63,6 +64,9 @@ class Folding {
 
  private:
   const int64_t limit_;
+  // What results may have more than their operands, all together: a small graph can hold many
+  // constants of any size. Behind it only small results are folded.
+  int64_t left_;
   Rewriter rewriter_;
   std::unordered_map<const Value*, int> uses_;  // of constants over the limit
 
@@ -100,13 +104,16 @@ class Folding {
       if (v && !in.back()) return;
     }
     if (!in[0]) return;
-    int64_t limit = limit_;
+    int64_t limit = std::min(limit_, std::max(left_, limit_ / 64));
     if (is_large(*in[0]) && (is_view(n) || n.op == "Transpose")) {
       if (!replaces_original(n.inputs[0])) return;
       limit = static_cast<int64_t>(in[0]->nbytes());
     }
     const std::vector<TensorPtr> out = evaluate(n, in, limit);
     if (out.empty()) return;
+    auto more = -static_cast<int64_t>(in[0]->nbytes());
+    for (const TensorPtr& t : out) more += static_cast<int64_t>(t->nbytes());
+    left_ -= std::max<int64_t>(more, 0);
     if (out.size() == 1)
       rewriter_.become_constant(n, out[0], weight_name(n, *in[0]));
     else

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "lib/support/safe_text.h"
 #include "lib/support/text.h"
 
 namespace oe {
@@ -42,7 +43,7 @@ std::vector<Group> group(const Diagnostics& d, Severity severity) {
 
 std::string position(const Origin& o) {
   if (o.line <= 0) return {};
-  return (o.file.empty() ? "line " : o.file + ":") + std::to_string(o.line);
+  return safe_line(o.file.empty() ? "line " : o.file + ":") + std::to_string(o.line);
 }
 
 // Module path, file:line and source text as three columns.
@@ -50,7 +51,7 @@ void append_places(std::string& out, const Group& g, size_t max_places) {
   const size_t shown = std::min(max_places, g.places.size());
   size_t path_width = 0, position_width = 0;
   for (size_t i = 0; i < shown; ++i) {
-    path_width = std::max(path_width, g.places[i]->module_path.size());
+    path_width = std::max(path_width, safe_line(g.places[i]->module_path).size());
     position_width = std::max(position_width, position(*g.places[i]).size());
   }
   for (size_t i = 0; i < shown; ++i) {
@@ -58,9 +59,9 @@ void append_places(std::string& out, const Group& g, size_t max_places) {
     const auto column = [&](const std::string& text, size_t width) {
       if (width > 0) line += text + std::string(width - text.size() + 4, ' ');
     };
-    column(g.places[i]->module_path, path_width);
+    column(safe_line(g.places[i]->module_path), path_width);
     column(position(*g.places[i]), position_width);
-    line += g.places[i]->text;
+    line += safe_line(cut_text(g.places[i]->text, kShownMessage));
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + "\n";
   }
@@ -68,19 +69,21 @@ void append_places(std::string& out, const Group& g, size_t max_places) {
     out += "      and " + std::to_string(g.places.size() - shown) + " more\n";
 }
 
-void append_group(std::string& out, const Group& g, size_t max_places) {
+void append_group(std::string& out, const Group& g, size_t max_places, size_t most) {
   out += "  ";
   const std::string uses = g.uses > 1 ? " (" + plural(g.uses, "use") + ")" : "";
   // "aten::softmax.int, argument 'dim': must be ..." reads on from the operator.
+  const std::string message = safe_block(cut_text(g.first->message, most));
   if (g.first->op.empty())
-    out += g.first->message + uses;
+    out += message + uses;
   else
-    out += g.first->op + uses + (g.first->message.starts_with("argument ") ? ", " : ": ") +
-           g.first->message;
+    out += safe_line(g.first->op) + uses +
+           (g.first->message.starts_with("argument ") ? ", " : ": ") + message;
   if (!g.first->code.empty()) out += "  [" + g.first->code + "]";
   out += "\n";
   append_places(out, g, max_places);
-  if (!g.first->hint.empty()) out += "      hint: " + g.first->hint + "\n";
+  if (!g.first->hint.empty())
+    out += "      hint: " + safe_block(cut_text(g.first->hint, most)) + "\n";
 }
 
 // "3 operators cannot be written at opset 14", or the count of problems when some name none.
@@ -109,6 +112,17 @@ std::string suggestion(const std::vector<Group>& groups) {
 
 }  // namespace
 
+void Diagnostics::report(Diagnostic d) {
+  // Many long messages, which one model can make as easily as one, are as much as one.
+  constexpr size_t all = 8 * kKeptMessage;
+  for (std::string* text : {&d.message, &d.hint}) {
+    if (text->size() > kShownMessage)
+      *text = cut_text(*text, kept_ > all ? kShownMessage : kKeptMessage);
+    kept_ += text->size();
+  }
+  all_.push_back(std::move(d));
+}
+
 bool Diagnostics::has_errors() const {
   return std::any_of(all_.begin(), all_.end(),
                      [](const Diagnostic& d) { return d.severity == Severity::Error; });
@@ -123,20 +137,20 @@ void usage_error(const char* code, const std::string& message, const std::string
   throw Failure(ExitCode::Usage, code, message, hint);
 }
 
-std::string render_text(const Diagnostics& d, int opset, size_t max_places) {
+std::string render_text(const Diagnostics& d, int opset, size_t max_places, size_t most) {
   std::string out;
   for (const auto& [severity, word] :
        {std::pair{Severity::Warning, "warning: "}, std::pair{Severity::Note, "note: "}})
     for (const Group& g : group(d, severity)) {
       out += word;
       std::string body;
-      append_group(body, g, max_places);
+      append_group(body, g, max_places, most);
       out += body.substr(2);  // a group stands two in below its heading; these have none
     }
   const std::vector<Group> errors = group(d, Severity::Error);
   if (!errors.empty()) {
     out += "error: " + heading(errors, opset) + "\n\n";
-    for (const Group& g : errors) append_group(out, g, max_places);
+    for (const Group& g : errors) append_group(out, g, max_places, most);
     out += suggestion(errors);
   }
   return out;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lib/support/origin.h"
+#include "lib/support/safe_text.h"
 
 namespace oe {
 
@@ -40,7 +41,8 @@ struct Diagnostic {
 
 class Diagnostics {
  public:
-  void report(Diagnostic d) { all_.push_back(std::move(d)); }
+  // Very long texts are cut (safe_text.h).
+  void report(Diagnostic d);
   const std::vector<Diagnostic>& all() const { return all_; }
   bool has_errors() const;
   // --strict
@@ -48,17 +50,21 @@ class Diagnostics {
 
  private:
   std::vector<Diagnostic> all_;
+  size_t kept_ = 0;  // bytes of their texts
 };
 
 // Grouped text, as design.md section 8 shows it: one group per (operator, message) with the count
 // of uses, at most `max_places` source lines each. `opset` < 0: leave the opset out of the heading.
-std::string render_text(const Diagnostics& d, int opset, size_t max_places = 3);
+// Foreign text in it is safe for a terminal; each message has at most `most` bytes.
+std::string render_text(const Diagnostics& d, int opset, size_t max_places = 3,
+                        size_t most = kShownMessage);
 
-// Stops the run with one message. Stages throw it; only the pipeline's caller catches it.
+// Stops the run with one message. Stages throw it; only the pipeline's caller catches it. what()
+// ends at a NUL, so that one in a name is made visible, and a very long message is cut.
 struct Failure : std::runtime_error {
   Failure(ExitCode code, std::string diagnostic_code, const std::string& message,
           std::string hint = {}, OriginPtr origin = nullptr)
-      : std::runtime_error(message),
+      : std::runtime_error(without_nul(cut_text(message, kKeptMessage))),
         exit_code(code),
         diagnostic_code(std::move(diagnostic_code)),
         hint(std::move(hint)),

@@ -282,6 +282,10 @@ constexpr ErrorCode kCodes[] = {
     {"OE3004", Limit,
      "Nested graphs and attributes of an ONNX model have more than 1 GiB of external data.",
      "Move the weights to the outermost graph."},
+    {"OE3005", Limit,
+     "The functions of an ONNX model call themselves, call each other too deeply, or would give far "
+     "more nodes or bytes than the file has.",
+     "Inline them where the model is made."},
     {"OE3060", Unsupported, "What scale a quantized tensor has is not known.",
      "Quantize it where it is used."},
     {"OE3061", Unsupported, "An operator of quantized tensors has no form in ONNX operators yet.",

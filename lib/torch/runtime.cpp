@@ -6,10 +6,12 @@
 #include <torch/csrc/jit/passes/autocast.h>
 #include <torch/csrc/jit/runtime/print_handler.h>
 
+#include <algorithm>
 #include <iostream>
 #include <string>
 #include <string_view>
 
+#include "lib/support/safe_text.h"
 #include "lib/torch/cuda.h"
 
 namespace oe::torch_io {
@@ -20,6 +22,27 @@ class Silent : public c10::WarningHandler {
   void process(const c10::Warning&) override {}
 };
 
+// What the model prints, up to 1 MiB of it.
+struct Printed {
+  bool shown = false;
+  bool begins = true;  // a line
+  size_t left = size_t{1} << 20;
+
+  void add(std::string_view text) {
+    if (!shown || left == 0) return;
+    const size_t n = std::min(left, text.size());
+    left -= n;
+    std::string lines;
+    for (const char c : text.substr(0, n)) {
+      if (begins) lines += "model: ";  // none is taken for a line of ours
+      begins = c == '\n';
+      lines += c;
+    }
+    SafeStream(std::cerr) << lines;
+    if (left == 0) std::cerr << "\n(the model prints more, which is left out)\n";
+  }
+};
+
 }  // namespace
 
 void configure(const Options& o) {
@@ -27,24 +50,22 @@ void configure(const Options& o) {
   static Silent silent;
   if (o.verbosity < 1) c10::WarningUtils::set_warning_handler(&silent);
   // Standard output is the file's or the report's; and the model runs more often than once.
-  static bool shown = false;
-  shown = o.verbosity >= 1;
-  torch::jit::setPrintHandler([](const std::string& text) {
-    if (shown) std::cerr << text;
-  });
+  static Printed printed;
+  printed.shown = o.verbosity >= 1;
+  torch::jit::setPrintHandler([](const std::string& text) { printed.add(text); });
   torch::jit::setAutocastMode(true);  // as in Python
   if (o.threads > 0) at::set_num_threads(o.threads);
 }
 
 std::string message_of(const std::exception& e) {
   const auto* c10_error = dynamic_cast<const c10::Error*>(&e);
-  std::string text = c10_error ? c10_error->what_without_backtrace() : e.what();
+  std::string_view text = c10_error ? c10_error->what_without_backtrace() : e.what();
   // The interpreter puts a traceback of the serialized code before what was wrong.
   constexpr std::string_view heading = "\nRuntimeError: ";
   if (const size_t at = text.rfind(heading);
-      at != std::string::npos && text.starts_with("The following operation failed"))
-    text.erase(0, at + heading.size());
-  return text;
+      at != std::string_view::npos && text.starts_with("The following operation failed"))
+    text.remove_prefix(at + heading.size());
+  return cut_text(text, kKeptMessage);
 }
 
 bool is_out_of_memory(const char* what) {

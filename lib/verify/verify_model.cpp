@@ -9,6 +9,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "lib/support/diagnostics.h"
 #include "lib/support/text.h"
 #include "lib/support/trial.h"
 #include "lib/verify/explore.h"
@@ -387,6 +388,9 @@ class Driver {
     try {
       actual_ = session_->run(inputs_);
     } catch (const std::runtime_error& e) {
+      const std::string_view why = e.what();
+      if (why.find("bad_alloc") != why.npos || why.find("Failed to allocate memory") != why.npos)
+        throw Failure(ExitCode::Limit, "OE0801", "ONNX Runtime ran out of memory" + where);
       v_.mismatch = "ONNX Runtime fails" + where + ": " + e.what();
       return false;
     }

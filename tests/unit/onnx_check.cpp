@@ -130,6 +130,29 @@ TEST_CASE("inference reaches nested graphs", "[onnx]") {
   CHECK(to_string(value(m, "y")->type.shape) == "[2,n]");
 }
 
+TEST_CASE("what inference follows has bounds", "[onnx]") {
+  // Sixty doublings of two numbers, and an axis more in each step.
+  ir::Model m;
+  m.opsets[""] = 18;
+  ir::Value* numbers = m.new_initializer("c", Tensor::of<int64_t>(DType::Int64, {2}, {1, 2}));
+  ir::Value* x = m.new_value("x", ir::Type::tensor(DType::Float, std::vector{Dim::of(4)}));
+  ir::Value* axis = m.new_initializer("axis", Tensor::of<int64_t>(DType::Int64, {1}, {0}));
+  m.graph.inputs = {x};
+  const auto step = [&](const std::string& op, std::vector<ir::Value*> inputs, ir::Attributes a) {
+    ir::Value* v = m.new_value(op);
+    m.graph.nodes.push_back(ir::make_node(m, op, op, std::move(inputs), {v}, std::move(a)));
+    return v;
+  };
+  for (int i = 0; i < 60; ++i) numbers = step("Concat", {numbers, numbers}, {{"axis", int64_t{0}}});
+  std::vector<ir::Value*> ranks = {x};
+  for (int i = 0; i < 1000; ++i) ranks.push_back(step("Unsqueeze", {ranks.back(), axis}, {}));
+  m.graph.outputs = {numbers, ranks.back()};
+  onnx::infer(m);
+  CHECK(numbers->type.shape);
+  CHECK(ranks[100]->type.shape->size() == 101);
+  CHECK_FALSE(ranks[500]->type.shape);
+}
+
 TEST_CASE("function bodies", "[onnx]") {
   ir::Model m = onnx::parse_text(R"(<ir_version: 8, opset_import: ["": 17]>
     g (float[2, 3] x, float[3] s) => (float[2, 3] y) { y = LayerNormalization<epsilon = 0.5>(x, s) })");
