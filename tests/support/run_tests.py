@@ -64,6 +64,7 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
         Group("faults", [python, str(tests / "safety/faults.py"), "--build", str(build), "--jobs", str(jobs)]),
         Group("mutations", [python, str(tests / "files/mutations.py"), "--tool", tool, "--jobs", str(jobs)]),
         Group("sandbox", [python, str(tests / "safety/sandbox.py"), "--build", str(build)]),
+        Group("operators", [python, str(tests / "safety/operators.py"), "--build", str(build), "--jobs", str(jobs)]),
         Group("wild", wild),
         Group("alone", alone),
         Group("alone_ops", [golden[0], "--python", python, "--jobs", str(jobs), str(tests / "ops"), "--alone", "80",
