@@ -83,6 +83,10 @@ constexpr ErrorCode kCodes[] = {
     {"OE0133", Unreadable,
      "The file of `--inputs` holds something else than tensors, numbers, strings, lists, tuples and dicts.",
      "Write it with `torch.save((x, y), \"inputs.pt\")`."},
+    {"OE0141", Refused,
+     "The model calls an operator that may not run: one that opens files, reaches other processes, "
+     "does not check the memory it touches, or is not on the reviewed list. All are named.",
+     "Save the model without them; `--custom-op-lib` allows those of a library of yours."},
     {"OE0201", Usage, "More inputs are given than the model takes.",
      "The message lists what it takes."},
     {"OE0202", Usage, "An input is named that the model does not have.",

@@ -14,6 +14,7 @@
 
 #include "lib/archive/archive.h"
 #include "lib/archive/model_json.h"
+#include "lib/torch/graph_check.h"
 
 namespace oe::torch_io {
 
@@ -26,7 +27,10 @@ class ArchiveReader {
                                              const std::string& lines) const;
   // The bytes of a record: the mapped file where its alignment allows, else a copy.
   at::DataPtr storage(const std::string& record);
-  c10::StrongTypePtr type(const c10::QualifiedName& name) const;
+  // Throws Failure(Refused) where the type's code calls what it may not (graph_check.h).
+  c10::StrongTypePtr type(const c10::QualifiedName& name);
+  // Compiles the methods of a module that has no class. Throws like type().
+  void import_methods(const torch::jit::Module& m, const std::shared_ptr<torch::jit::Source>& code);
   c10::intrusive_ptr<c10::ivalue::Object> object(const c10::StrongTypePtr& type,
                                                  const c10::IValue& state) const;
   // The content of a record, piece by piece, as LibTorch's unpickler asks for it.
@@ -45,6 +49,7 @@ class ArchiveReader {
  private:
   std::shared_ptr<torch::jit::Source> code(const std::string& qualifier) const;
   std::unordered_set<std::string> mapped_;
+  GraphCheck check_;
 };
 
 // Files before version 3 do not say of what their lists and dicts are; whoever takes them does.

@@ -11,6 +11,7 @@
 
 #include "lib/torch/archive_reader.h"
 #include "lib/torch/convert.h"
+#include "lib/torch/value_types.h"
 
 namespace oe::torch_io {
 namespace {
@@ -23,19 +24,19 @@ using torch::jit::Module;
 // Types that attributes name: those of the archive's own classes.
 class Types : public torch::jit::Resolver {
  public:
-  explicit Types(const torch::jit::SourceImporter& importer) : importer_(importer) {}
+  explicit Types(ArchiveReader& reader) : reader_(reader) {}
   c10::TypePtr resolveType(const std::string& name, const torch::jit::SourceRange&) override {
-    return importer_.loadType(c10::QualifiedName(name));
+    return reader_.type(c10::QualifiedName(name)).type_;
   }
 
  private:
-  const torch::jit::SourceImporter& importer_;
+  ArchiveReader& reader_;
 };
 
 class Builder {
  public:
   Builder(const LegacyModel& m, ArchiveReader& reader)
-      : model_(m), reader_(reader), types_(std::make_shared<Types>(reader.importer)) {}
+      : model_(m), reader_(reader), types_(std::make_shared<Types>(reader)) {}
 
   Module run() {
     reader_.code_folder = "libs/";  // of its classes
@@ -94,10 +95,11 @@ class Builder {
       const c10::TypePtr type = parser.parseType(a.type);
       const c10::IValue v = value(a.value);
       set_element_types(v, type);
+      TORCH_CHECK(fits(v, *type), "'", a.name, "' of ", name.qualifiedName(), " is no ",
+                  type->annotation_str());
       m.register_attribute(a.name, type, v);
     }
-    if (const auto code = reader_.source(def.code, def.lines))
-      reader_.importer.LEGACY_import_methods(m, code);
+    if (const auto code = reader_.source(def.code, def.lines)) reader_.import_methods(m, code);
     if (def.state) set_state(m._ivalue(), value(def.state));
     return m;
   }

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "lib/support/text.h"
+#include "lib/torch/allowed_operators.h"
 #include "lib/torch/devices.h"
 #include "lib/torch/extensions.h"
 #include "lib/torch/inference.h"
@@ -54,6 +55,8 @@ std::vector<c10::IValue> read_traced_inputs(ScriptArchive& archive, const std::s
     if (!all.isGenericDict()) return {};
     for (const auto& entry : all.toGenericDict())
       if (entry.key().toStringRef() == method) return entry.value().toListRef().vec();
+  } catch (const Failure&) {
+    throw;
   } catch (const std::exception&) {
     // Only a convenience: without it the user gives --input.
   }
@@ -140,7 +143,9 @@ void open_operator_library(const std::string& path) {
 }
 
 Loaded load(const Options& o, const rules::Rules& rules) {
+  if (!o.custom_op_libs.empty()) note_own_operators();
   for (const std::string& library : o.custom_op_libs) open_operator_library(library);
+  disarm_operators();
   register_stub_operators();
   const std::vector<std::string> misspelt_rules = misspelt(rules);
   register_user_operators(rules);
@@ -158,6 +163,7 @@ Loaded load(const Options& o, const rules::Rules& rules) {
   } catch (const Failure&) {
     throw;
   } catch (const std::exception& e) {
+    throw_if_disarmed_ran(o.model);
     explain_load_error(o.model, e, missing);
   }
   m.device = c10::Device(o.device);

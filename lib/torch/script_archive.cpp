@@ -18,6 +18,7 @@
 #include "lib/torch/archive_reader.h"
 #include "lib/torch/source_lines.h"
 #include "lib/torch/stand_ins.h"
+#include "lib/torch/value_types.h"
 
 namespace oe::torch_io {
 namespace {
@@ -147,6 +148,8 @@ void set_state(const c10::intrusive_ptr<c10::ivalue::Object>& object, const c10:
   torch::jit::Stack stack{object};
   if (arguments.size() > 1) {
     set_element_types(state, arguments[1].type());
+    TORCH_CHECK(fits(state, *arguments[1].type()), "the state of ",
+                object->type()->annotation_str(), " is no ", arguments[1].type()->annotation_str());
     stack.push_back(state);
   }
   set(std::move(stack));
@@ -160,7 +163,8 @@ ArchiveReader::ArchiveReader(const archive::Archive& a)
       unit(std::make_shared<CompilationUnit>()),
       importer(
           unit, &constants, [this](const std::string& qualifier) { return code(qualifier); },
-          version) {
+          version),
+      check_(a.path().string()) {
   // The importer asks for the upgraders of older operators, and does not make them.
   torch::jit::populate_upgraders_graph_map();
 }
@@ -195,8 +199,16 @@ at::DataPtr ArchiveReader::storage(const std::string& record) {
   return copy;
 }
 
-c10::StrongTypePtr ArchiveReader::type(const c10::QualifiedName& name) const {
-  return {unit, importer.loadType(name)};
+c10::StrongTypePtr ArchiveReader::type(const c10::QualifiedName& name) {
+  const c10::TypePtr type = importer.loadType(name);
+  check_.check(*unit, type);
+  return {unit, type};
+}
+
+void ArchiveReader::import_methods(const torch::jit::Module& m,
+                                   const std::shared_ptr<Source>& code) {
+  importer.LEGACY_import_methods(m, code);
+  check_.check(*unit, m.type());
 }
 
 c10::intrusive_ptr<c10::ivalue::Object> ArchiveReader::object(const c10::StrongTypePtr& type,
@@ -208,8 +220,12 @@ c10::intrusive_ptr<c10::ivalue::Object> ArchiveReader::object(const c10::StrongT
     set_state(made, state);
   } else {
     const auto slots = state.toGenericDict();
-    for (size_t i = 0; i < cls->numAttributes(); ++i)
-      made->setSlot(i, slots.at(cls->getAttributeName(i)));
+    for (size_t i = 0; i < cls->numAttributes(); ++i) {
+      const c10::IValue& v = slots.at(cls->getAttributeName(i));
+      TORCH_CHECK(fits(v, *cls->getAttribute(i)), "'", cls->getAttributeName(i), "' of ",
+                  cls->annotation_str(), " is no ", cls->getAttribute(i)->annotation_str());
+      made->setSlot(i, v);
+    }
   }
   check_classes(*made, archive.path().string());
   return made;
@@ -244,6 +260,7 @@ torch::jit::Module ScriptArchive::module() {
   if (const auto legacy = archive::read_legacy_model(reader_->archive))
     return legacy_module(*legacy, *reader_);
   const c10::IValue constants = reader_->unpickle("constants");
+  TORCH_CHECK(fits(constants, *c10::AnyType::get()), "constants.pkl: a value of another type");
   reader_->constants = constants.toTupleRef().elements().vec();
   torch::jit::Module m(reader_->unpickle("data").toObject());
   for (torch::jit::Function* f : reader_->unit->get_functions())

@@ -14,12 +14,13 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/library.h>
 
+#include "lib/torch/enumerations.h"
+#include "lib/torch/script_operators.h"
+
 namespace oe::torch_io {
 namespace {
 
 using torch::jit::Stack;
-
-constexpr c10::DispatchKey kKey = c10::DispatchKey::TESTING_ONLY_GenericMode;
 
 void require_size(const char* what, const at::Tensor& t, at::IntArrayRef wanted) {
   TORCH_CHECK(t.sizes() == wanted, "Expected ", what, " of size ", wanted, ", got ", t.sizes());
@@ -206,11 +207,62 @@ void check_segments(const Arguments& args) {
                 "Expected offsets up to ", n);
 }
 
+// Composite operators count axes from the front before they ask for these.
+void check_fft(const Arguments& args) {
+  const int64_t rank = args.tensor("self").dim();
+  for (const int64_t axis : args["dim"].toIntVector())
+    TORCH_CHECK(axis >= 0 && axis < rank, "Expected axes from 0 to ", rank - 1, ", got ", axis);
+}
+
+// Sizes and strides as they are given, over the memory that there is.
+void check_alias(const Arguments& args) {
+  const at::Tensor self = args.tensor("self");
+  const auto sizes = args["size"].toIntVector(), strides = args["stride"].toIntVector();
+  TORCH_CHECK(sizes.size() == strides.size(), "Expected as many strides as sizes");
+  const auto available =
+      static_cast<int64_t>(self.storage().nbytes() / self.itemsize()) - self.storage_offset();
+  int64_t last = 0;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    TORCH_CHECK(sizes[i] >= 0 && strides[i] >= 0, "Expected no negative size or stride");
+    if (sizes[i] == 0) return;
+    int64_t reach = 0;
+    TORCH_CHECK(!__builtin_mul_overflow(sizes[i] - 1, strides[i], &reach) &&
+                    !__builtin_add_overflow(last, reach, &last),
+                "Expected smaller sizes");
+  }
+  TORCH_CHECK(last < available, "Expected a view inside the tensor's storage");
+}
+
+// Indices of sparse tensors, and what per-channel quantization scales by, are trusted by kernels
+// once they were checked: a tensor that has them shares them with nothing that code could write.
+void copy_arguments(const c10::OperatorHandle& op, Stack* stack) {
+  const size_t count = op.schema().arguments().size();
+  for (size_t i = stack->size() - count; i < stack->size(); ++i)
+    if (c10::IValue& v = (*stack)[i]; v.isTensor() && v.toTensor().defined())
+      v = v.toTensor().clone();
+  check_enumeration_arguments(op.schema(), *stack);
+  const c10::impl::ExcludeDispatchKeyGuard inside(kCheckedKey);
+  op.callBoxed(stack);
+}
+
+void copy_result(const c10::OperatorHandle& op, Stack* stack) {
+  const c10::impl::ExcludeDispatchKeyGuard inside(kCheckedKey);
+  op.callBoxed(stack);
+  stack->back() = stack->back().toTensor().clone();
+}
+
 template <void (*Check)(const Arguments&)>
 void checked(const c10::OperatorHandle& op, Stack* stack) {
+  check_enumeration_arguments(op.schema(), *stack);
   Check(Arguments(op, *stack));
-  const c10::impl::ExcludeDispatchKeyGuard inside(kKey);
+  const c10::impl::ExcludeDispatchKeyGuard inside(kCheckedKey);
   op.callBoxed(stack);
+}
+
+template <void (*Kernel)(const c10::OperatorHandle&, Stack*)>
+void replace(torch::Library& m, std::initializer_list<const char*> operators) {
+  for (const char* name : operators)
+    m.impl(name, torch::CppFunction::makeFromBoxedFunction<Kernel>());
 }
 
 template <void (*Check)(const Arguments&)>
@@ -242,8 +294,26 @@ TORCH_LIBRARY_IMPL(aten, TESTING_ONLY_GenericMode, m) {
   guard<check_bags>(m, {"_embedding_bag", "_embedding_bag_forward_only"});
   guard<check_ctc>(m, {"_ctc_loss", "_ctc_loss.Tensor"});
   guard<check_segments>(m, {"segment_reduce"});
+  guard<check_alias>(m, {"_reshape_alias"});
+  guard<check_fft>(
+      m, {"_fft_c2c", "_fft_c2c.out", "_fft_r2c", "_fft_r2c.out", "_fft_c2r", "_fft_c2r.out"});
+  replace<&copy_arguments>(
+      m, {"sparse_coo_tensor.indices", "sparse_coo_tensor.indices_size",
+          "sparse_compressed_tensor.comp_plain_value",
+          "sparse_compressed_tensor.comp_plain_value_size", "sparse_csr_tensor.crow_col_value",
+          "sparse_csr_tensor.crow_col_value_size", "sparse_csc_tensor.ccol_row_value",
+          "sparse_csc_tensor.ccol_row_value_size", "sparse_bsr_tensor.crow_col_value",
+          "sparse_bsr_tensor.crow_col_value_size", "sparse_bsc_tensor.ccol_row_value",
+          "sparse_bsc_tensor.ccol_row_value_size", "quantize_per_channel",
+          "_make_per_channel_quantized_tensor", "_empty_per_channel_affine_quantized"});
+  replace<&copy_result>(m, {"indices", "_indices", "crow_indices", "ccol_indices", "col_indices",
+                            "row_indices", "q_per_channel_scales", "q_per_channel_zero_points"});
 }
 
-void check_kernels() { c10::impl::tls_set_dispatch_key_included(kKey, true); }
+void check_kernels() {
+  check_enumerations();
+  check_script_operators();
+  c10::impl::tls_set_dispatch_key_included(kCheckedKey, true);
+}
 
 }  // namespace oe::torch_io

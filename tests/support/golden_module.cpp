@@ -14,6 +14,7 @@
 #include "lib/option_text.h"
 #include "lib/support/text.h"
 #include "lib/torch/convert.h"
+#include "lib/torch/graph_check.h"
 #include "lib/torch/values.h"
 
 namespace oe::golden {
@@ -168,6 +169,7 @@ torch_io::Loaded define_module(const Case& c) {
   uint64_t seed = 1;
   for (const Case::Member& member : c.members) builder.add(member, seed++);
   m.define(c.source, std::make_shared<Resolver>());
+  torch_io::GraphCheck("the case").check(*m._ivalue()->compilation_unit());
   m.eval();
   torch_io::Loaded loaded;
   loaded.module = m;

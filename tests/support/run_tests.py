@@ -71,6 +71,7 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
         Group("foreign_onnx", [python, str(tests / "safety/foreign_onnx.py"), "--build", str(build), "--jobs",
                                str(jobs)]),
         Group("safe_text", [python, str(tests / "safety/text.py"), "--build", str(build), "--jobs", str(jobs)]),
+        Group("operators", [python, str(tests / "safety/operators.py"), "--build", str(build), "--jobs", str(jobs)]),
         Group("wild", wild),
         Group("alone", alone),
         Group("alone_ops", [golden[0], "--python", python, "--jobs", str(jobs), str(tests / "ops"), "--alone", "80",
