@@ -135,6 +135,7 @@ std::string method_of(const torch::jit::Module& m, const Options& o,
 }  // namespace
 
 void open_operator_library(const std::string& path) {
+  note_own_operators();
   // RTLD_GLOBAL: such libraries find each other's symbols, as torch.ops.load_library does it. A
   // second call for the same path finds it open.
   if (!dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL))
@@ -143,7 +144,6 @@ void open_operator_library(const std::string& path) {
 }
 
 Loaded load(const Options& o, const rules::Rules& rules) {
-  if (!o.custom_op_libs.empty()) note_own_operators();
   for (const std::string& library : o.custom_op_libs) open_operator_library(library);
   disarm_operators();
   register_stub_operators();
