@@ -67,7 +67,11 @@ def save(module: torch.nn.Module, path: pathlib.Path) -> None:
 
 def hostile_model(folder: pathlib.Path, target: pathlib.Path, secret: pathlib.Path) -> None:
     torch.ops.load_library(str(suite.build / "tests/libhostile_kernel.so"))
-    module = torch.jit.script(torch.nn.Identity())
+
+    class Hostile(torch.nn.Module):  # a class of its own each time, as a method is defined once a class
+        pass
+
+    module = torch.jit.script(Hostile())
     module.define(f"def act(self, x):\n    return torch.ops.hostile.act(x, {str(target)!r}, {str(secret)!r})\n")
     torch.jit.save(module.eval(), folder / "hostile.pt")
 
