@@ -239,8 +239,7 @@ void Output::require_moved(int error, const std::string& name) const {
 
 void Output::place_beside(const std::vector<Made>& beside, Placed& placed) const {
   for (const Made& m : beside) {
-    require_moved(made_.move(m.name, private_.around(), m.name, /*replace=*/false),
-                  m.name);
+    require_moved(made_.move(m.name, private_.around(), m.name, /*replace=*/false), m.name);
     placed.add(m.name);
   }
   if (!beside.empty()) require_moved(private_.around().sync(), "");

@@ -26,8 +26,7 @@ int opened(const std::filesystem::path& path, bool append) {
 
 }  // namespace
 
-FileWriter::FileWriter(const std::filesystem::path& path, bool append)
-    : fd_(opened(path, append)) {
+FileWriter::FileWriter(const std::filesystem::path& path, bool append) : fd_(opened(path, append)) {
   if (fd_ < 0) fail(errno);
   begin_ = lseek(fd_, 0, SEEK_END);
   if (begin_ >= 0) return;
