@@ -296,9 +296,11 @@ class Tests:
         problems = wrong + commit_models.leftovers(place.out)
         if child.returncode or who != "B":
             problems.append(f"ended with {child.returncode}: {text.strip()}")
+        calls = place.calls()
+        if not any("fsync" in c for c in calls) or len({c.split(" ")[0] for c in calls}) < 2:
+            problems.append(f"{len(calls)} calls were seen, and not those of both processes")
         self.check(problems, f"{scenario.name}, undisturbed")
         faults, turn = [], collections.Counter()
-        calls = place.calls()
         for at, call in enumerate(calls, 1):
             pid, kind = call.split(" ")[:2]
             faults.append(Fault(at, call, "", pid == str(child.pid)))

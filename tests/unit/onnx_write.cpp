@@ -11,6 +11,7 @@
 #include "lib/onnx/onnx.h"
 #include "lib/onnx/shared_data.h"
 #include "lib/support/diagnostics.h"
+#include "lib/support/hashed_name.h"
 
 using namespace oe;
 namespace fs = std::filesystem;
@@ -221,6 +222,42 @@ TEST_CASE("external data options", "[onnx]") {
   CHECK_FALSE(onnx::needs_external(m, o));
   CHECK_FALSE(onnx::write(m, o, nullptr, f.path / "n.onnx", f.path / "n.bin").external);
   CHECK_FALSE(fs::exists(f.path / "n.bin"));
+}
+
+TEST_CASE("data whose name is taken get one with a content hash", "[onnx]") {
+  Folder f;
+  const ir::Model m = sample();
+  onnx::WriteOptions o;
+  o.external = onnx::WriteOptions::External::Always;
+  o.external_file = "m.onnx.data";
+  const fs::path plain = f.path / "m.onnx.data";
+  const auto name = [&](const std::vector<std::string>& taken) {
+    onnx::DataName n{taken, {}};
+    onnx::write(m, o, nullptr, f.path / "m.onnx", plain, nullptr, &n);
+    CHECK(fs::exists(f.path / n.chosen));
+    CHECK(same(*initializer(onnx::read_file(f.path / "m.onnx"), "w")->data,
+               *initializer(m, "w")->data));
+    return n.chosen;
+  };
+  CHECK(name({"other.data"}) == "m.onnx.data");
+  const std::string hashed = name({"m.onnx.data"});
+  CHECK(hashed != "m.onnx.data");
+  CHECK(is_name_or_hashed("m.onnx.data", hashed));
+  CHECK(name({"m.onnx.data"}) == hashed);
+  CHECK(is_name_or_hashed("m.onnx.data", name({"m.onnx.data", hashed})));
+  CHECK(name({"m.onnx.data", hashed}) != hashed);
+}
+
+TEST_CASE("names with a content hash", "[onnx]") {
+  CHECK(hashed_name("m.onnx.data", 0x1a2b3c4d) == "m.onnx.1a2b3c4d.data");
+  CHECK(hashed_name("weights", 0xff) == "weights.000000ff");
+  CHECK(hashed_name(".data", 1) == ".data.00000001");
+  CHECK(is_name_or_hashed("w.bin", "w.00ff00ff.bin"));
+  CHECK_FALSE(is_name_or_hashed("w.bin", "w.00FF00FF.bin"));
+  CHECK_FALSE(is_name_or_hashed("w.bin", "w.00ff00f.bin"));
+  CHECK_FALSE(is_name_or_hashed("w.bin", "v.00ff00ff.bin"));
+  CHECK_FALSE(is_name_or_hashed("w.bin", "../w.bin"));
+  CHECK_FALSE(is_name_or_hashed("w.bin", ""));
 }
 
 TEST_CASE("tensors that share memory are stored once", "[onnx]") {
