@@ -113,7 +113,8 @@ void check_classes(const c10::ivalue::Object& object, const std::string& path) {
     if (!holds_declared_objects(object.getSlot(i), *type->getAttribute(i)))
       throw Failure(ExitCode::Refused, "OE0115",
                     path + ": a pickle gives '" + type->getAttributeName(i) + "' of " +
-                        type->repr_str() + " an object of another class than its code declares",
+                        type->name()->qualifiedName() +
+                        " an object of another class than its code declares",
                     "copy the file again, or save it again");
 }
 

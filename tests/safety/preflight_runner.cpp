@@ -40,6 +40,7 @@ int file_of(std::string_view bytes) {
 int preflight(std::string_view bytes, std::string* message = nullptr) try {
   const Archive a = oe::archive::require_torchscript("m.pt", oe::File(file_of(bytes), "m.pt"));
   oe::archive::summarise(a);
+  oe::archive::check_sums(a);
   return 0;
 } catch (const oe::Failure& e) {
   if (message) *message = e.what();
