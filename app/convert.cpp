@@ -124,7 +124,6 @@ Results in_worker(const Strings& arguments, Run& run, const Unchanged& model) {
     const WorkerResult w = run_worker(job, listener);
     run.our_signal = w.our_signal;
     results.sandbox = w.sandbox;
-    if (w.sandbox) run.log.write("sandbox " + sandbox_text(*w.sandbox));
     if (!run.our_signal) model.require();
     // A worker that reported and then crashed while its libraries shut down has done its work.
     if (results.reports = from_json(w.report); !results.reports.empty()) {

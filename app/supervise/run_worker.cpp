@@ -219,13 +219,14 @@ class Run {
       r_.stage = safe_line(line.substr(stage.size(), kShownMessage));
       if (listener_.stage) listener_.stage(r_.stage);
     } else if (line.starts_with(versions)) {
-      if (listener_.versions)
-        listener_.versions(safe_line(line.substr(versions.size(), kShownMessage)));
+      if (listener_.environment)
+        listener_.environment(safe_line(line.substr(versions.size(), kShownMessage)));
     } else if (line.starts_with(sandbox)) {
       errors_.release();
       const ordered_json j = ordered_json::parse(line.substr(sandbox.size()), nullptr, false);
       try {
         r_.sandbox = sandbox_from(j);
+        if (listener_.environment) listener_.environment("sandbox " + sandbox_text(*r_.sandbox));
       } catch (const ordered_json::exception&) {
         // A worker that was taken over writes anything.
       }

@@ -43,9 +43,10 @@ struct WorkerResult {
 
 // Who wants to know what the worker does. Any may be empty.
 struct WorkerListener {
-  std::function<void(const std::string& text)> versions;  // "LibTorch 2.13.0, ONNX 1.23.2"
-  std::function<void(const std::string& name)> stage;     // begins
-  std::function<void()> waiting;                          // a few times a second
+  // "LibTorch 2.13.0, ONNX 1.23.2", "sandbox Landlock 7, ..."
+  std::function<void(const std::string& text)> environment;
+  std::function<void(const std::string& name)> stage;  // begins
+  std::function<void()> waiting;                       // a few times a second
 };
 
 // Throws Failure(Internal) when the worker cannot be started.

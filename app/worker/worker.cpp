@@ -188,6 +188,7 @@ std::vector<Report> work(const Launch& launch, const std::vector<std::string>& w
   SandboxLevel sandbox;
   const Report prepared = reported([&](Report&) {
     apply_limits(launch);
+    torch_io::show_warnings(false);
     torch_io::read_machine();
     runtime = load_libraries(launch);
     set_file_access(files.emplace(launch.limits));

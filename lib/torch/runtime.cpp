@@ -45,10 +45,15 @@ struct Printed {
 
 }  // namespace
 
+void show_warnings(bool shown) {
+  static Silent silent;
+  static c10::WarningHandler plain;
+  c10::WarningUtils::set_warning_handler(shown ? &plain : &silent);
+}
+
 void configure(const Options& o) {
   use_device(o.device);
-  static Silent silent;
-  if (o.verbosity < 1) c10::WarningUtils::set_warning_handler(&silent);
+  show_warnings(o.verbosity >= 1);
   // Standard output is the file's or the report's; and the model runs more often than once.
   static Printed printed;
   printed.shown = o.verbosity >= 1;

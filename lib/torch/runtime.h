@@ -8,6 +8,9 @@
 
 namespace oe::torch_io {
 
+// LibTorch's warnings on standard error.
+void show_warnings(bool shown);
+
 // Threads, no autograd; LibTorch's warnings and what the model prints go to
 // standard error, and only with -v (they speak of Python code the user may not have written).
 void configure(const Options& o);
