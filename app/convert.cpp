@@ -37,14 +37,14 @@ using Strings = std::vector<std::string>;
 constexpr int kMostTries = 8;
 
 // Whether the bytes of a pinned file are still those that were checked. That its path leads to
-// another file by now does not matter: that file is not read.
+// another file by now matters only where the output refers to the path (`named`).
 class Unchanged {
  public:
-  Unchanged(const PinnedFiles& files, const std::string& path)
-      : path_(path), file_(files.pinned(path)), was_(state()) {}
+  Unchanged(const PinnedFiles& files, const std::string& path, bool named)
+      : path_(path), file_(files.pinned(path)), named_(named), was_(state()) {}
   // Throws Failure(Unreadable).
   void require() const {
-    if (state() != was_)
+    if (state() != was_ || (named_ && !at_path()))
       throw Failure(ExitCode::Unreadable, "OE0117", path_ + ": changed while it was converted",
                     "convert it again when nobody writes to it");
   }
@@ -56,8 +56,14 @@ class Unchanged {
     if (!file_ || fstat(file_->get(), &s) != 0) return {};
     return {s.st_size, s.st_mtim.tv_sec, s.st_mtim.tv_nsec};
   }
+  bool at_path() const {
+    struct stat now {}, pinned {};
+    return file_ && stat(path_.c_str(), &now) == 0 && fstat(file_->get(), &pinned) == 0 &&
+           now.st_dev == pinned.st_dev && now.st_ino == pinned.st_ino;
+  }
   const std::string& path_;
   const Descriptor* file_;
+  bool named_;
   State was_;
 };
 
@@ -90,8 +96,7 @@ WorkerJob job_of(const Run& run, FileBroker& broker) {
                 o.verify,
                 o.ort_lib,
                 o.custom_op_libs};
-  job.deadline = run.start + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                                 std::chrono::duration<double>(job.launch.limits.seconds));
+  job.start = run.start;
   return job;
 }
 
@@ -135,7 +140,7 @@ Results in_worker(const Strings& arguments, Run& run, const Unchanged& model) {
     const bool again = w.signal && w.signal != SIGKILL && w.signal != SIGXCPU && !w.our_signal &&
                        !w.trial.sizes.empty();
     if (again && tries < kMostTries) {
-      run.log.write("the worker ended in " + w.trial.op + " at " + w.trial.sizes +
+      run.log.write(safe_line("the worker ended in " + w.trial.op + " at " + w.trial.sizes) +
                     ": again, without these sizes");
       left_out.insert(left_out.end(), {w.trial.sizes, w.trial.op});
       continue;
@@ -190,7 +195,8 @@ void perform(const Strings& arguments, Run& run) {
   // Each file is opened once: what is checked is what is converted.
   for (const std::string& file : run.line.files) run.files.pin(file);
   run.files.limit_size(limits_for(run.line.limits, run.files.pinned_bytes()).size);
-  const Unchanged model(run.files, o.model);
+  const bool in_place = o.write.external == onnx::WriteOptions::External::InPlace;
+  const Unchanged model(run.files, o.model, in_place);
   const archive::Archive archive = archive::require_torchscript(o.model);
   hold_ending_signals();
   archive::ChecksumRun sums(archive);

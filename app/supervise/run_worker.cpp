@@ -169,7 +169,8 @@ class Run {
 
   void look_at_limits() {
     const Clock::time_point now = Clock::now();
-    if (now >= job_.deadline) r_.crossed = WorkerResult::Crossed::Time;
+    const std::chrono::duration<double> passed = now - job_.start;
+    if (passed.count() >= job_.launch.limits.seconds) r_.crossed = WorkerResult::Crossed::Time;
     if (now < next_look_) return;
     next_look_ = now + std::chrono::milliseconds(20);
     const MemoryUse use = memory_of(worker_.pid);

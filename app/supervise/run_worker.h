@@ -21,7 +21,8 @@ struct WorkerJob {
   Launch launch;
   std::vector<std::string> arguments;
   FileBroker* files = nullptr;  // answers what the worker asks for
-  std::chrono::steady_clock::time_point deadline;
+  // The time limit counts from here.
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 };
 
 struct WorkerResult {

@@ -16,15 +16,12 @@ namespace {
 // What the worker reports, or what kept it from doing so.
 Report in_worker(const VerbEntry& entry, const Verb& verb, const Strings& arguments,
                  PinnedFiles& files) try {
-  const auto start = std::chrono::steady_clock::now();
   WorkerJob job;
   job.arguments = {"verb", std::string(entry.name)};
   job.arguments.insert(job.arguments.end(), arguments.begin(), arguments.end());
   job.launch = verb.launch();
   job.launch.limits = limits_for(verb.limits, files.pinned_bytes());
   job.launch.input_bytes = files.pinned_bytes();
-  job.deadline = start + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                             std::chrono::duration<double>(job.launch.limits.seconds));
   FileBroker broker(files);
   for (const std::string& file : verb.files()) {
     broker.may_read(file);
