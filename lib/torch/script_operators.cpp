@@ -4,6 +4,8 @@
 #include <torch/csrc/jit/runtime/operator.h>
 
 #include <limits>
+#include <memory>
+#include <vector>
 
 #include "lib/torch/enumerations.h"
 
@@ -28,10 +30,13 @@ void check_division(const c10::FunctionSchema& schema, const Stack& stack) {
               ": division by zero");
 }
 
+using Overloads = std::vector<std::shared_ptr<torch::jit::Operator>>;
+
 // All overloads of a name are registered again, since the first that takes the arguments is called.
-void replace(const char* name, Check check) {
+// Returns those that were registered before.
+Overloads replace(const char* name, Check check) {
   // A copy: the registry's own vector changes.
-  const auto overloads = torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(name));
+  Overloads overloads = torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(name));
   for (const auto& op : overloads) torch::jit::deregisterOperator(op->schema());
   for (const auto& op : overloads) {
     if (op->isC10Op()) {
@@ -47,22 +52,25 @@ void replace(const char* name, Check check) {
         },
         op->aliasAnalysisKind()));
   }
+  return overloads;
 }
 
 }  // namespace
 
 void check_script_operators() {
-  static const bool once = [] {
+  // Nodes of graphs that were compiled before point at the operators of that time.
+  static const std::vector<Overloads> kept = [] {
+    std::vector<Overloads> all;
     for (const char* name :
          {"aten::tensor", "aten::as_tensor", "aten::to", "aten::is_strides_like_format"})
-      replace(name, check_enumeration_arguments);
+      all.push_back(replace(name, check_enumeration_arguments));
     for (const char* name : {"aten::remainder", "aten::__round_to_zero_floordiv"})
-      replace(name, check_division);
+      all.push_back(replace(name, check_division));
     for (const char* name : {"aten::floordiv", "aten::divmod", "aten::gcd"})
-      replace(name, check_quotient);
-    return true;
+      all.push_back(replace(name, check_quotient));
+    return all;
   }();
-  (void)once;
+  (void)kept;
 }
 
 }  // namespace oe::torch_io
