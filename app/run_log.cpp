@@ -39,7 +39,8 @@ void RunLog::open(const Options& o) {
   if (same_file(o.log_file, o.output)) refuse("is the output");
   // The library would make the folder.
   const std::filesystem::path folder = std::filesystem::path(o.log_file).parent_path();
-  if (!folder.empty() && !std::filesystem::exists(folder)) refuse(std::strerror(ENOENT));
+  std::error_code error;
+  if (!folder.empty() && !std::filesystem::exists(folder, error)) refuse(std::strerror(ENOENT));
   errno = 0;
   try {
     log_ = std::make_shared<spdlog::logger>(

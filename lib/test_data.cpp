@@ -20,19 +20,21 @@ namespace fs = std::filesystem;
 // input_0.pb, input_1.pb, ... without a gap.
 std::vector<std::string> numbered_files(const fs::path& folder, const std::string& kind) {
   std::vector<std::string> files;
+  std::error_code error;
   for (;;) {
     const fs::path file = folder / (kind + "_" + std::to_string(files.size()) + ".pb");
-    if (!fs::is_regular_file(file)) return files;
+    if (!fs::is_regular_file(file, error)) return files;
     files.push_back(file.string());
   }
 }
 
 std::vector<fs::path> set_folders(const fs::path& dir) {
-  if (fs::is_regular_file(dir / "input_0.pb")) return {dir};
+  std::error_code error;
+  if (fs::is_regular_file(dir / "input_0.pb", error)) return {dir};
   std::vector<fs::path> sets;
   for (;;) {
     const fs::path set = dir / ("test_data_set_" + std::to_string(sets.size()));
-    if (!fs::is_directory(set)) return sets;
+    if (!fs::is_directory(set, error)) return sets;
     sets.push_back(set);
   }
 }
@@ -103,7 +105,8 @@ void write_test_set(const ir::Model& m, const verify::Request& r, const torch_io
 void read_test_sets(Options& o) {
   if (o.inputs_from.empty()) return;
   const fs::path dir = o.inputs_from;
-  if (!fs::is_directory(dir))
+  std::error_code error;
+  if (!fs::is_directory(dir, error))
     usage_error("OE0208", "--inputs-from: " + dir.string() + " is no folder");
   const std::vector<fs::path> folders = set_folders(dir);
   if (folders.empty())

@@ -33,6 +33,7 @@
 #include "lib/support/trial.h"
 #include "lib/test_data.h"
 #include "lib/torch/about.h"
+#include "lib/torch/cuda.h"
 #include "lib/torch/load.h"
 #include "lib/torch/machine.h"
 #include "lib/torch/runtime.h"
@@ -189,6 +190,7 @@ std::vector<Report> work(const Launch& launch, const std::vector<std::string>& w
   const Report prepared = reported([&](Report&) {
     apply_limits(launch);
     torch_io::show_warnings(false);
+    if (launch.gpu) torch_io::open_cuda();  // one that is missing is reported where it is used
     torch_io::read_machine();
     runtime = load_libraries(launch);
     set_file_access(files.emplace(launch.limits));

@@ -217,7 +217,8 @@ void read_entry(Reader& r, Rules& to) {
 }
 
 std::string content(const std::string& file) {
-  if (std::filesystem::is_directory(file))
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error))
     throw Failure(ExitCode::Usage, "OE0230", file + ": is a directory");
   try {
     return read_whole_file(file);

@@ -28,10 +28,11 @@ fs::path library_folder() {
 
 }  // namespace
 
-Cuda find_cuda() {
+Cuda open_cuda() {
   Cuda cuda;
   const fs::path library = (library_folder() / "libtorch_cuda.so").lexically_normal();
-  if (!fs::exists(library)) {
+  std::error_code error;
+  if (!fs::exists(library, error)) {
     cuda.code = "OE0611";
     cuda.missing = "LibTorch " + libtorch_version() +
                    " is a build for CPUs here: " + library.string() + " is missing";
@@ -45,8 +46,13 @@ Cuda find_cuda() {
     cuda.code = "OE0611";
     cuda.missing = std::string("LibTorch's CUDA library cannot be loaded: ") + dlerror();
     cuda.hint = "install the CUDA libraries that it names";
-    return cuda;
   }
+  return cuda;
+}
+
+Cuda find_cuda() {
+  Cuda cuda = open_cuda();
+  if (!cuda.missing.empty()) return cuda;
   try {
     at::globalContext().lazyInitDevice(c10::kCUDA);
     cuda.devices = at::detail::getCUDAHooks().getNumGPUs();

@@ -11,8 +11,10 @@ struct Cuda {
   std::string code, missing, hint;  // what keeps it from being used; empty: nothing
 };
 
-// Loads LibTorch's CUDA libraries, which lie beside libtorch_cpu in its builds for CUDA, and counts
-// the devices. The first that is done with LibTorch: it looks only once for what is registered.
+// Loads LibTorch's CUDA libraries, which lie beside libtorch_cpu in its builds for CUDA. The first
+// thing that is done with LibTorch: it looks only once for what is registered.
+Cuda open_cuda();
+// The same, and counts the devices.
 Cuda find_cuda();
 
 // Makes `device` ("cpu", "cuda:1") the current one. Throws Failure(MissingPart).
