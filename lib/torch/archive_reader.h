@@ -55,7 +55,10 @@ class ArchiveReader {
 // Files before version 3 do not say of what their lists and dicts are; whoever takes them does.
 void set_element_types(const c10::IValue& v, const c10::TypePtr& type);
 // Runs __setstate__ and checks that every slot has a value after it.
-void set_state(const c10::intrusive_ptr<c10::ivalue::Object>& object, const c10::IValue& state);
+// `file`: the model, as messages name it. Throws Failure(Refused) for a state of another type than
+// __setstate__ takes.
+void set_state(const c10::intrusive_ptr<c10::ivalue::Object>& object, const c10::IValue& state,
+               const std::string& file);
 
 // A module of PyTorch 1.0 to 1.2. Throws c10::Error.
 torch::jit::Module legacy_module(const archive::LegacyModel& m, ArchiveReader& reader);

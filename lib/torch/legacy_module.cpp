@@ -95,12 +95,12 @@ class Builder {
       const c10::TypePtr type = parser.parseType(a.type);
       const c10::IValue v = value(a.value);
       set_element_types(v, type);
-      TORCH_CHECK(fits(v, *type), "'", a.name, "' of ", name.qualifiedName(), " is no ",
-                  type->annotation_str());
+      require_type(v, *type, reader_.archive.path().string(),
+                   "'" + a.name + "' of " + name.qualifiedName());
       m.register_attribute(a.name, type, v);
     }
     if (const auto code = reader_.source(def.code, def.lines)) reader_.import_methods(m, code);
-    if (def.state) set_state(m._ivalue(), value(def.state));
+    if (def.state) set_state(m._ivalue(), value(def.state), reader_.archive.path().string());
     return m;
   }
 

@@ -14,7 +14,6 @@
 #include <unordered_set>
 
 #include "lib/archive/model_json.h"
-#include "lib/support/diagnostics.h"
 #include "lib/torch/archive_reader.h"
 #include "lib/torch/source_lines.h"
 #include "lib/torch/stand_ins.h"
@@ -59,44 +58,6 @@ void shorten_quantized_convolutions(torch::jit::Block* b) {
   }
 }
 
-// Whether every object in `v` is of the class that `type` declares for its place. Code reads the
-// slots of objects by their number, and no kernel looks again; other values are checked as they are
-// used.
-bool holds_declared_objects(const c10::IValue& v, const c10::Type& type) {
-  const auto each = [](const auto& values, const c10::Type& element) {
-    return std::ranges::all_of(
-        values, [&](const c10::IValue& e) { return holds_declared_objects(e, element); });
-  };
-  switch (type.kind()) {
-    case c10::TypeKind::ClassType:
-    case c10::TypeKind::InterfaceType:
-      return v.isObject() && v.type()->isSubtypeOf(type);
-    case c10::TypeKind::OptionalType:
-      return v.isNone() || holds_declared_objects(v, *type.containedType(0));
-    case c10::TypeKind::ListType:
-      return !v.isList() || each(v.toListRef(), *type.containedType(0));
-    case c10::TypeKind::DictType:
-      if (!v.isGenericDict()) return true;
-      for (const auto& entry : v.toGenericDict())
-        if (!holds_declared_objects(entry.value(), *type.containedType(1))) return false;
-      return true;
-    case c10::TypeKind::TupleType: {
-      if (!v.isTuple()) return true;
-      const auto& items = v.toTupleRef().elements();
-      if (items.size() != type.containedTypeSize()) return false;
-      for (size_t i = 0; i < items.size(); ++i)
-        if (!holds_declared_objects(items[i], *type.containedType(i))) return false;
-      return true;
-    }
-    case c10::TypeKind::UnionType:
-    case c10::TypeKind::AnyType:
-    case c10::TypeKind::AnyClassType:
-      return true;
-    default:
-      return !v.isObject();
-  }
-}
-
 void check_slots(const c10::ivalue::Object& object) {
   const auto& type = object.type();
   for (size_t i = 0; i < type->numAttributes(); ++i)
@@ -105,17 +66,6 @@ void check_slots(const c10::ivalue::Object& object) {
                     type->getAttribute(i)->kind() == c10::TypeKind::NoneType,
                 "__setstate__ of ", type->repr_str(), " left '", type->getAttributeName(i),
                 "' without a value");
-}
-
-void check_classes(const c10::ivalue::Object& object, const std::string& path) {
-  const auto& type = object.type();
-  for (size_t i = 0; i < type->numAttributes(); ++i)
-    if (!holds_declared_objects(object.getSlot(i), *type->getAttribute(i)))
-      throw Failure(ExitCode::Refused, "OE0115",
-                    path + ": a pickle gives '" + type->getAttributeName(i) + "' of " +
-                        type->name()->qualifiedName() +
-                        " an object of another class than its code declares",
-                    "copy the file again, or save it again");
 }
 
 }  // namespace
@@ -141,7 +91,8 @@ void set_element_types(const c10::IValue& v, const c10::TypePtr& type) {
   }
 }
 
-void set_state(const c10::intrusive_ptr<c10::ivalue::Object>& object, const c10::IValue& state) {
+void set_state(const c10::intrusive_ptr<c10::ivalue::Object>& object, const c10::IValue& state,
+               const std::string& file) {
   // Not optimised: slots have no values yet that one could specialise for.
   const torch::jit::GraphOptimizerEnabledGuard plain(false);
   torch::jit::Function& set = object->type()->getMethod("__setstate__");
@@ -149,8 +100,8 @@ void set_state(const c10::intrusive_ptr<c10::ivalue::Object>& object, const c10:
   torch::jit::Stack stack{object};
   if (arguments.size() > 1) {
     set_element_types(state, arguments[1].type());
-    TORCH_CHECK(fits(state, *arguments[1].type()), "the state of ",
-                object->type()->annotation_str(), " is no ", arguments[1].type()->annotation_str());
+    require_type(state, *arguments[1].type(), file,
+                 "the state of " + object->type()->annotation_str());
     stack.push_back(state);
   }
   set(std::move(stack));
@@ -218,17 +169,16 @@ c10::intrusive_ptr<c10::ivalue::Object> ArchiveReader::object(const c10::StrongT
   if (is_stand_in(*cls)) return stand_in_object(cls, state);
   auto made = c10::ivalue::Object::create(type, cls->numAttributes());
   if (cls->findMethod("__getstate__") && cls->findMethod("__setstate__")) {
-    set_state(made, state);
+    set_state(made, state, archive.path().string());
   } else {
     const auto slots = state.toGenericDict();
     for (size_t i = 0; i < cls->numAttributes(); ++i) {
       const c10::IValue& v = slots.at(cls->getAttributeName(i));
-      TORCH_CHECK(fits(v, *cls->getAttribute(i)), "'", cls->getAttributeName(i), "' of ",
-                  cls->annotation_str(), " is no ", cls->getAttribute(i)->annotation_str());
+      require_type(v, *cls->getAttribute(i), archive.path().string(),
+                   "'" + cls->getAttributeName(i) + "' of " + cls->annotation_str());
       made->setSlot(i, v);
     }
   }
-  check_classes(*made, archive.path().string());
   return made;
 }
 
@@ -261,7 +211,7 @@ torch::jit::Module ScriptArchive::module() {
   if (const auto legacy = archive::read_legacy_model(reader_->archive))
     return legacy_module(*legacy, *reader_);
   const c10::IValue constants = reader_->unpickle("constants");
-  TORCH_CHECK(fits(constants, *c10::AnyType::get()), "constants.pkl: a value of another type");
+  require_type(constants, *c10::AnyType::get(), reader_->archive.path().string(), "constants.pkl");
   reader_->constants = constants.toTupleRef().elements().vec();
   torch::jit::Module m(reader_->unpickle("data").toObject());
   for (torch::jit::Function* f : reader_->unit->get_functions())

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "lib/support/diagnostics.h"
+
 namespace oe::torch_io {
 namespace {
 
@@ -108,9 +110,20 @@ bool fits(const c10::IValue& v, const c10::Type& type) {
     case c10::TypeKind::AnyType:
     case c10::TypeKind::UnionType:
       return consistent(v);
-    default:
+    case c10::TypeKind::AnyClassType:
       return true;
+    default:
+      return !v.isObject();
   }
+}
+
+void require_type(const c10::IValue& v, const c10::Type& type, const std::string& file,
+                  const std::string& what) {
+  if (!fits(v, type))
+    throw Failure(ExitCode::Refused, "OE0115",
+                  file + ": a pickle gives " + what +
+                      " a value of another type than its code declares: " + type.annotation_str(),
+                  "copy the file again, or save it again");
 }
 
 }  // namespace oe::torch_io

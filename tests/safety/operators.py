@@ -232,16 +232,16 @@ def make(folder: pathlib.Path, planted: pathlib.Path) -> list[Case]:
     pair = "  pair : Tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]\n"
     last = FORWARD.format(name="Net", body=lines("y = (self.pair)[5]", "a, b, c, d, e, f, = self.pair",
                                                  "x = torch.add(x, y)", "x = torch.add(x, f)"))
-    add(Case("short_tuple", "", (3,)), HEAD.format(name="Net") + pair + last,
+    add(Case("short_tuple", "", (4,)), HEAD.format(name="Net") + pair + last,
         archives.Object("__torch__.Net", {"weight": weight, "training": False, "pair": (weight,)}))
-    add(Case("other_class", "", (3,)), HEAD.format(name="Net") + "  inner : __torch__.Large\n" +
+    add(Case("other_class", "", (4,)), HEAD.format(name="Net") + "  inner : __torch__.Large\n" +
         FORWARD.format(name="Net", body=lines("inner = self.inner", "x = torch.add(x, inner.h)")) +
         "class Small(Module):\n  __parameters__ = []\n  __buffers__ = []\n  a : Tensor\n"
         "class Large(Module):\n  __parameters__ = []\n  __buffers__ = []\n" +
         "".join(f"  {n} : Tensor\n" for n in "abcdefgh"),
         archives.Object("__torch__.Net", {"weight": weight, "training": False,
                                           "inner": archives.Object("__torch__.Small", {"a": weight})}))
-    add(Case("other_state", "", (3,)), HEAD.format(name="Net") + FORWARD.format(name="Net", body="") +
+    add(Case("other_state", "", (4,)), HEAD.format(name="Net") + FORWARD.format(name="Net", body="") +
         STATE.format(name="Net", body=""), archives.Object("__torch__.Net", (weight,)))
     add(Case("cast", "", (3, 4, 5)), HEAD.format(name="Net") + "  inner : Any\n" +
         FORWARD.format(name="Net", body=lines("inner = unchecked_cast(__torch__.Large, self.inner)",
@@ -297,7 +297,7 @@ def main() -> int:
     parser.add_argument("cases", nargs="*")
     options = parser.parse_args()
     tool = str(options.build.resolve() / "onnx-export")
-    failures, runs = [], 0
+    failures = []
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         planted = folder / "planted"
@@ -319,12 +319,11 @@ def main() -> int:
             return found
 
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            results = list(pool.map(attack, cases))
+            for found in pool.map(attack, cases):
+                failures += found[:1]
+                for line in found:
+                    print(f"FAIL {line}", flush=True)
         runs = 4 * len(cases)
-        for found in results:
-            failures += found[:1]
-            for line in found:
-                print(f"FAIL {line}")
         if stray := [p.name for p in out.iterdir()]:
             failures.append("stray")
             print(f"FAIL files are left behind: {stray}")
