@@ -221,6 +221,9 @@ std::vector<KnownFile> Output::replaced(const std::vector<Made>& beside) const {
   for (const std::string& name : names_beside()) {
     const auto s = folder.status(name);
     if (!s || std::ranges::any_of(beside, [&](const Made& m) { return m.name == name; })) continue;
+    // A model of --external-data=in-place names what it was converted from.
+    std::error_code error;
+    if (fs::equivalent(folder.path() / name, o_.model, error)) continue;
     // Where that cannot be read, it is asked once more before anything is removed.
     if (std::ranges::any_of(models(), [&](const Made& m) {
           return names_file(folder, m.name, name).value_or(true);
