@@ -57,7 +57,8 @@ class Unchanged {
     return {s.st_size, s.st_mtim.tv_sec, s.st_mtim.tv_nsec};
   }
   bool at_path() const {
-    struct stat now {}, pinned {};
+    struct stat now {
+    }, pinned{};
     return file_ && stat(path_.c_str(), &now) == 0 && fstat(file_->get(), &pinned) == 0 &&
            now.st_dev == pinned.st_dev && now.st_ino == pinned.st_ino;
   }

@@ -235,8 +235,8 @@ void check_alias(const Arguments& args) {
 
 // Indices of sparse tensors, and what per-channel quantization scales by, are trusted by kernels
 // once they were checked: a tensor that has them shares them with nothing that code could write.
-// What q_per_channel_scales() gives stays shared: QNNPACK reads it through a pointer whose tensor is
-// gone by then, and other scales give other numbers, not other memory.
+// What q_per_channel_scales() gives stays shared: QNNPACK reads it through a pointer whose tensor
+// is gone by then, and other scales give other numbers, not other memory.
 void copy_arguments(const c10::OperatorHandle& op, Stack* stack) {
   const size_t count = op.schema().arguments().size();
   for (size_t i = stack->size() - count; i < stack->size(); ++i)
@@ -308,8 +308,8 @@ TORCH_LIBRARY_IMPL(aten, TESTING_ONLY_GenericMode, m) {
           "sparse_bsr_tensor.crow_col_value_size", "sparse_bsc_tensor.ccol_row_value",
           "sparse_bsc_tensor.ccol_row_value_size", "quantize_per_channel",
           "_make_per_channel_quantized_tensor", "_empty_per_channel_affine_quantized"});
-  replace<&copy_result>(m, {"indices", "_indices", "crow_indices", "ccol_indices", "col_indices",
-                            "row_indices"});
+  replace<&copy_result>(
+      m, {"indices", "_indices", "crow_indices", "ccol_indices", "col_indices", "row_indices"});
 }
 
 void check_kernels() {
