@@ -157,6 +157,8 @@ def test_example_on_another_device(build: pathlib.Path) -> None:
         assert re.search(r"^CUDA +1 device$", output_of(build / "onnx-export", "doctor", env=cuda.environment),
                          re.MULTILINE)
         method_models.make(work / "models")
+        for folder in ("cpu", "cuda"):
+            (work / folder).mkdir()
         runs = [["models/codec.pt", "--method", "encode"], ["models/on_gpu.pt", "--method", "decode"],
                 ["models/devices.pt", "--input", "x:n=3x4"],
                 ["models/codec.pt", "--method", "count", "--input", "n:512", "--state", "io"]]
@@ -166,9 +168,10 @@ def test_example_on_another_device(build: pathlib.Path) -> None:
             runs.append([f"{name}.pt", *(w for i in model.inputs for w in ("--input", i.spec(model.sizes)))])
         for run in runs:
             command = [build / "onnx-export", *run, "--verify", "--force", "-o"]
-            output_of(*command, "cpu.onnx", cwd=work)
-            output_of(*command, "cuda.onnx", "--device", "cuda", cwd=work, env=cuda.environment)
-            assert (work / "cpu.onnx").read_bytes() == (work / "cuda.onnx").read_bytes(), run
+            output_of(*command, "cpu/model.onnx", cwd=work)
+            output_of(*command, "cuda/model.onnx", "--device", "cuda", cwd=work, env=cuda.environment)
+            # Of one name, because a model names its saved state.
+            assert (work / "cpu/model.onnx").read_bytes() == (work / "cuda/model.onnx").read_bytes(), run
         done = subprocess.run([build / "onnx-export", *runs[0], "--device", "cuda:1"], cwd=work,
                               env=cuda.environment, capture_output=True, text=True)
         assert done.returncode == 10 and "1 CUDA device can be seen" in done.stderr, done.stderr
