@@ -313,7 +313,8 @@ Stop stop_of(const WorkerResult& w, const WorkerJob& job) {
                            " of memory" + where,
                        w, job);
   if (w.out_of_memory) return memory_stop("the machine ran out of memory" + where, w, job);
-  if ((w.signal || !w.start_error.empty()) && outer_limit() && (met_outer_limit(w) || !w.sandbox))
+  // Libraries that get no memory for a thread's stack call exit().
+  if (outer_limit() && (met_outer_limit(w) || !w.sandbox || !w.signal))
     return memory_stop("the worker ran out of memory" + where, w, job);
   const char* name = w.signal ? sigabbrev_np(w.signal) : nullptr;
   const std::string how =
