@@ -128,23 +128,27 @@ void note_own_operators() {
 }
 
 void disarm_operators() {
-  static const bool once = [] {
+  using Overloads = std::vector<std::shared_ptr<torch::jit::Operator>>;
+  // Nodes of graphs that were compiled before point at the operators of that time.
+  static const std::vector<Overloads> kept = [] {
+    std::vector<Overloads> all;
     for (const auto& [name, reason] : reviewed()) {
       const std::string op(name);
       if (!reason || !is_disarmed(op, *reason)) continue;
       // A copy: the registry's own vector changes.
-      const auto overloads = torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(op));
+      const Overloads& overloads =
+          all.emplace_back(torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(op)));
       for (const auto& known : overloads) {
-        const c10::FunctionSchema schema = known->schema();
+        const c10::FunctionSchema& schema = known->schema();
         torch::jit::deregisterOperator(schema);
         torch::jit::registerOperator(torch::jit::Operator(
             schema.name(), schema.overload_name(), schema.arguments(), schema.returns(),
             [op](torch::jit::Stack&) { refuse_to_run(op); }, known->aliasAnalysisKind()));
       }
     }
-    return true;
+    return all;
   }();
-  (void)once;
+  (void)kept;
 }
 
 void throw_if_disarmed_ran(const std::string& file) {
