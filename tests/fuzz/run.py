@@ -32,7 +32,9 @@ def run(build: pathlib.Path, target: str, seconds: int, runs: int) -> tuple[str,
         words = first.parent / (first.name + ".dict")
         words.write_text("".join(f'"{escaped(w)}"\n' for w in seeds.words(target)))
         command = [str(build / f"fuzz_{target}"), str(corpus), str(first), f"-dict={words}",
-                   f"-max_total_time={seconds}", f"-runs={runs}", "-timeout=10", "-rss_limit_mb=512",
+                   # The same inputs in every bounded run, so that a failure is one of the change at hand.
+                   f"-seed={0 if runs < 0 else 1}", f"-max_total_time={seconds}", f"-runs={runs}",
+                   "-timeout=10", "-rss_limit_mb=512",
                    "-max_len=16384", "-print_final_stats=1", f"-artifact_prefix={found}/{target}-"]
         done = subprocess.run(command, capture_output=True, text=True, errors="replace")
         words.unlink()
