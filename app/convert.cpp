@@ -87,8 +87,7 @@ WorkerJob job_of(const Run& run, FileBroker& broker) {
   const Options& o = line.options;
   for (const std::string& file : line.files) broker.may_read(file);
   for (const std::string& folder : line.folders) broker.may_read_below(folder);
-  // External data lies beside an ONNX file, under names that it has.
-  if (!o.onnx_file.empty()) broker.may_read_below(std::filesystem::path(o.onnx_file).parent_path());
+  if (!o.onnx_file.empty()) broker.may_read_onnx(o.onnx_file);
   WorkerJob job;
   job.files = &broker;
   job.launch = {limits_for(line.limits, run.files.pinned_bytes()),

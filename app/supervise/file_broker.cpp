@@ -75,6 +75,11 @@ int PinnedFiles::open_to_read(const fs::path& path) {
   return FileAccess::open_to_read(path);
 }
 
+void FileBroker::may_read_onnx(const fs::path& file) {
+  may_read(file.string());
+  may_read_below(file.parent_path());
+}
+
 void FileBroker::may_write_below(const fs::path& folder) {
   if (folder.empty()) return;
   Descriptor d(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));

@@ -37,6 +37,8 @@ class FileBroker {
   explicit FileBroker(PinnedFiles& files) : files_(files) {}
 
   void may_read(const std::string& path) { read_.insert(path); }
+  // The file, and external data: it lies beside an ONNX file, under names that the file has.
+  void may_read_onnx(const std::filesystem::path& file);
   // Anything below `folder`, but not through symbolic links.
   void may_read_below(const std::filesystem::path& folder) { below_.push_back(folder); }
   // `folder` is the worker's to fill and to read; it may be empty (nothing is allowed).

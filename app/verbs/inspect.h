@@ -11,6 +11,7 @@ class Inspect : public Verb {
   void options(CLI::App& app) override;
   void read() override;
   Strings files() const override { return {file}; }
+  bool reads_onnx() const override { return onnx; }
   std::optional<ExitCode> run(std::ostream& out) override;
   void finish(Report& r, std::ostream& out) override;
 

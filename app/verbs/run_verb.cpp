@@ -23,11 +23,11 @@ Report in_worker(const VerbEntry& entry, const Verb& verb, const Strings& argume
   job.launch.limits = limits_for(verb.limits, files.pinned_bytes());
   job.launch.input_bytes = files.pinned_bytes();
   FileBroker broker(files);
-  for (const std::string& file : verb.files()) {
-    broker.may_read(file);
-    // External data lies beside an ONNX file, under names that it has.
-    broker.may_read_below(std::filesystem::path(file).parent_path());
-  }
+  for (const std::string& file : verb.files())
+    if (verb.reads_onnx())
+      broker.may_read_onnx(file);
+    else
+      broker.may_read(file);
   job.files = &broker;
   hold_ending_signals();
   const WorkerResult w = run_worker(job);

@@ -34,6 +34,7 @@ class Verb {
   }
   // The files that the verb reads, here or in the worker.
   virtual Strings files() const { return {}; }
+  virtual bool reads_onnx() const { return true; }  // the files are ONNX models
   // The libraries that the worker loads before it is confined; limits are filled in later.
   virtual Launch launch() const { return {}; }
   // What the worker reported: data of it goes to `out`, and problems that are no problem of the
