@@ -1,4 +1,4 @@
-// What the supervisor passes to a worker beside its arguments.
+// The launch of a worker: limits, sandbox mode and libraries, as JSON.
 #include "app/launch.h"
 
 #include "app/json.h"

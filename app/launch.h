@@ -1,5 +1,5 @@
-// What the supervisor passes to a worker beside its arguments: the first argument, as JSON, and
-// the descriptors that both sides know by number.
+// The launch of a worker: its first argument, as JSON, and the descriptors that both sides know by
+// number.
 #pragma once
 
 #include <string>

@@ -52,7 +52,7 @@ std::string clear_remains(const Folder& folder, const std::vector<std::string>& 
     const Folder inside(folder, name);
     struct stat s {};
     if (!inside.is_open() || fstat(inside.descriptor(), &s) != 0) continue;
-    // What others may have made up is never followed.
+    // A folder of another user may hold a forged record, which is never followed.
     const bool ours = s.st_uid == geteuid();
     const int fd = inside.open(kOwnerFile, O_RDWR | O_NONBLOCK);
     if (fd < 0) {

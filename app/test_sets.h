@@ -21,7 +21,7 @@ std::optional<std::vector<std::string>> sets_in(const Folder& folder);
 // able to do that.
 int place_sets(const Folder& around, const Folder& inside, const std::string& target,
                const std::vector<std::string>& parts);
-// What was replaced is not wanted any more.
+// Removes the replaced sets.
 void keep_sets(const Folder& inside);
 // The sets that were replaced are in place again. False where one could not be moved; it is still
 // in the private folder. Does nothing where none were placed, or they are kept.

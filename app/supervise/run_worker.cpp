@@ -56,8 +56,8 @@ MemoryUse memory_of(pid_t pid) {
   return use;
 }
 
-// What the worker prints goes on to our own stream, up to a limit: a program must not fill the
-// disk or the terminal.
+// Forwards the worker's output to our own stream, up to a limit: a program must not fill the disk
+// or the terminal.
 class Forwarded {
  public:
   Forwarded(std::ostream& to, uint64_t most) : below_(to), to_(to), left_(most) {}
@@ -236,7 +236,7 @@ class Run {
     }
   }
 
-  // What the worker had still printed when it ended.
+  // Forwards the output that the worker left in its pipes when it ended.
   void drain() {
     const int flags = O_NONBLOCK;
     for (const auto& [from, to] :

@@ -53,7 +53,7 @@ struct WorkerListener {
 // Throws Failure(Internal) when the worker cannot be started.
 WorkerResult run_worker(const WorkerJob& job, const WorkerListener& listener = {});
 
-// What the worker's death means, when it left no report.
+// The reason to report for a worker that ended without a report.
 Stop stop_of(const WorkerResult& w, const WorkerJob& job);
 
 // Names the limit in a report of exhausted memory; leaves every other one as it is.

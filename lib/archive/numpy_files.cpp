@@ -77,7 +77,7 @@ std::string transposed(const std::string& in, const std::vector<int64_t>& dims, 
   return out;
 }
 
-// What stands behind `'key':` in a header; nothing where there is no such key.
+// The value of `'key':` in a header; nothing where there is no such key.
 std::optional<std::string_view> value_of(std::string_view header, std::string_view key) {
   const std::string quoted = "'" + std::string(key) + "':";
   const size_t at = header.find(quoted);
@@ -99,7 +99,7 @@ bool is_type(const std::string& descr) {
                      [](char c) { return std::isalnum(static_cast<unsigned char>(c)); });
 }
 
-// What the header of an array says, and where its bytes lie.
+// The type and sizes that the header of an array states, and where its bytes lie.
 struct Header {
   DType type;
   std::vector<int64_t> dims;

@@ -40,7 +40,7 @@ bool is_old_class(std::string_view name) {
   return name == "__main__.TensorID" || name == "__main__.IntList";
 }
 
-// What stands for itself: element types and schemes of quantization.
+// Names that need no call: element types and schemes of quantization.
 bool is_constant(std::string_view name) {
   return element_size(name) > 0 || name == "torch.per_tensor_affine" ||
          name == "torch.per_channel_affine" || name == "torch.per_channel_affine_float_qparams" ||

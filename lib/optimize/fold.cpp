@@ -64,8 +64,8 @@ class Folding {
 
  private:
   const int64_t limit_;
-  // What results may have more than their operands, all together: a small graph can hold many
-  // constants of any size. Behind it only small results are folded.
+  // Bytes by which results may still exceed their operands, all together: a small graph can hold
+  // many constants of any size. When they are used up, only small results are folded.
   int64_t left_;
   Rewriter rewriter_;
   std::unordered_map<const Value*, int> uses_;  // of constants over the limit

@@ -26,7 +26,7 @@ class FileAccess {
   virtual uint64_t largest_file() const { return UINT64_MAX; }
 };
 FileAccess& file_access();
-// What the kernel tells of each page of this process, opened as a file of its own.
+// The kernel's entry for each page of this process, opened as a file of its own.
 inline constexpr char kPageMap[] = "/proc/self/pagemap";
 // `access` must outlive every use of files.
 void set_file_access(FileAccess& access);

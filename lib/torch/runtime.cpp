@@ -22,7 +22,7 @@ class Silent : public c10::WarningHandler {
   void process(const c10::Warning&) override {}
 };
 
-// What the model prints, up to 1 MiB of it.
+// The text that the model prints, up to 1 MiB of it.
 struct Printed {
   bool shown = false;
   bool begins = true;  // a line

@@ -235,8 +235,8 @@ void check_alias(const Arguments& args) {
 
 // Indices of sparse tensors, and what per-channel quantization scales by, are trusted by kernels
 // once they were checked: a tensor that has them shares them with nothing that code could write.
-// What q_per_channel_scales() gives stays shared: QNNPACK reads it through a pointer whose tensor
-// is gone by then, and other scales give other numbers, not other memory.
+// The scales that q_per_channel_scales() returns stay shared: QNNPACK reads it through a pointer
+// whose tensor is gone by then, and other scales give other numbers, not other memory.
 void copy_arguments(const c10::OperatorHandle& op, Stack* stack) {
   const size_t count = op.schema().arguments().size();
   for (size_t i = stack->size() - count; i < stack->size(); ++i)

@@ -1,4 +1,4 @@
-// What the fuzz targets share: files in memory, archives around one record, expected failures.
+// Shared by the fuzz targets: files in memory, archives around one record, expected failures.
 #pragma once
 
 #include <cstddef>

@@ -2,7 +2,6 @@
 
     foreign_onnx.py --build build/release [--jobs N] [--figures FILE.json]
 """
-import argparse
 import json
 import os
 import pathlib
@@ -13,6 +12,8 @@ import sys
 import tempfile
 import threading
 import time
+
+import harness
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from onnx_models import field, value  # noqa: E402
@@ -285,11 +286,7 @@ def external(s: Suite) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", type=pathlib.Path, required=True)
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--figures", type=pathlib.Path)
-    options = parser.parse_args()
+    options = harness.command_line(__doc__.splitlines()[0]).parse_args()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="foreign-onnx-"))
     try:
         prepare(folder)

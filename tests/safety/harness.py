@@ -10,15 +10,20 @@ import traceback
 from typing import Callable
 
 
+def command_line(description: str) -> argparse.ArgumentParser:
+    """The options that every test of tests/safety has."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--build", type=pathlib.Path, required=True)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--figures", type=pathlib.Path, help="where the measured figures are written, as JSON")
+    return parser
+
+
 class Suite:
     """Collects cases and the figures of docs/reliability.md. A case fails by an exception."""
 
     def __init__(self, description: str, test: str):
-        parser = argparse.ArgumentParser(description=description)
-        parser.add_argument("--build", type=pathlib.Path, required=True)
-        parser.add_argument("--jobs", type=int, default=2)
-        parser.add_argument("--figures", type=pathlib.Path, help="where the measured figures are written, as JSON")
-        self.parser, self.test = parser, test
+        self.parser, self.test = command_line(description), test
         self.figures: list[dict[str, str]] = []
         self.passed = self.failed = 0
 

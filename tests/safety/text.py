@@ -2,7 +2,6 @@
 
     text.py --build build/release [--jobs N] [--figures FILE.json]
 """
-import argparse
 import io
 import json
 import pathlib
@@ -16,13 +15,15 @@ import sys
 import tempfile
 import zipfile
 
+import harness
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from onnx_models import field, model as onnx_model, node, value  # noqa: E402
 
 FORGED = "error: forged  [OE0003]"
 # A control sequence that clears the screen, a title, a forged line, a return, C1, DEL, right to left, a line separator.
 HOSTILE = f"n\33[2J\33]0;title\7\n{FORGED}\r\u009b31m\x7f\u202e\u2028z"
-# What may stand in output: tabs and newlines, and of ours the colours and the erased progress line.
+# Characters that output may have: tabs and newlines, and of ours the colours and the erased progress line.
 BAD = re.compile("[\0-\10\13-\37\x7f-\x9f\u202a-\u202e\u2028\u2029\u2066-\u2069\ufffd]")
 OURS = re.compile(r"\x1b\[(1;3[136]|36|0)m")
 
@@ -231,11 +232,7 @@ def files(s: Suite) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", type=pathlib.Path, required=True)
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--figures", type=pathlib.Path)
-    options = parser.parse_args()
+    options = harness.command_line(__doc__.splitlines()[0]).parse_args()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="safe-text-"))
     s = Suite(options.build.resolve(), folder)
     try:
