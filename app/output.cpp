@@ -9,7 +9,9 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <system_error>
 
+#include "app/made_model.h"
 #include "app/references.h"
 #include "app/remains.h"
 #include "lib/support/diagnostics.h"
@@ -176,6 +178,24 @@ void Output::check_target(const Made& made) const {
                "name with -o");
 }
 
+void Output::check_made(const std::vector<Report>& reports) const try {
+  const std::vector<Made> models = this->models();
+  std::vector<MadeModel> named;
+  std::string data_file;
+  for (size_t i = 0; i < reports.size(); ++i) {
+    const Outcome& out = reports[i].outcome;
+    named.push_back(
+        {models.at(i).name, in_place() ? o_.write.external_file : std::string(), out.state_file});
+    if (!in_place() && out.written.external) data_file = named.back().data_file = out.data_file;
+  }
+  const auto align = static_cast<uint64_t>(std::max<int64_t>(o_.write.align, 1));
+  require_sound(
+      made_, named,
+      in_place() ? MadeData{o_.model, false} : MadeData{made_.path() / data_file, true, align});
+} catch (const std::system_error& e) {
+  unwritable("OE0705", made_.path(), e.what());
+}
+
 void Output::copy_to_stdout() const {
   const fs::path made = made_.path() / models()[0].name;
   const int fd = made_.open(models()[0].name, O_RDONLY);
@@ -262,6 +282,7 @@ void Output::place_models(const std::vector<Made>& models, Placed& placed) const
 }
 
 void Output::commit(const std::vector<Report>& reports) {
+  check_made(reports);
   if (o_.output == "-") {
     test_data_.place({});
     copy_to_stdout();

@@ -62,6 +62,8 @@ class Output {
   void place_beside(const std::vector<Made>& beside, Placed& placed) const;
   bool in_place() const;  // the weights stay in the input
   void check_beside() const;
+  // Throws as require_sound() does (made_model.h).
+  void check_made(const std::vector<Report>& reports) const;
   void copy_to_stdout() const;
 
   const std::vector<Options>& methods_;

@@ -236,6 +236,10 @@ constexpr ErrorCode kCodes[] = {
      "Use `--sandbox=auto` to run with what the kernel has; `doctor` lists it."},
     {"OE0901", Crashed, "The worker process died.",
      "Report it with the model, unless somebody or a memory limit killed it."},
+    {"OE0902", Crashed,
+     "The worker made a file that names other files, or weights that are not in its data file. "
+     "Nothing was written.",
+     "Report it with the model: this is a bug, or the model took the worker over."},
     {"OE1001", Internal, "A computed tensor was never recorded: a bug.",
      "Report it with the model."},
     {"OE1002", Internal, "A value is used before it is computed: a bug.",

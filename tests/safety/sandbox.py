@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import resource
+import shutil
 import subprocess
 import sys
 import time
@@ -110,6 +111,47 @@ def test_taken_over() -> None:
 def test_taken_over_without_landlock() -> None:
     refused = taken_over(["convert"], need_landlock=False)
     suite.figure("The same on a kernel without Landlock", f"{refused} attempts refused by seccomp alone, 0 allowed")
+
+
+def field(number: int, value: bytes) -> bytes:
+    """A field of variable length in protobuf's wire format; shorter than 128 bytes."""
+    return bytes([number << 3 | 2, len(value)]) + value
+
+
+def changed_by_worker(data: list[str], file: str, appended: bytes) -> harness.Result:
+    """A conversion whose worker, when it has reported, appends bytes to a file that it made."""
+    with harness.scratch() as tool_folder, harness.scratch() as name:
+        folder, tool = pathlib.Path(name), pathlib.Path(tool_folder)
+        save(Plain(), folder / "m.pt")
+        shutil.copy(suite.tool, tool)
+        (tool / "appended").write_bytes(appended)
+        worker = tool / "onnx-export-worker"
+        # The folder of the made files is the third argument: LAUNCH convert FOLDER ...
+        worker.write_text(f"#!/bin/sh\n'{suite.build}/onnx-export-worker' \"$@\"\nstatus=$?\n"
+                          f"cat '{tool}/appended' >>\"$3/{file}\"\nexit $status\n")
+        worker.chmod(0o700)
+        got = harness.run([tool / "onnx-export", "m.pt", "--input", "x:2x4", *data], folder)
+        made = sorted(p.name for p in folder.iterdir())
+        assert (made == ["m.pt"]) if got.code else ("m.onnx" in made), f"files: {made}"
+        return got
+
+
+def test_models_are_read_again() -> None:
+    """The supervisor takes nothing on trust that a worker made: names, ranges, bytes of no tensor."""
+    entries = b"".join(field(13, field(1, key) + field(2, value)) for key, value in
+                       [(b"location", b"secret"), (b"offset", b"0"), (b"length", b"4")])
+    outside = ["--external-data=always", "--external-data-threshold=1"]
+    cases = [([], "m.onnx", field(7, field(5, entries)), "names the file 'secret'"),
+             ([], "m.onnx", field(14, field(1, b"state_file") + field(2, b"secret")), "names the file 'secret'"),
+             ([], "m.onnx", b"\xff", "a number has no end"),
+             (outside, "m.onnx.data", b"more", "belong to no tensor")]
+    for data, file, appended, expected in cases:
+        got = changed_by_worker(data, file, appended)
+        assert got.code == 9 and "OE0902" in got.err and expected in got.err, f"{expected}: {got}"
+    for data in [], outside:
+        got = changed_by_worker(data, "m.onnx", field(6, b"a doc_string"))
+        assert got.code == 0, f"a harmless change: {got}"
+    suite.figure("The supervisor reads again what a worker made", f"{len(cases)} changed outputs, none committed")
 
 
 def test_opens_of_a_conversion() -> None:
