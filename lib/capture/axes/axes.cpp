@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <stdexcept>
 #include <unordered_map>
 
 namespace oe::capture {
@@ -42,9 +43,23 @@ AxisRule rule_of(const OpInfo& op) { return op.axes ? op.axes->rule : by_sizes; 
 bool counts_elements(const AxisCall& c) {
   const AxisRule rule = rule_of(c.op);
   if (rule == data_sized) return true;
-  if (rule == indexed) return has_mask(c, c.args[1]);
-  return (c.op.base == "aten::repeat_interleave" || c.op.base == "aten::one_hot") &&
-         c.values[0]->taint != Taint::Constant;
+  if (rule == indexed) return has_mask(c);
+  const Sym* counted = c.op.axes && c.op.axes->counted ? c.arg(c.op.axes->counted) : nullptr;
+  return counted && counted->is(K::Tensor) && c.read(*counted)->taint != Taint::Constant;
+}
+
+// A static axis that has another size in some world is dynamic: something determines it that no
+// rule and no argument tells of.
+void compare_worlds(const AxisCall& c, std::vector<Axis>& axes) {
+  for (size_t i = 0; i < c.rank; ++i) {
+    if (!axes[i].is_static()) continue;
+    const int64_t example = c.out.any().toTensor().size(static_cast<int64_t>(i));
+    for (size_t w = 0; w < c.worlds; ++w)
+      if (c.out.has(w) && c.size(w, i) != example) {
+        axes[i] = c.fresh(Taint::Shape);
+        break;
+      }
+  }
 }
 
 }  // namespace
@@ -52,6 +67,15 @@ bool counts_elements(const AxisCall& c) {
 const Sym* AxisCall::arg(const char* name) const {
   auto i = op.schema->argumentIndexWithName(name);
   return i ? &args[static_cast<size_t>(*i)] : nullptr;
+}
+
+const TensorValue& AxisCall::tensor(std::initializer_list<const char*> names) const {
+  for (const char* name : names)
+    if (const auto i = op.schema->argumentIndexWithName(name)) {
+      if (const TensorValuePtr& value = values.at(static_cast<size_t>(*i))) return *value;
+      throw std::logic_error(op.name + ": its argument " + name + " is no tensor");
+    }
+  throw std::logic_error(op.name + ": it has no argument " + *names.begin());
 }
 
 std::optional<int64_t> AxisCall::constant(const char* name) const {
@@ -140,9 +164,12 @@ bool gives_rank(const OpInfo& op, size_t arguments) {
 
 std::vector<Axis> axes_of(const AxisCall& c) {
   const Arguments arguments = look_at(c);
-  if (arguments.ranked && !arguments.dynamic && !counts_elements(c))
-    return std::vector<Axis>(c.rank);
   Axes axes;
+  if (arguments.ranked && !arguments.dynamic && !counts_elements(c)) {
+    axes.emplace(c.rank);
+    compare_worlds(c, *axes);
+    return *axes;
+  }
   if (arguments.ranked) axes = rule_of(c.op)(c);
   if (!axes) {
     axes.emplace();
@@ -152,17 +179,7 @@ std::vector<Axis> axes_of(const AxisCall& c) {
     }
     return *axes;
   }
-  if (axes->size() != c.rank) return *axes;
-  // Static all the same where two worlds differ: the rule did not know of something.
-  for (size_t i = 0; i < c.rank; ++i) {
-    if (!(*axes)[i].is_static()) continue;
-    const int64_t example = c.out.any().toTensor().size(static_cast<int64_t>(i));
-    for (size_t w = 0; w < c.worlds; ++w)
-      if (c.out.has(w) && c.size(w, i) != example) {
-        (*axes)[i] = c.fresh(Taint::Shape);
-        break;
-      }
-  }
+  if (axes->size() == c.rank) compare_worlds(c, *axes);
   return *axes;
 }
 

@@ -15,6 +15,7 @@
 
 #include <array>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -30,7 +31,7 @@ namespace oe::capture {
 struct AxisCall {
   const OpInfo& op;
   const std::vector<Sym>& args;
-  std::vector<TensorValuePtr> values;  // per argument; null when it is no tensor
+  std::vector<TensorValuePtr> values;  // per argument, of the schema; null when it is no tensor
   const PerWorld& out;
   size_t index;  // of the result
   size_t rank;   // of the result
@@ -38,8 +39,14 @@ struct AxisCall {
   std::function<Axis(Taint)> fresh;
   std::function<TensorValuePtr(const Sym&)> read;
 
+  // Overloads have their arguments at different places, so a rule names those it looks at.
   // The argument of that name; null where the operator has none.
   const Sym* arg(const char* name) const;
+  // The first of these arguments that the operator has. Throws std::logic_error where it has none
+  // of them, or where that is no tensor.
+  const TensorValue& tensor(std::initializer_list<const char*> names) const;
+  // The tensor that the operator is about: `self`, or what a few operators call it instead.
+  const TensorValue& self() const { return tensor({"self", "input", "src", "data"}); }
   std::optional<int64_t> constant(const char* name) const;
   // Size of the result's axis in a world; -1 when that world has none.
   int64_t size(size_t w, size_t axis) const;
@@ -58,6 +65,8 @@ using AxisRule = Axes (*)(const AxisCall&);
 struct AxisRow {
   std::string_view name;  // of the operator, without overload
   AxisRule rule;
+  const char* counted =
+      nullptr;  // the argument whose elements, not only its sizes, decide on sizes
 };
 
 // The rule for an operator; null where no table names it.
@@ -80,8 +89,8 @@ Axes reduced(const AxisCall& c);
 Axes data_sized(const AxisCall& c);
 // Indices, of which masks are sized by data.
 Axes indexed(const AxisCall& c);
-// Whether one of these indices is a mask that is not constant.
-bool has_mask(const AxisCall& c, const Sym& indices);
+// Whether one of the indices is a mask that is not constant.
+bool has_mask(const AxisCall& c);
 
 // --- for the rules
 

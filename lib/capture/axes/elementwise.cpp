@@ -40,7 +40,7 @@ bool first_has_all(const std::vector<const TensorValue*>& in) {
   });
 }
 
-Axes first(const AxisCall& c) { return c.values[0]->axes; }
+Axes first(const AxisCall& c) { return c.self().axes; }
 
 // The first result has the input's axes, the others are as long as its channels.
 Axes normalised(const AxisCall& c) { return c.index == 0 ? first(c) : by_sizes(c); }
@@ -48,7 +48,7 @@ Axes normalised(const AxisCall& c) { return c.index == 0 ? first(c) : by_sizes(c
 Axes other(const AxisCall& c) { return c.read(*c.arg("other"))->axes; }
 
 Axes masked(const AxisCall& c) {
-  return broadcast_axes(c, {c.values[0].get(), c.values[1].get()}, c.rank);
+  return broadcast_axes(c, {&c.self(), &c.tensor({"mask"})}, c.rank);
 }
 
 // Of every tensor argument. `where(condition)` alone gives places instead.
@@ -143,7 +143,7 @@ constexpr AxisRow kElementwise[] = {
     {"aten::isreal", first},
     {"aten::__and__", broadcasted},
     {"aten::__or__", broadcasted},
-    {"aten::where", broadcasted},
+    {"aten::where", broadcasted, "condition"},
     {"aten::cpu", first},
     {"aten::_cast_Byte", first},
     {"aten::_cast_Char", first},
@@ -253,7 +253,7 @@ constexpr AxisRow kElementwise[] = {
     {"aten::meshgrid", by_sizes},
     {"aten::combinations", by_sizes},
     {"aten::nonzero_static", by_sizes},
-    {"aten::one_hot", by_sizes},
+    {"aten::one_hot", by_sizes, "self"},
     {"aten::tril_indices", by_sizes},
     {"aten::triu_indices", by_sizes},
     {"aten::diag_embed", by_sizes},

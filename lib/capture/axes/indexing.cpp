@@ -15,8 +15,8 @@ bool is_mask(const TensorValue& t) {
 }
 
 Axes embedding(const AxisCall& c) {
-  std::vector<Axis> axes = c.values[1]->axes;
-  axes.push_back(c.values[0]->axes[1]);
+  std::vector<Axis> axes = c.tensor({"indices"}).axes;
+  axes.push_back(c.tensor({"weight"}).axes[1]);
   return axes;
 }
 
@@ -24,24 +24,25 @@ Axes embedding(const AxisCall& c) {
 Axes bags(const AxisCall& c) {
   const Sym* last = c.arg("include_last_offset");
   if (c.index != 0 || c.rank != 2 || !last || !last->is_constant_number()) return std::nullopt;
-  Axis rows = c.values[1]->axes[0];
-  if (c.values[1]->axes.size() == 1) {
-    rows = c.values[2]->axes[0];
+  const TensorValue& indices = c.tensor({"indices"});
+  Axis rows = indices.axes[0];
+  if (indices.axes.size() == 1) {
+    rows = c.tensor({"offsets"}).axes[0];
     if (last->c.at(0).toBool()) rows = c.sized_by(rows.taint);
   }
-  return std::vector<Axis>{rows, c.values[0]->axes[1]};
+  return std::vector<Axis>{rows, c.tensor({"weight"}).axes[1]};
 }
 
 Axes index_selected(const AxisCall& c) {
-  std::vector<Axis> axes = c.values[0]->axes;
+  std::vector<Axis> axes = c.self().axes;
   if (axes.empty()) return axes;
-  const TensorValue& index = *c.read(*c.arg("index"));
+  const TensorValue& index = c.tensor({"index"});
   axes[wrapped(c.constant("dim").value_or(0), axes.size())] =
       index.axes.empty() ? Axis{} : index.axes[0];
   return axes;
 }
 
-Axes gathered(const AxisCall& c) { return c.read(*c.arg("index"))->axes; }
+Axes gathered(const AxisCall& c) { return c.tensor({"index"}).axes; }
 
 constexpr AxisRow kIndexing[] = {
     {"aten::embedding", embedding},
@@ -69,13 +70,13 @@ constexpr AxisRow kIndexing[] = {
 }  // namespace
 
 Axes indexed(const AxisCall& c) {
-  const TensorValue& in = *c.values[0];
+  const TensorValue& in = c.self();
   std::vector<TensorValuePtr> integers;
   std::vector<TensorValue> from_masks;
   std::vector<Axis> before, after;
   size_t axis = 0;
   bool started = false, ended = false, apart = false;
-  for (const Sym& s : c.args[1].list()->items) {
+  for (const Sym& s : c.arg("indices")->list()->items) {
     TensorValuePtr t = s.is(K::Tensor) ? c.read(s) : nullptr;
     if (!t) {
       if (started) ended = true;
@@ -118,8 +119,8 @@ Axes indexed(const AxisCall& c) {
   return axes;
 }
 
-bool has_mask(const AxisCall& c, const Sym& indices) {
-  return std::ranges::any_of(indices.list()->items, [&](const Sym& s) {
+bool has_mask(const AxisCall& c) {
+  return std::ranges::any_of(c.arg("indices")->list()->items, [&](const Sym& s) {
     return s.is(K::Tensor) && c.read(s)->taint != Taint::Constant && is_mask(*c.read(s));
   });
 }

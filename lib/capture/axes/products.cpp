@@ -9,8 +9,9 @@ namespace oe::capture {
 namespace {
 
 Axes matmul(const AxisCall& c) {
-  const size_t first = c.op.base.starts_with("aten::add") || c.op.base == "aten::baddbmm" ? 1 : 0;
-  const TensorValue &a = *c.values[first], &b = *c.values[first + 1];
+  // `self` of addmm and its like is only added to the product.
+  const TensorValue& a = c.tensor({"mat1", "batch1", "mat", "vec1", "self"});
+  const TensorValue& b = c.tensor({"mat2", "batch2", "vec2", "vec", "tensor", "other"});
   const size_t ra = a.axes.size(), rb = b.axes.size();
   std::vector<Axis> axes;
   if (c.op.base == "aten::addr") return std::vector<Axis>{a.axes[0], b.axes[0]};
@@ -33,9 +34,10 @@ Axes matmul(const AxisCall& c) {
 }
 
 Axes linear(const AxisCall& c) {
-  std::vector<Axis> axes = c.values[0]->axes;
+  std::vector<Axis> axes = c.self().axes;
   axes.pop_back();
-  if (c.values[1]->axes.size() == 2) axes.push_back(c.values[1]->axes[0]);
+  const TensorValue& weight = c.tensor({"weight"});
+  if (weight.axes.size() == 2) axes.push_back(weight.axes[0]);
   return axes;
 }
 
@@ -44,24 +46,27 @@ Axes attention(const AxisCall& c) {
   if (c.index != 0) return std::nullopt;
   std::vector<TensorValue> leading;
   size_t rank = 0;
-  for (size_t i = 0; i < 3; ++i) {
-    leading.push_back(*c.values[i]);
+  for (const char* name : {"query", "key", "value"}) {
+    leading.push_back(c.tensor({name}));
     std::vector<Axis>& axes = leading.back().axes;
     axes.resize(axes.size() - 2);
-    if (c.constant("enable_gqa").value_or(0) != 0 && i > 0) axes.clear();  // fewer heads
+    // The other two have fewer heads.
+    if (c.constant("enable_gqa").value_or(0) != 0 && leading.size() > 1) axes.clear();
     rank = std::max(rank, axes.size());
   }
   if (rank + 2 != c.rank) return std::nullopt;
   std::vector<const TensorValue*> in;
   for (const TensorValue& t : leading) in.push_back(&t);
   std::vector<Axis> axes = broadcast_axes(c, in, rank);
-  axes.push_back(c.values[0]->axes.end()[-2]);
-  axes.push_back(c.values[2]->axes.back());
+  axes.push_back(c.tensor({"query"}).axes.end()[-2]);
+  axes.push_back(c.tensor({"value"}).axes.back());
   return axes;
 }
 // Every letter is one axis; a size of 1 gives way to the other operand's.
 Axes einsum(const AxisCall& c) {
-  const Sym& equation = c.args[0];
+  const Sym* given = c.arg("equation");
+  if (!given) return std::nullopt;  // of lists of axes
+  const Sym& equation = *given;
   if (!equation.is(K::String) || equation.taint != Taint::Constant) return std::nullopt;
   std::string text = equation.c.at(0).toStringRef();
   std::erase(text, ' ');
@@ -69,7 +74,7 @@ Axes einsum(const AxisCall& c) {
   if (arrow == std::string::npos || text.find('.') != std::string::npos) return std::nullopt;
   std::map<char, std::vector<std::pair<const TensorValue*, size_t>>> letters;
   std::vector<TensorValuePtr> operands;
-  for (const Sym& s : c.args[1].list()->items) operands.push_back(c.read(s));
+  for (const Sym& s : c.arg("tensors")->list()->items) operands.push_back(c.read(s));
   size_t operand = 0, axis = 0;
   for (size_t i = 0; i < arrow; ++i) {
     if (text[i] == ',') {
@@ -87,7 +92,7 @@ Axes einsum(const AxisCall& c) {
 // lstm, gru, rnn: the result, and the state after the last step.
 Axes recurrent(const AxisCall& c) {
   if (!c.arg("batch_first")) return std::nullopt;  // packed
-  std::vector<Axis> axes = c.values[0]->axes;
+  std::vector<Axis> axes = c.self().axes;
   if (c.rank != axes.size()) return std::nullopt;
   if (c.index == 0) {
     axes.back() = {};
@@ -99,7 +104,7 @@ Axes recurrent(const AxisCall& c) {
 
 // One step of these: the state keeps its size.
 Axes cell(const AxisCall& c) {
-  const Sym& state = c.args[1];
+  const Sym& state = *c.arg("hx");
   const Sym& mine = state.is(K::List) ? state.list()->items.at(c.index) : state;
   return c.read(mine)->axes;
 }

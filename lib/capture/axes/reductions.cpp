@@ -7,7 +7,8 @@ namespace oe::capture {
 namespace {
 
 Axes along(const AxisCall& c) {
-  const TensorValue& in = *c.values[0];
+  if (!c.arg("self")) return std::nullopt;  // repeat_interleave(repeats)
+  const TensorValue& in = c.self();
   const Sym* dim = c.arg("dim");
   if (!dim) dim = c.arg("dimension");
   if (!dim || !dim->is(K::Int) || !dim->is_constant_number()) return std::nullopt;
@@ -20,7 +21,7 @@ Axes along(const AxisCall& c) {
   }
   Taint t = axes[at].taint;
   for (const Sym& a : c.args)
-    if (&a != &c.args[0]) t = join(t, a.is(K::Tensor) ? c.read(a)->taint : a.taint);
+    if (&a != c.arg("self")) t = join(t, a.is(K::Tensor) ? c.read(a)->taint : a.taint);
   axes[at] = c.sized_by(t);
   if (c.op.base == "aten::unfold") axes.push_back(c.number(*c.arg("size")));
   return axes;
@@ -56,13 +57,13 @@ constexpr AxisRow kReductions[] = {
     {"aten::diff", along},
     {"aten::glu", along},
     {"aten::unfold", along},
-    {"aten::repeat_interleave", along},
+    {"aten::repeat_interleave", along, "repeats"},
 };
 
 }  // namespace
 
 Axes reduced(const AxisCall& c) {
-  const TensorValue& in = *c.values[0];
+  const TensorValue& in = c.self();
   if (c.arg("other")) return by_sizes(c);
   const Sym* dim = c.arg("dim");
   std::vector<bool> reduced(in.axes.size(), true);

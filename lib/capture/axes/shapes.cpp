@@ -45,12 +45,12 @@ Axes counted(const AxisCall& c) {
   return std::vector<Axis>{c.sized_by(t)};
 }
 Axes joined(const AxisCall& c, bool stacked) {
-  const auto& items = c.args[0].list()->items;
+  const auto& list = *c.arg("tensors")->list();
   auto dim = c.constant("dim");
   if (!dim) return std::nullopt;
-  if (c.args[0].list()->is_open()) {
+  if (list.is_open()) {
     // All elements agree, save on the axis that they are joined on.
-    std::vector<Axis> axes = c.args[0].list()->open.sequence()->element.axes;
+    std::vector<Axis> axes = list.open.sequence()->element.axes;
     for (Axis& a : axes)
       if (!a.is_static() && a.id == 0) a = c.fresh(Taint::Data);
     const Axis joined = c.fresh(Taint::Data);
@@ -62,7 +62,7 @@ Axes joined(const AxisCall& c, bool stacked) {
     return axes;
   }
   std::vector<TensorValuePtr> parts;
-  for (const Sym& e : items) {
+  for (const Sym& e : list.items) {
     auto t = c.read(e);
     // cat skips one-dimensional empty tensors, whatever the others' rank.
     if (!stacked && t->axes.size() == 1 && c.rank != 1) continue;
@@ -101,7 +101,7 @@ bool whole(const Sym& start, const Sym& end, const Sym& step, const Axis& axis) 
 }
 
 Axes sliced(const AxisCall& c) {
-  const TensorValue& in = *c.values[0];
+  const TensorValue& in = c.self();
   auto dim = c.constant("dim");
   if (!dim) return std::nullopt;
   const size_t at = wrapped(*dim, in.axes.size());
@@ -120,7 +120,7 @@ Axes sliced(const AxisCall& c) {
 Axes selected(const AxisCall& c) {
   auto dim = c.constant("dim");
   if (!dim) return std::nullopt;
-  std::vector<Axis> axes = c.values[0]->axes;
+  std::vector<Axis> axes = c.self().axes;
   axes.erase(axes.begin() + static_cast<long>(wrapped(*dim, axes.size())));
   return axes;
 }
@@ -128,26 +128,26 @@ Axes selected(const AxisCall& c) {
 Axes unsqueezed(const AxisCall& c) {
   auto dim = c.constant("dim");
   if (!dim) return std::nullopt;
-  std::vector<Axis> axes = c.values[0]->axes;
+  std::vector<Axis> axes = c.self().axes;
   axes.insert(axes.begin() + static_cast<long>(wrapped(*dim, c.rank)), Axis{});
   return axes;
 }
 
 Axes paired(const AxisCall& c) {
-  std::vector<Axis> axes = c.values[0]->axes;
+  std::vector<Axis> axes = c.self().axes;
   axes.emplace_back();
   return axes;
 }
 
 Axes unpaired(const AxisCall& c) {
-  std::vector<Axis> axes = c.values[0]->axes;
+  std::vector<Axis> axes = c.self().axes;
   axes.pop_back();
   return axes;
 }
 
 // Fourier transforms between real and complex: the last of the transformed axes has another size.
 Axes transformed(const AxisCall& c) {
-  std::vector<Axis> axes = c.values[0]->axes;
+  std::vector<Axis> axes = c.self().axes;
   const auto& dims = c.arg("dim")->list()->items;
   if (dims.empty() || !dims.back().is_constant_number()) return std::nullopt;
   Axis& last = axes.at(wrapped(dims.back().c.at(0).toInt(), c.rank));
@@ -159,7 +159,7 @@ Axes transformed(const AxisCall& c) {
 }
 
 Axes squeezed(const AxisCall& c) {
-  const TensorValue& in = *c.values[0];
+  const TensorValue& in = c.self();
   std::vector<bool> chosen(in.axes.size(), true);
   if (const Sym* dim = c.arg("dim")) {
     std::fill(chosen.begin(), chosen.end(), false);
@@ -179,12 +179,12 @@ Axes squeezed(const AxisCall& c) {
 
 Axes permuted(const AxisCall& c) {
   // Label every axis with a size of its own and look where the labels go.
-  const TensorValue& in = *c.values[0];
+  const TensorValue& in = c.self();
   std::vector<int64_t> labels;
   for (size_t i = 0; i < in.axes.size(); ++i) labels.push_back(static_cast<int64_t>(i) + 2);
   torch::jit::Stack stack;
   stack.emplace_back(at::empty({1}).expand(labels));
-  for (size_t i = 1; i < c.args.size(); ++i) {
+  for (size_t i = 1; i < c.args.size(); ++i) {  // behind `self`
     const Sym& a = c.args[i];
     if (a.is(K::List)) {
       c10::List<int64_t> list;
@@ -201,7 +201,7 @@ Axes permuted(const AxisCall& c) {
   return axes;
 }
 Axes flattened(const AxisCall& c) {
-  const TensorValue& in = *c.values[0];
+  const TensorValue& in = c.self();
   const size_t rank = in.axes.size();
   if (rank == 0) return std::vector<Axis>(1);
   const size_t from = wrapped(c.constant("start_dim").value_or(0), rank);
@@ -226,8 +226,16 @@ Axes flattened(const AxisCall& c) {
   }
   return axes;
 }
+Taint taint_of(const AxisCall& c, const Sym& s) {
+  if (s.is(K::Tensor)) return c.read(s)->taint;
+  Taint t = s.taint;
+  if (s.is(K::List))
+    for (const Sym& e : s.list()->items) t = join(t, e.taint);
+  return t;
+}
+
 Axes split(const AxisCall& c) {
-  const TensorValue& in = *c.values[0];
+  const TensorValue& in = c.self();
   auto dim = c.op.base.ends_with("hsplit") || c.op.base.ends_with("vsplit") ||
                      c.op.base.ends_with("dsplit")
                  ? std::nullopt
@@ -240,15 +248,18 @@ Axes split(const AxisCall& c) {
     return axes;
   }
   if (c.op.base.find("with_sizes") != std::string::npos) {
-    axes[at] = c.number(c.args[1].list()->items.at(c.index));
+    axes[at] = c.number(c.arg("split_sizes")->list()->items.at(c.index));
     return axes;
   }
-  Taint t = join(in.axes[at].taint, c.args[1].taint);
+  Taint t = in.axes[at].taint;
+  for (const char* name :
+       {"split_size", "split_sizes", "chunks", "sections", "indices", "tensor_indices_or_sections"})
+    if (const Sym* a = c.arg(name)) t = join(t, taint_of(c, *a));
   axes[at] = c.sized_by(t);
   return axes;
 }
 Axes repeated(const AxisCall& c) {
-  const TensorValue& in = *c.values[0];
+  const TensorValue& in = c.self();
   const Sym* r = c.arg("repeats");
   if (!r) r = c.arg("dims");
   if (!r || !r->is(K::List)) return std::nullopt;
@@ -334,7 +345,7 @@ constexpr AxisRow kShapes[] = {
     {"aten::unsafe_split", split},
     {"aten::unsafe_chunk", split},
     {"aten::unsafe_split_with_sizes", split},
-    {"aten::tensor_split", split},
+    {"aten::tensor_split", split, "tensor_indices_or_sections"},
     {"aten::hsplit", split},
     {"aten::vsplit", split},
     {"aten::dsplit", split},
@@ -360,7 +371,8 @@ Axes given_sizes(const AxisCall& c) {
   if (!list) list = c.arg("sizes");
   if (!list) return std::nullopt;
   std::vector<Sym> items = list->is(K::List) ? list->list()->items : std::vector<Sym>{*list};
-  const TensorValue* in = !c.values.empty() && c.values[0] ? c.values[0].get() : nullptr;
+  const Sym* self = c.arg("self");
+  const TensorValue* in = self && self->is(K::Tensor) ? &c.self() : nullptr;
   size_t offset = 0, after = 0;
   if (b == "aten::unflatten") {
     offset = wrapped(*c.constant("dim"), in->axes.size());

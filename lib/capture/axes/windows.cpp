@@ -21,14 +21,15 @@ Axis window_axis(const AxisCall& c, const TensorValue& in, size_t axis, size_t i
 }
 
 Axes windowed(const AxisCall& c, bool convolution) {
-  const TensorValue& in = *c.values[0];
-  size_t spatial = convolution ? c.values[1]->axes.size() - 2 : 0;
+  const TensorValue& in = c.self();
+  size_t spatial = convolution ? c.tensor({"weight"}).axes.size() - 2 : 0;
   if (!convolution) spatial = static_cast<size_t>(c.op.base[c.op.base.find("pool") + 4] - '0');
   if (in.axes.size() != c.rank || c.rank < spatial) return std::nullopt;
   std::vector<Axis> axes = in.axes;
   if (convolution) {
     bool static_weights = true;
-    for (const Axis& a : c.values[1]->axes) static_weights = static_weights && a.is_static();
+    for (const Axis& a : c.tensor({"weight"}).axes)
+      static_weights = static_weights && a.is_static();
     axes[c.rank - spatial - 1] = static_weights ? Axis{} : c.fresh(Taint::Shape);
   }
   for (size_t i = c.rank - spatial; i < c.rank; ++i) axes[i] = window_axis(c, in, i, i);
@@ -42,7 +43,7 @@ Axes pool(const AxisCall& c) { return windowed(c, false); }
 
 // im2col, col2im: the batch stays, what is left is static where all that it comes from is.
 Axes patches(const AxisCall& c) {
-  const TensorValue& in = *c.values[0];
+  const TensorValue& in = c.self();
   const bool batched = c.rank == 3 ? in.axes.size() == 4 : in.axes.size() == c.rank - 1;
   const bool same_rank =
       c.op.base == "aten::col2im" ? in.axes.size() + 1 == c.rank : in.axes.size() == c.rank + 1;
@@ -58,7 +59,7 @@ Axes patches(const AxisCall& c) {
 }
 // Trailing axes by an int[] argument where given, else derived from the input's.
 Axes trailing(const AxisCall& c, const Sym* output_size) {
-  const TensorValue& in = *c.values[0];
+  const TensorValue& in = c.self();
   if (in.axes.size() != c.rank) return std::nullopt;
   std::vector<Axis> axes = in.axes;
   const bool given = output_size && (output_size->is(K::List) || output_size->is(K::Int));
@@ -87,7 +88,7 @@ Axes resized(const AxisCall& c) {
 Axes adaptive_pool(const AxisCall& c) { return trailing(c, c.arg("output_size")); }
 
 Axes padded(const AxisCall& c) {
-  const TensorValue& in = *c.values[0];
+  const TensorValue& in = c.self();
   const Sym* pad = c.arg("pad");
   if (!pad) pad = c.arg("padding");
   if (!pad || !pad->is(K::List)) return std::nullopt;
@@ -105,7 +106,7 @@ Axes padded(const AxisCall& c) {
 }
 
 Axes shuffled(const AxisCall& c) {
-  std::vector<Axis> axes = c.values[0]->axes;
+  std::vector<Axis> axes = c.self().axes;
   for (size_t i = c.rank - 3; i < c.rank; ++i) axes[i] = c.sized_by(axes[i].taint);
   return axes;
 }
