@@ -154,6 +154,10 @@ void Comparison::tell(verify::Verification& v, verify::Ort& ort, Outcome& out, D
       v.unmeasured.empty() ? verify::unreached_note(v.coverage)
                            : "which branches the verification took is not known: " + v.unmeasured;
   if (!unreached.empty()) note(d, "OE0603", unreached);
+  if (!v.uncounted.empty())
+    note(d, "OE0610",
+         "comparing " + join(v.uncounted, ", ") +
+             " says nothing; inputs that make them vary (--inputs-from, --input x=@FILE) would");
   if (!v.drawn.empty())
     note(d, "OE0606",
          "random numbers determine " + join(v.drawn, ", ") +

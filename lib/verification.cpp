@@ -5,7 +5,7 @@
 #include <set>
 
 #include "lib/comparison.h"
-#include "lib/first_difference.h"
+#include "lib/difference_cause.h"
 #include "lib/names.h"
 #include "lib/onnx/onnx.h"
 #include "lib/precision/precision.h"
@@ -131,6 +131,22 @@ void require_loads(const onnx::ModelFile& file, const Options& o, verify::Ort& o
   }
 }
 
+// Why a difference counts as a gap; empty: it does not.
+std::string nobodys_mistake(const Cause& c) {
+  const std::string alone = "; on LibTorch's own arguments each operator gives LibTorch's result";
+  if (c.kind == Cause::Kind::Tie) return "a tie: " + c.text + alone;
+  if (c.kind == Cause::Kind::Rounding) return "it cannot be decided: " + c.text + alone;
+  return {};
+}
+
+std::string told_cause(const Cause& c) {
+  if (c.kind == Cause::Kind::Operator) return "\n  wrong operator: " + c.text;
+  if (c.kind == Cause::Kind::Passes)
+    return "\n  each operator alone gives LibTorch's result: a pass of onnx-export or of ONNX "
+           "Runtime over the graph makes the difference";
+  return c.first.empty() ? std::string() : "\n  first difference: " + c.first;
+}
+
 }  // namespace
 
 std::shared_ptr<verify::Ort> load_ort(const Options& o) {
@@ -186,6 +202,15 @@ void verify_written(const Converted& what, const std::filesystem::path& path, ve
     if (o.to->half == DType::Float16) require_loads(file, o, ort);
     comparison.request.bytes = rounding_bytes(what.model);
   }
+  // Where numbers are drawn every run differs; --to leaves no operator as it was.
+  const bool exact = !o.to && std::ranges::none_of(comparison.request.lineage,
+                                                   [](const auto& l) { return l.drawn; });
+  DifferenceCause causes(what.captured.program, o, rules, ort);
+  Cause cause;  // of the last difference
+  comparison.request.undecided = [&](const std::vector<TensorPtr>& inputs) {
+    cause = exact ? causes.of(inputs) : Cause();
+    return nobodys_mistake(cause);
+  };
   verify::Verification v = comparison.run(file, ort, what.model);
   if (!v.mismatch.empty() && v.as_written)
     throw Failure(
@@ -196,12 +221,7 @@ void verify_written(const Converted& what, const std::filesystem::path& path, ve
         "the file computes what the model's code says; where a line writes an element of a "
         "list in place, which LibTorch's passes may drop, write it out of place");
   if (!v.mismatch.empty()) {
-    // Where numbers are drawn every run differs; --to leaves no operator as it was.
-    const std::string first = v.drawn.empty() && !o.to
-                                  ? first_difference(what.captured.program, v.inputs, o, rules, ort)
-                                  : std::string();
-    throw Failure(ExitCode::Mismatch, "OE0601",
-                  v.mismatch + (first.empty() ? "" : "\n  first difference: " + first),
+    throw Failure(ExitCode::Mismatch, "OE0601", v.mismatch + told_cause(cause),
                   !what.captured.assumptions.empty()
                       ? "these inputs may break what the export assumed:\n      " +
                             join(what.captured.assumptions, "\n      ")
@@ -211,7 +231,11 @@ void verify_written(const Converted& what, const std::filesystem::path& path, ve
                                "keep=OPERATOR,MODULE leaves some in float32"
                   : !o.symbolics.empty()
                       ? "a rule of --symbolics may say something else than its operator computes"
-                      : "this is a bug in onnx-export, please report it with the model");
+                  : !o.custom_op_libs.empty()
+                      ? "a library of --custom-op-lib may compute something else than its operator"
+                  : v.misstated || cause.kind == Cause::Kind::Operator
+                      ? "this is a bug in onnx-export, please report it with the model"
+                      : "which operator is at fault is not known; please report it with the model");
   }
   comparison.tell(v, ort, out, d);
 }

@@ -276,6 +276,28 @@ void require_alternatives(const Job& job, const std::vector<World>& worlds, cons
                         trial_text(job.inputs, job.axes, worlds[w].sizes) + ": " + message);
 }
 
+// Together with others an axis may have died by their fault: each that is not proven varies alone.
+// What runs becomes one of the worlds, and takes the axis out of `unproven`.
+void vary_alone(Job& job, const LeftOutSizes& left_out, std::vector<World>& worlds, Attempt& a,
+                std::vector<size_t>& unproven) {
+  if (job.axes.size() < 2) return;  // was alone
+  std::erase_if(unproven, [&](size_t i) {
+    for (const int64_t size : other_sizes(job.axes[i], 0)) {
+      World alone = {worlds[0].sizes, {}, {}};
+      alone.sizes[i] = size;
+      if (left_out.contains(alone.sizes)) continue;
+      std::vector<World> more = worlds;
+      more.push_back(std::move(alone));
+      Attempt b = run_all(job, more);
+      if (b.dead.contains(worlds.size())) continue;
+      a = std::move(b);
+      worlds = std::move(more);
+      return true;
+    }
+    return false;
+  });
+}
+
 // Runs the model in more and more worlds until every axis has one of another size that runs.
 Captured capture(Job& job, Diagnostics& d) {
   const auto& [m, inputs, o, unused, axes, unroll, places, made_up, kept] = job;
@@ -320,6 +342,7 @@ Captured capture(Job& job, Diagnostics& d) {
     }
     const bool larger_died = other != example && (skip_other || a.dead.contains(1));
     if ((!larger_died && unproven.empty()) || round + 1 >= std::max<size_t>(most, 1)) {
+      vary_alone(job, left_out, worlds, a, unproven);
       Extension(job).extend(a, worlds);
       for (size_t i : unproven) {
         d.report({"OE2203", Severity::Warning, "",

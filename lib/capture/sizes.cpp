@@ -42,11 +42,16 @@ Shapes shapes_at(const torch_io::ExampleInputs& e, const std::vector<DynamicAxis
 std::vector<int64_t> other_sizes(const DynamicAxis& a, size_t position) {
   const int64_t n = a.example, p = static_cast<int64_t>(position);
   std::vector<int64_t> wanted;
-  // A sequence or batch: the neighbourhood. An image side: enough to move every pooled size.
+  // A sequence or batch: the neighbourhood. An image side: enough to move every pooled size. What
+  // verification tries is among them (lib/verify/size_picker.cpp), so that both find the same axes
+  // to have one size only.
   if (n < 64)
-    wanted = {n + 1 + p, 2 * n + 3 + p, 2 * n, n + 32, n / 2, n - 1, 3 * n, 1};
+    wanted = {n + 1 + p, 2 * n + 3 + p, 2 * n, n + 32, n / 2, n - 1,  3 * n,
+              1,         n + 1,         n + 3, n + 2,  n + 8, n + 16, 4 * n};
   else
-    wanted = {n + 32 * (p + 1), n + 1 + p, 2 * n, n / 2, n - 1, 3 * n, 1};
+    wanted = {
+        n + 32 * (p + 1), n + 1 + p, 2 * n, n / 2, n - 1, 3 * n, 1, n + 1, n + 3, n + 2, n + 8,
+        n + 16,           n + 32,    4 * n};
   std::vector<int64_t> out;
   for (int64_t s : wanted)
     if (s >= std::max<int64_t>(a.low, 1) && s <= a.high && s != n &&

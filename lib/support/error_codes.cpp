@@ -188,6 +188,9 @@ constexpr ErrorCode kCodes[] = {
      "LibTorch's executor computes other numbers than the model's own code, which the file computes.",
      "LibTorch's passes rewrote the graph wrongly, as where an element of a list is written in place "
      "and the list is only stacked afterwards. Write that without the in-place operator."},
+    {"OE0610", Ok,
+     "An output was empty, NaN or the same in every run of the verification, whatever the inputs.",
+     "Give inputs that make it vary: `--inputs-from FOLDER`, `--input x=@FILE`."},
     {"OE0611", MissingPart, "`--device cuda` needs LibTorch's CUDA libraries.",
      "Build with a LibTorch for CUDA (`LIBTORCH_ROOT`), or leave the option out."},
     {"OE0612", MissingPart, "There is no CUDA device, or none of that number.",

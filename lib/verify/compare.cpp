@@ -178,22 +178,40 @@ std::optional<bool> as_exact_as(const Tensor& actual, const Tensor& expected, co
   return true;
 }
 
+namespace {
+
+// The median and the largest of the finite magnitudes that are not 0.
+std::pair<double, double> magnitudes(const std::vector<double>& values) {
+  std::vector<double> sizes;
+  for (double v : values)
+    if (std::isfinite(v) && v != 0) sizes.push_back(std::abs(v));
+  if (sizes.empty()) return {0, 0};
+  std::ranges::sort(sizes);
+  return {sizes[sizes.size() / 2], sizes.back()};
+}
+
+DType least_exact(DType coarsest, DType own) {
+  return is_float(coarsest) && unit_of(coarsest) > unit_of(own) ? coarsest : own;
+}
+
+}  // namespace
+
+double noise_ceiling(const Tensor& expected, DType coarsest) {
+  const double median = magnitudes(expected.as_double()).first;
+  const Tolerance t = default_tolerance(least_exact(coarsest, expected.dtype()));
+  return 10 * t.atol + std::max(kMostNoise, t.rtol) * median;
+}
+
 bool within_rounding(const Tensor& actual, const Tensor& expected, const Tensor* other,
                      DType coarsest) {
   if (!is_float(actual.dtype()) || actual.dtype() != expected.dtype() ||
       actual.dims() != expected.dims() || actual.numel() == 0)
     return false;
   const std::vector<double> a = actual.as_double(), e = expected.as_double();
-  std::vector<double> sizes;
-  for (double v : e)
-    if (std::isfinite(v) && v != 0) sizes.push_back(std::abs(v));
-  if (sizes.empty()) sizes = {0};
-  std::ranges::sort(sizes);
+  const auto [median, largest] = magnitudes(e);
   constexpr double kHuge = 100, kUnits = 8;
-  const double magnitude = std::min(sizes.back(), kHuge * sizes[sizes.size() / 2]);
-  const DType type = is_float(coarsest) && unit_of(coarsest) > unit_of(expected.dtype())
-                         ? coarsest
-                         : expected.dtype();
+  const double magnitude = std::min(largest, kHuge * median);
+  const DType type = least_exact(coarsest, expected.dtype());
   double allowed = kUnits * unit_of(type) * magnitude;
   if (other && other->dtype() == expected.dtype() && other->dims() == expected.dims()) {
     const double own = largest_difference(expected, other);

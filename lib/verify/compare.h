@@ -37,6 +37,12 @@ std::optional<bool> as_exact_as(const Tensor& actual, const Tensor& expected, co
 // the largest element, or 100 times that of most that are not 0 where a few are huge (masks).
 bool within_rounding(const Tensor& actual, const Tensor& expected, const Tensor* other,
                      DType coarsest);
+// The largest difference that rounding may explain: what is further apart than a hundredth of the
+// typical element (the median magnitude of those that are not 0), and ten times the absolute
+// tolerance, has no two digits in common with LibTorch's result, whatever noise the model makes.
+constexpr double kMostNoise = 0.01;
+double noise_ceiling(const Tensor& expected, DType coarsest);
+
 // Whether LibTorch chooses otherwise in `other`, where it rounds otherwise, than in `expected`: a
 // tensor of another shape or with other integers, or floats further off than rounding. Then
 // `actual` may be a third choice, but no NaN that LibTorch has in neither and, where all shapes are

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <stdexcept>
 
 #include "lib/support/text.h"
@@ -21,6 +22,12 @@ std::string other_kind(const OrtValue& actual, const OrtValue& expected) {
                                             : "a sequence";
   };
   return std::string("it is ") + text(actual) + ", expected " + text(expected);
+}
+
+std::string two_digits(double v) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2g", v);
+  return text;
 }
 
 // How many ways to round LibTorch is asked for where another judge is missing; for what it chooses,
@@ -42,6 +49,7 @@ bool Judge::is_decided(size_t output) const {
 std::string Judge::problem(size_t output, const std::string& where, const OrtValue& actual,
                            const OrtValue& expected) {
   const bool rounded = r_.half != DType::Undefined && !is_drawn(output);
+  const double error = v_.max_abs;
   std::string what = is_drawn(output) ? form_difference(output, actual, expected)
                      : rounded        ? rounded_difference(output, actual, expected)
                                       : difference(output, actual, expected);
@@ -50,21 +58,26 @@ std::string Judge::problem(size_t output, const std::string& where, const OrtVal
       for (const TensorPtr& t : tensors_of(expected)) v_.quantized += t->numel();
     return {};
   }
-  if (!rounded && !is_drawn(output) &&
+  noise_.clear();
+  const bool explained =
+      !rounded && !is_drawn(output) &&
       (is_quantization(output, actual, expected) || is_rounding(output, actual, expected) ||
-       is_optimization(output, actual, expected)))
-    return {};
+       is_optimization(output, actual, expected));
+  if (explained && noise_.empty()) return {};
   what = "output '" + r_.output_names[output] + "' differs from LibTorch's" + where + ": " + what;
-  std::string why;
-  if (rounded && is_decided(output) && byte_size(r_.lineage[output].coarsest) == 2)
+  std::string why = explained ? "it cannot be decided: " + noise_ : std::string();
+  if (why.empty() && !rounded && !is_drawn(output) && r_.undecided && inputs_)
+    why = r_.undecided(*inputs_);
+  if (why.empty() && rounded && is_decided(output) && byte_size(r_.lineage[output].coarsest) == 2)
     why =
         "a comparison or an index decides it, in numbers rounded to " + std::string(name(r_.half));
-  else if (!rounded && !is_drawn(output) && is_choice(output, actual, expected))
+  else if (why.empty() && !rounded && !is_drawn(output) && is_choice(output, actual, expected))
     why =
         "a comparison or an index decides it, and LibTorch itself gives another where its weights "
         "and inputs, or what its operators give, are some units in the last place off";
   if (why.empty()) return what;
-  if (tied_.insert(output).second) v_.gaps.push_back(what + " (" + why + ")");
+  v_.max_abs = error;
+  if (open_.insert(output).second) v_.gaps.push_back(what + " (" + why + ")");
   return {};
 }
 
@@ -237,8 +250,14 @@ bool Judge::is_rounding(size_t output, const OrtValue& actual, const OrtValue& e
       judged = i < other.size() && within_rounding(*a[i], *e[i], other[i].get(), coarsest);
     }
     same = *judged;
+    if (!same) break;
+    const double off = largest_difference(*a[i], e[i].get()), most = noise_ceiling(*e[i], coarsest);
+    if (off > most)
+      noise_ = "LibTorch's own results with other rounding are as far apart, and " +
+               two_digits(off) + " is more than rounding may explain (" + two_digits(most) +
+               ", a hundredth of the typical element)";
   }
-  v_.judged += same;
+  v_.judged += same && noise_.empty();
   return same;
 }
 

@@ -22,11 +22,15 @@ class Judge {
   Judge(const Request& r, Verification& v, std::function<std::vector<OrtValue>()> unoptimized)
       : r_(r), v_(v), unoptimized_(std::move(unoptimized)) {}
 
-  void next_run() {  // LibTorch ran anew
+  // LibTorch ran anew. `inputs`: one a leaf; nothing: why it differs is not asked for.
+  void next_run(std::optional<std::vector<TensorPtr>> inputs) {
+    inputs_ = std::move(inputs);
     again_.clear();
     otherwise_.clear();
     plain_.reset();
   }
+  // Whether a difference of it was found that nothing decides.
+  bool is_open(size_t output) const { return open_.contains(output); }
   // Whether random numbers determine it.
   bool is_drawn(size_t output) const;
   // What is wrong with an output of the last run; empty: nothing. `where`: " at x[2,3], seed 0".
@@ -51,8 +55,11 @@ class Judge {
 
   const Request& r_;
   Verification& v_;
+  std::optional<std::vector<TensorPtr>> inputs_;  // of the last run
+  // Set by is_rounding() where the noise passes its ceiling: why nothing can be decided.
+  std::string noise_;
   std::function<std::vector<OrtValue>()> unoptimized_;
-  std::set<size_t> tied_;                         // outputs that rounding decided once
+  std::set<size_t> open_;                         // outputs that were left open once
   std::map<DType, std::vector<OrtValue>> again_;  // the outputs of the last run in other types
   // And as rounding might have made them, each as often as it was asked for.
   std::vector<std::vector<OrtValue>> otherwise_;

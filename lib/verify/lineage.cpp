@@ -24,8 +24,9 @@ double both_steps(const Lineage& a, const Lineage& b) {
 }
 
 Lineage both(const Lineage& a, const Lineage& b) {
-  return {a.drawn || b.drawn, coarser(a.coarsest, b.coarsest), a.decided || b.decided,
-          a.quantized || b.quantized, both_steps(a, b)};
+  return {a.drawn || b.drawn,     coarser(a.coarsest, b.coarsest),
+          a.decided || b.decided, a.quantized || b.quantized,
+          both_steps(a, b),       a.depends || b.depends};
 }
 
 // Whether the results have elements of the first input.
@@ -67,6 +68,9 @@ bool draws(const ir::Node& n) {
 
 class Follow {
  public:
+  void inputs(const ir::Graph& g) {
+    for (const ir::Value* v : g.inputs) of_[v].depends = true;
+  }
   void graph(const ir::Graph& g) {
     for (const auto& n : g.nodes) node(*n);
   }
@@ -162,6 +166,7 @@ class Follow {
 
 std::vector<Lineage> lineage(const ir::Model& m) {
   Follow follow;
+  follow.inputs(m.graph);
   follow.graph(m.graph);
   std::vector<Lineage> out;
   for (const ir::Value* v : m.graph.outputs) out.push_back(follow.of(v));

@@ -16,6 +16,7 @@ struct Lineage {
   // From numbers that were rounded to integers of 8 bits, in steps of `step`; 0: it is not known.
   bool quantized = false;
   double step = 0;
+  bool depends = false;  // on an input of the model
   bool operator==(const Lineage&) const = default;
 };
 

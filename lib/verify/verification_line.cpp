@@ -23,8 +23,9 @@ std::string Verification::line() const {
     std::snprintf(scaled, sizeof scaled,
                   " from float64, %.2g %% of the largest element (%.2g %% allowed)",
                   100 * max_scaled, 100 * kRoundingSteps * rounding_epsilon(half));
-  return "verified: " + plural(runs, "run") + ", " + plural(sizes, "size") + ", max abs error " +
-         error + scaled + (steps ? ", " + plural(steps, "call") + " in a row" : std::string()) +
+  return "verified: " + plural(runs, "run") + ", " + plural(sizes, "size") + ", " +
+         plural(static_cast<size_t>(elements), "element") + ", max abs error " + error + scaled +
+         (steps ? ", " + plural(steps, "call") + " in a row" : std::string()) +
          (drifted ? " (" + plural(drifted, "call") + " from LibTorch's state: rounding adds up)"
                   : std::string()) +
          (judged ? " (" + plural(judged, "output") + " judged by " +

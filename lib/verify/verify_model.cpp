@@ -15,6 +15,7 @@
 #include "lib/verify/explore.h"
 #include "lib/verify/judge.h"
 #include "lib/verify/moments.h"
+#include "lib/verify/output_record.h"
 #include "lib/verify/size_picker.h"
 #include "lib/verify/stated.h"
 
@@ -39,6 +40,7 @@ class Driver {
       if (at == outputs.end()) throw std::runtime_error("the model has no output '" + name + "'");
       outputs_.push_back(static_cast<size_t>(at - outputs.begin()));
     }
+    records_.resize(outputs_.size());
   }
 
   Verification run() {
@@ -56,10 +58,31 @@ class Driver {
       v_.coverage = meter_->covered();
     }
     v_.half = r_.half;
+    count_elements();
     return std::move(v_);
   }
 
  private:
+  // Outputs that hold nothing in all runs, or the same, are no evidence.
+  void count_elements() {
+    bool any = !v_.drawn.empty() || !v_.gaps.empty();
+    for (size_t i = 0; i < records_.size(); ++i) {
+      if (judge_.is_drawn(i) || judge_.is_open(i)) continue;
+      // What no input determines, or inputs that were the same, is the same in every run.
+      const bool varies =
+          given_.says_nothing().empty() && (i >= r_.lineage.size() || r_.lineage[i].depends);
+      const std::string nothing = varies ? records_[i].says_nothing() : std::string();
+      if (nothing.empty()) {
+        v_.elements += records_[i].elements();
+        any = true;
+      } else {
+        v_.uncounted.push_back("'" + r_.output_names[i] + "' (" + nothing + ")");
+      }
+    }
+    if (v_.runs > 0 && v_.mismatch.empty() && !any && !records_.empty())
+      v_.gaps.push_back("no output says whether the model is right: " + join(v_.uncounted, ", "));
+  }
+
   using Clock = std::chrono::steady_clock;
   // The effort to reach what the runs did not: candidates, and seconds (or as long as the runs
   // took, if that is more).
@@ -382,7 +405,7 @@ class Driver {
 
   bool compared(const std::string& where, const ReferenceRun& expected) {
     inputs_ = session_inputs(expected);
-    judge_.next_run();
+    judge_.next_run(expected.inputs);
     actual_.clear();
     v_.as_written = false;
     try {
@@ -407,6 +430,11 @@ class Driver {
       return false;
     }
     if (!stated(where, expected.inputs)) return false;
+    for (size_t i = 0; i < records_.size(); ++i) records_[i].add(expected.outputs[i]);
+    OrtValue given{OrtValue::Kind::Sequence, {}, {}};
+    for (const TensorPtr& t : expected.inputs)
+      if (t) given.sequence.push_back(t);
+    given_.add(given);
     measure(expected.inputs);
     return true;
   }
@@ -422,6 +450,7 @@ class Driver {
       if (wrong.empty()) continue;
       v_.mismatch = "output '" + r_.output_names[i] + "' has another shape than the model states" +
                     where + ": " + wrong;
+      v_.misstated = true;
       return false;
     }
     return true;
@@ -435,7 +464,7 @@ class Driver {
     try {
       const std::vector<OrtValue> plain = r_.as_written();
       same = plain.size() == r_.output_names.size();
-      judge_.next_run();
+      judge_.next_run(std::nullopt);
       for (size_t i = 0; i < plain.size() && same; ++i)
         same = judge_.problem(i, "", actual_[outputs_[i]], plain[i]).empty();
     } catch (const std::runtime_error&) {
@@ -478,10 +507,12 @@ class Driver {
   std::unique_ptr<Ort::Session> plain_;  // without optimisations; null until it is wanted
   std::optional<CoverageMeter> meter_;
   std::vector<std::string> names_;
-  std::vector<size_t> outputs_;   // position in the session's outputs
-  std::vector<OrtValue> inputs_;  // of the last run, in the session's order
-  std::vector<OrtValue> actual_;  // its outputs; none where ONNX Runtime failed
-  bool accepted_ = false;         // whether LibTorch ran the last sizes
+  std::vector<size_t> outputs_;        // position in the session's outputs
+  std::vector<OrtValue> inputs_;       // of the last run, in the session's order
+  std::vector<OrtValue> actual_;       // its outputs; none where ONNX Runtime failed
+  std::vector<OutputRecord> records_;  // in the order of the request
+  OutputRecord given_;                 // of all inputs together
+  bool accepted_ = false;              // whether LibTorch ran the last sizes
   std::string refusal_;
   Verification v_;
   Judge judge_{r_, v_, [this] { return unoptimized(); }};

@@ -74,6 +74,9 @@ struct Request {
   // The outputs of its last run, of its code as it was written: what optimises the original is left
   // out. Throws likewise.
   std::function<std::vector<OrtValue>()> as_written;
+  // Why a difference of the last run, whose inputs are given, is nobody's mistake: operators that
+  // choose among equals, rounding that one of them magnifies. Empty: it is one, or it is not known.
+  std::function<std::string(const std::vector<TensorPtr>&)> undecided;
   // The inputs alone, one a leaf, without running anything.
   std::function<std::vector<TensorPtr>(const Draw&)> inputs;
   // Runs on values that drawn ones are not (SpecialRun), and the outputs' errors beside float64.
@@ -92,6 +95,9 @@ Tolerance tolerance_of(const Request& r, const std::string& output);
 
 struct Verification {
   size_t runs = 0, sizes = 0;
+  int64_t elements = 0;  // that were compared, of all runs; not of the outputs that follow
+  // Outputs whose comparison says nothing: "'y' (empty in every run)".
+  std::vector<std::string> uncounted;
   size_t steps = 0;    // the longest row of calls that handed their state on
   size_t drifted = 0;  // calls in a row whose state was not the same any more by rounding
   size_t judged = 0;   // outputs beyond the tolerance, but as exact as LibTorch's own
@@ -103,6 +109,7 @@ struct Verification {
   double max_scaled = 0;  // --to: the largest error as a part of its output's largest element
   DType half = DType::Undefined;
   std::string mismatch;           // the first one: output, size, seed, what differs; empty: none
+  bool misstated = false;         // an output has another shape than the model states
   bool as_written = false;        // what differs is what the original's code says, unoptimised
   std::vector<TensorPtr> inputs;  // of the mismatch, one a leaf
   Draw draw;                      // that they came from
@@ -114,7 +121,8 @@ struct Verification {
   std::vector<std::string> drawn;    // outputs that depend on random numbers
   size_t draws = 0;                  // runs that their moments were compared on; too few: 0
   std::string quantized_text() const;
-  std::string line() const;  // "verified: 9 runs, 3 sizes, max abs error 2.1e-06"
+  // "verified: 9 runs, 3 sizes, 90 elements, max abs error 2.1e-06"
+  std::string line() const;
 };
 
 // Stops at the first mismatch. Sizes: those of the worlds, and for each dynamic axis one more that

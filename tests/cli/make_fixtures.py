@@ -96,6 +96,24 @@ class Sums(nn.Module):
         return x.sum(1) > x.double().sum(1).float()
 
 
+class Ties(nn.Module):
+    """All scores are equal."""
+    def forward(self, x: Tensor):
+        scores = (x * 0).sum(1)
+        values, places = scores.topk(3)
+        return x[places], values, x + 1
+
+
+class Filtered(nn.Module):
+    """No random input passes the threshold."""
+    @torch.jit.export
+    def boxes(self, x: Tensor):
+        return x[x[:, 0] > 1e9]
+
+    def forward(self, x: Tensor):
+        return self.boxes(x), x + 1
+
+
 class Windows(nn.Module):
     """A list of convolutions in float64, which ONNX Runtime computes in float."""
     def forward(self, x: Tensor):
@@ -530,6 +548,8 @@ def main() -> None:
     save(torch.jit.script(Encoder().eval()), "encoder.pt")
     save(torch.jit.script(Windows().eval()), "windows.pt")
     save(torch.jit.script(Sums().eval()), "sums.pt")
+    save(torch.jit.script(Ties().eval()), "ties.pt")
+    save(torch.jit.script(Filtered().eval()), "filtered.pt")
     save(torch.jit.trace(Upper().eval(), torch.randn(5, 5)), "upper.pt")
     state = torch.zeros(1, 2, 3)
     save(torch.jit.trace(Recurrent().eval(), (torch.randn(5, 2, 4), state, state)), "recurrent.pt")
