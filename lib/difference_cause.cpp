@@ -13,6 +13,9 @@
 namespace oe {
 namespace {
 
+// Iterations of a loop that are looked at; where there are more, nothing is known.
+constexpr size_t kMostRuns = 200;
+
 using capture::Replayed;
 using program::Arg;
 using program::Args;
@@ -106,56 +109,141 @@ void for_each_use(Node& n, const std::function<void(Arg&)>& f) {
   }
 }
 
+// Values that no model can get as an input: lists and optionals.
+bool can_be_given(const program::Type& t) {
+  return t.is_number() || t.kind == program::Type::Kind::Tensor;
+}
+
+// Whether an operator that chooses has equal elements to choose among. `values`: LibTorch's.
+bool has_ties(const Node& n, const std::map<const Value*, const Tensor*>& values) {
+  const size_t key = base_of(n) == "torchvision::nms" ? 1 : 0;  // the scores
+  const Value* v = n.args.size() > key ? n.args[key].value() : nullptr;
+  const auto at = values.find(v);
+  const Tensor* t = at != values.end() ? at->second : v ? v->constant.get() : nullptr;
+  return t && has_equal_elements(*t);
+}
+
+// The branches and loops whose results the node has, as its own or in a list that it gets: lists
+// cannot be given to a model, so they are not LibTorch's own.
+std::set<const Node*> answerable(const Node& n) {
+  std::set<const Node*> found, seen;
+  std::function<void(const Node&)> look = [&](const Node& at) {
+    if (!seen.insert(&at).second) return;
+    if (!at.blocks.empty()) {
+      found.insert(&at);
+      return;
+    }
+    for_each_use(const_cast<Node&>(at).args, [&](Arg& a) {
+      const Value* v = a.value();
+      if (!can_be_given(v->type) && v->producer) look(*v->producer);
+    });
+  };
+  look(n);
+  return found;
+}
+
+// Whether a node behind the last step should have given one.
+bool can_end_early(const Block& b, const std::vector<Replayed>& steps) {
+  bool behind = false;
+  for (const auto& n : b.nodes) {
+    if (behind && std::ranges::any_of(n->outputs, [](const Value* v) {
+          return v->type.is_number() || v->type.kind == program::Type::Kind::Tensor;
+        }))
+      return true;
+    behind = behind || n.get() == steps.back().node;
+  }
+  return false;
+}
+
+// The nodes that need none of the values which cannot be given.
+std::vector<bool> computable(const Block& b, const std::vector<program::Port>& inputs) {
+  std::set<const Value*> lacking;
+  for (Value* v : capture::outside_values(b))
+    if (std::ranges::none_of(inputs, [&](const auto& port) { return port.value.value() == v; }))
+      lacking.insert(v);
+  std::vector<bool> keep;
+  for (const auto& n : b.nodes) {
+    bool lacks = false;
+    for_each_use(*n, [&](Arg& a) { lacks = lacks || lacking.contains(a.value()); });
+    keep.push_back(!lacks);
+    if (lacks) lacking.insert(n->outputs.begin(), n->outputs.end());
+  }
+  return keep;
+}
+
 }  // namespace
 
-std::string DifferenceCause::model_of(const std::vector<const Value*>& results) {
-  const auto outputs = std::move(p_.outputs);
-  p_.outputs.clear();
-  for (const Value* v : results)
-    p_.outputs.push_back({"step_" + std::to_string(p_.outputs.size()), {const_cast<Value*>(v)}});
+// A program of the block's nodes, each result of which is an output.
+std::string DifferenceCause::model(Block& b, const Models& m,
+                                   const std::vector<program::Port>& inputs) {
+  program::Program sub;
+  sub.inputs = inputs;
+  for (const Value* v : m.results)
+    sub.outputs.push_back({"step_" + std::to_string(sub.outputs.size()), {const_cast<Value*>(v)}});
+  const std::vector<bool> keep = computable(b, inputs);
+  std::vector<size_t> places;
+  for (size_t i = 0; i < keep.size(); ++i)
+    if (keep[i]) {
+      places.push_back(i);
+      sub.body.nodes.push_back(std::move(b.nodes[i]));
+    }
   std::string bytes;
   try {
     Diagnostics d;
-    const ir::Model m = to_onnx(p_, o_, rules_, {}, d);
-    if (!d.has_errors() && !onnx::needs_external(m, {})) bytes = onnx::write_bytes(m);
+    const ir::Model made = to_onnx(sub, o_, rules_, {}, d);
+    if (!d.has_errors() && !onnx::needs_external(made, {})) bytes = onnx::write_bytes(made);
   } catch (const std::exception&) {
     // Then nothing is known of this model.
   }
-  p_.outputs = outputs;
+  for (size_t i = 0; i < places.size(); ++i) b.nodes[places[i]] = std::move(sub.body.nodes[i]);
   return bytes;
 }
 
-void DifferenceCause::make_models(const Steps& steps) {
-  made_ = true;
-  for (const Replayed& s : steps) results_.push_back(s.value);
-  whole_ = model_of(results_);
-  if (whole_.empty()) return;
-  const size_t inputs = p_.inputs.size();
+DifferenceCause::Models& DifferenceCause::models_of(Block& b, const capture::BlockRun& run) {
+  const auto [at, fresh] = models_.try_emplace(&b);
+  Models& m = at->second;
+  if (!fresh) return m;
+  if (&b == &p_.body) {
+    m.inputs = p_.inputs;
+  } else {
+    for (Value* v : capture::outside_values(b))
+      if (can_be_given(v->type)) m.inputs.push_back({"in_" + std::to_string(m.inputs.size()), {v}});
+  }
+  const std::vector<bool> keep = computable(b, m.inputs);
+  std::set<const Node*> kept;
+  for (size_t i = 0; i < keep.size(); ++i)
+    if (keep[i]) kept.insert(b.nodes[i].get());
+  for (const Replayed& s : run.steps)
+    if (kept.contains(s.node)) m.results.push_back(s.value);
+  m.whole.bytes = model(b, m, m.inputs);
+  if (m.whole.bytes.empty()) return m;
+  std::vector<program::Port> inputs = m.inputs;
   std::map<const Value*, Value*> given;
   std::vector<std::pair<Arg*, Value*>> changed;
-  const std::set<const Value*> known(results_.begin(), results_.end());
-  for (auto& n : p_.body.nodes)
+  const std::set<const Value*> known(m.results.begin(), m.results.end());
+  for (auto& n : b.nodes)
     for_each_use(*n, [&](Arg& a) {
       Value* const v = a.value();
       if (!known.contains(v)) return;
       Value*& input = given[v];
       if (!input) {
-        cut_[v] = "cut_" + std::to_string(cut_.size());
-        input = p_.new_value(v->type, cut_[v]);
-        p_.inputs.push_back({cut_[v], {input}});
+        m.cut[v] = "cut_" + std::to_string(m.cut.size());
+        input = p_.new_value(v->type, m.cut[v]);
+        inputs.push_back({m.cut[v], {input}});
       }
       changed.emplace_back(&a, v);
       a.v = input;
     });
-  apart_ = model_of(results_);
+  m.apart.bytes = model(b, m, inputs);
   for (auto& [a, v] : changed) a->v = v;
-  p_.inputs.resize(inputs);
+  return m;
 }
 
-DifferenceCause::Results DifferenceCause::run(const std::string& model,
+DifferenceCause::Results DifferenceCause::run(Model& model, const std::vector<const Value*>& wanted,
                                               const std::map<std::string, TensorPtr>& given) const {
   Results found;
-  const auto session = ort_.open_bytes(model, o_.threads);
+  if (!model.session) model.session = ort_.open_bytes(model.bytes, o_.threads);
+  verify::Ort::Session* const session = model.session.get();
   std::vector<verify::OrtValue> inputs;
   for (const std::string& name : session->input_names()) {
     verify::OrtValue v;
@@ -164,70 +252,104 @@ DifferenceCause::Results DifferenceCause::run(const std::string& model,
   }
   const std::vector<verify::OrtValue> results = session->run(inputs);
   const std::vector<std::string> names = session->output_names();
-  for (size_t i = 0; i < results_.size(); ++i)
+  for (size_t i = 0; i < wanted.size(); ++i)
     if (const auto at = std::ranges::find(names, "step_" + std::to_string(i)); at != names.end())
-      found[results_[i]] = results[static_cast<size_t>(at - names.begin())].tensor;
+      found[wanted[i]] = results[static_cast<size_t>(at - names.begin())].tensor;
   return found;
 }
 
 Cause DifferenceCause::of(const std::vector<TensorPtr>& inputs) {
   if (inputs.size() != p_.inputs.size()) return {};
-  const Steps steps = capture::replay(p_, inputs);
+  if (inputs == inputs_ && !inputs.empty()) return cause_;
+  inputs_ = inputs;
+  const std::vector<capture::BlockRun> runs = capture::replay(p_, inputs, p_.body);
+  return cause_ = runs.empty() ? Cause() : of(p_.body, runs[0]);
+}
+
+// Of a branch or loop that differs although its arguments are LibTorch's own: of its runs.
+Cause DifferenceCause::inside(const Node& n) {
+  Cause found;
+  for (const auto& b : n.blocks) {
+    const auto runs = capture::replay(p_, inputs_, *b, kMostRuns + 1);
+    if (runs.size() > kMostRuns) return {};
+    for (const capture::BlockRun& run : runs) {
+      const Cause c = of(*b, run);
+      if (c.kind == Cause::Kind::Operator || (c.kind == Cause::Kind::Unknown && !c.first.empty()))
+        return c;
+      if (c.kind == Cause::Kind::Unknown) return {};
+      if (c.kind != Cause::Kind::Passes && found.kind != Cause::Kind::Tie) found = c;
+    }
+  }
+  return found;
+}
+
+Cause DifferenceCause::of(Block& b, const capture::BlockRun& block_run) {
+  const std::vector<Replayed>& steps = block_run.steps;
   if (steps.empty()) return {};
-  if (!made_) make_models(steps);
-  if (whole_.empty()) return {};
+  Models& m = models_of(b, block_run);
   std::map<std::string, TensorPtr> given;
-  for (size_t i = 0; i < inputs.size(); ++i) given[p_.inputs[i].name] = inputs[i];
+  for (size_t i = 0; i < m.inputs.size(); ++i) {
+    const auto at = block_run.outside.find(m.inputs[i].value.value());
+    if (&b == &p_.body)
+      given[m.inputs[i].name] = inputs_[i];
+    else if (at != block_run.outside.end())
+      given[m.inputs[i].name] = at->second;
+  }
+  std::map<const Value*, const Tensor*> libtorch;
+  for (const auto& [v, t] : block_run.outside) libtorch[v] = t.get();
+  for (const Replayed& s : steps) libtorch[s.value] = s.tensor.get();
   Results whole, apart;
   try {
-    whole = run(whole_, given);
+    if (!m.whole.bytes.empty()) whole = run(m.whole, m.results, given);
     for (const Replayed& s : steps)
-      if (const auto at = cut_.find(s.value); at != cut_.end()) given[at->second] = s.tensor;
-    if (!apart_.empty()) apart = run(apart_, given);
+      if (const auto at = m.cut.find(s.value); at != m.cut.end()) given[at->second] = s.tensor;
+    if (!m.apart.bytes.empty()) apart = run(m.apart, m.results, given);
   } catch (const std::exception&) {
     // ONNX Runtime does not take one of them, or these inputs took another way through LibTorch.
   }
-  return judge(steps, whole, apart);
-}
 
-Cause DifferenceCause::judge(const Steps& steps, const Results& whole, const Results& apart) const {
   Cause cause;
   const Replayed* first = nullptr;
-  std::map<const Value*, const Tensor*> libtorch;
   for (const Replayed& s : steps) {
-    libtorch[s.value] = s.tensor.get();
     const auto at = whole.find(s.value);
-    if (first || at == whole.end() || !at->second) continue;
+    if (at == whole.end() || !at->second) continue;
     const verify::Comparison c = verify::compare(*at->second, *s.tensor);
     if (c.ok) continue;
     first = &s;
     cause.first = place(*s.node) + ": " + c.message;
+    break;
   }
-  const bool all = !p_.body.nodes.empty() && steps.back().node == p_.body.nodes.back().get();
+  const bool all = !can_end_early(b, steps);
   if (apart.empty() || !all) return cause;
-  const Replayed* tie = nullptr;
+
+  std::set<const Node*> tied;
   for (const Replayed& s : steps) {
+    if (std::ranges::find(m.results, s.value) == m.results.end()) continue;  // needs a list
+    if (tied.contains(s.node)) continue;
     const auto at = apart.find(s.value);
     if (at == apart.end() || !at->second) return cause;
     const std::string what = beyond_rounding(*at->second, *s.tensor);
     if (what.empty()) continue;
-    // What happens inside a branch or a loop is not compared, and a quotient that is rounded may
-    // lie next to a whole number.
-    if (!s.node->blocks.empty() || rounds(*s.node)) return cause;
-    const size_t key = base_of(*s.node) == "torchvision::nms" ? 1 : 0;
-    const Value* keys = s.node->args.size() > key ? s.node->args[key].value() : nullptr;
-    const auto of_keys = libtorch.find(keys);
-    const Tensor* t = of_keys != libtorch.end() ? of_keys->second
-                      : keys && keys->constant  ? keys->constant.get()
-                                                : nullptr;
-    if (!chooses(*s.node) || !is_discrete(*s.tensor) || !t || !has_equal_elements(*t))
+    const bool chosen = chooses(*s.node) && has_ties(*s.node, libtorch);
+    if (const std::set<const Node*> nested = answerable(*s.node); !nested.empty()) {
+      for (const Node* n : nested) {
+        const Cause c = inside(*n);
+        if (c.kind == Cause::Kind::Operator) return {c.kind, c.text, cause.first};
+        if (c.kind != Cause::Kind::Tie && c.kind != Cause::Kind::Rounding) return cause;
+        if (cause.text.empty()) cause.kind = c.kind, cause.text = c.text;
+      }
+    } else if (rounds(*s.node)) {
+      return cause;  // a quotient that is rounded may lie next to a whole number
+    } else if (!chosen) {
       return {Cause::Kind::Operator, place(*s.node) + ": " + what, cause.first};
-    if (!tie) tie = &s;
+    } else if (cause.text.empty()) {
+      cause.kind = Cause::Kind::Tie;
+      cause.text = place(*s.node) + " chooses among equal elements, whose order is not defined";
+    }
+    tied.insert(s.node);
   }
-  if (tie) {
-    cause.kind = Cause::Kind::Tie;
-    cause.text = place(*tie->node) + " chooses among equal elements, whose order is not defined";
-  } else if (!first) {
+  if (!cause.text.empty()) return cause;
+  if (!first) {
     cause.kind = Cause::Kind::Passes;
   } else if (chooses(*first->node)) {
     cause.kind = Cause::Kind::Tie;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,8 @@ struct Cause {
 
 // Runs the program in LibTorch, and two models of it in ONNX Runtime that give the result of every
 // operator at its top: one as a whole, and one in which each operator gets LibTorch's own results,
-// so that it answers for itself alone. Not for models that draw random numbers.
+// so that it answers for itself alone. Does the same for the body of a loop and for a branch where
+// that is what differs. Not for models that draw random numbers.
 class DifferenceCause {
  public:
   // All must outlast this. The program is changed while models are made, and is itself afterwards.
@@ -42,22 +44,33 @@ class DifferenceCause {
   Cause of(const std::vector<TensorPtr>& inputs);
 
  private:
-  using Steps = std::vector<capture::Replayed>;
   using Results = std::map<const program::Value*, TensorPtr>;
+  struct Model {
+    std::string bytes;                              // empty: it cannot be made
+    std::unique_ptr<verify::Ort::Session> session;  // once it has run
+  };
+  // The models of one block: of the program's body, a branch or a loop's.
+  struct Models {
+    std::vector<program::Port> inputs;
+    std::vector<const program::Value*> results;        // of the outputs "step_0", "step_1", ...
+    std::map<const program::Value*, std::string> cut;  // inputs of `apart` that stand for results
+    Model whole, apart;
+  };
 
-  std::string model_of(const std::vector<const program::Value*>& results);
-  void make_models(const Steps& steps);
-  Results run(const std::string& model, const std::map<std::string, TensorPtr>& given) const;
-  Cause judge(const Steps& steps, const Results& whole, const Results& apart) const;
+  Models& models_of(program::Block& b, const capture::BlockRun& run);
+  std::string model(program::Block& b, const Models& m, const std::vector<program::Port>& inputs);
+  Results run(Model& model, const std::vector<const program::Value*>& results,
+              const std::map<std::string, TensorPtr>& given) const;
+  Cause of(program::Block& b, const capture::BlockRun& run);
+  Cause inside(const program::Node& n);
 
   program::Program& p_;
   const Options& o_;
   const lower::UserRules& rules_;
   verify::Ort& ort_;
-  bool made_ = false;
-  std::vector<const program::Value*> results_;  // in the order of the outputs "step_0", "step_1"
-  std::map<const program::Value*, std::string> cut_;  // inputs of `apart_`
-  std::string whole_, apart_;                         // empty: it cannot be made
+  std::vector<TensorPtr> inputs_;  // of the run that was asked about last, and its answer
+  Cause cause_;
+  std::map<const program::Block*, Models> models_;
 };
 
 }  // namespace oe

@@ -186,10 +186,11 @@ std::string locate_difference(const program::Program& p, const std::vector<Tenso
   if (inputs.size() != p.inputs.size() || onnx::needs_external(file, {})) return {};
   Side<program::Value> torch;
   std::unordered_map<const program::Value*, const program::Node*> makers;
-  for (const capture::Replayed& r : capture::replay(p, inputs)) {
-    torch.add(r.value, r.tensor);
-    makers[r.value] = r.node;
-  }
+  for (const capture::BlockRun& run : capture::replay(p, inputs, p.body))
+    for (const capture::Replayed& r : run.steps) {
+      torch.add(r.value, r.tensor);
+      makers[r.value] = r.node;
+    }
   const std::vector<ir::Value*> outputs = file.graph.outputs;
   Side<ir::Value> onnx;
   try {

@@ -203,8 +203,10 @@ void verify_written(const Converted& what, const std::filesystem::path& path, ve
     comparison.request.bytes = rounding_bytes(what.model);
   }
   // Where numbers are drawn every run differs; --to leaves no operator as it was.
-  const bool exact = !o.to && std::ranges::none_of(comparison.request.lineage,
-                                                   [](const auto& l) { return l.drawn; });
+  // A tolerance that was given may be less than rounding.
+  const bool exact =
+      !o.to && o.atol.empty() && o.rtol.empty() &&
+      std::ranges::none_of(comparison.request.lineage, [](const auto& l) { return l.drawn; });
   DifferenceCause causes(what.captured.program, o, rules, ort);
   Cause cause;  // of the last difference
   comparison.request.undecided = [&](const std::vector<TensorPtr>& inputs) {
@@ -231,6 +233,9 @@ void verify_written(const Converted& what, const std::filesystem::path& path, ve
                                "keep=OPERATOR,MODULE leaves some in float32"
                   : !o.symbolics.empty()
                       ? "a rule of --symbolics may say something else than its operator computes"
+                  : !o.atol.empty() || !o.rtol.empty()
+                      ? "the tolerance is the one that was given: without --atol and --rtol it is "
+                        "that of the element type, and rounding is taken into account"
                   : !o.custom_op_libs.empty()
                       ? "a library of --custom-op-lib may compute something else than its operator"
                   : v.misstated || cause.kind == Cause::Kind::Operator
