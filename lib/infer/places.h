@@ -37,6 +37,7 @@ struct Place {
 
   std::map<int, bool> fixed;          // said by the user: kRank, kType, an axis
   std::map<int, std::string> reason;  // why the guess is what it is
+  std::map<int, std::string> others;  // of kRank and kType: what else the method runs on
 
   // All sizes at once. False where they are not what is fixed.
   bool assign(const std::vector<int64_t>& to, const std::string& why);

@@ -229,7 +229,8 @@ class Search {
                           return t.defined() ? std::optional(t.numel()) : std::nullopt;
                         }};
     // Squares that people use; what else there is.
-    for (const auto& [h, v] : Knobs(g, mask, {}).squares())
+    for (const auto& [h, v] : Knobs(g, mask, {}).squares()) {
+      std::vector<std::pair<Guess, int64_t>> multiples;
       for (const int64_t n :
            {224, 256, 32, 28, 64, 96, 128, 160, 192, 288, 384, 112, 48, 299, 512}) {
         Guess c = g;
@@ -238,8 +239,13 @@ class Search {
         if (!value || *value == 0 || (w.multiple ? *value % w.elements != 0 : *value != w.elements))
           continue;
         Knobs::place(c, h).reason[h.what] = Knobs::place(c, v).reason[v.what] = why;
-        if (attempt(c)) return true;
+        multiples.emplace_back(std::move(c), *value / w.elements);
       }
+      // view(-1, n) of more elements makes one example several.
+      std::ranges::stable_sort(multiples, {}, [](const auto& m) { return m.second; });
+      for (const auto& [c, times] : multiples)
+        if (attempt(c)) return true;
+    }
     for (const int64_t times : {1, 2, 4, 16})
       if ((times == 1 || w.multiple) &&
           solve(g, stop, q, w.elements * times, mask, {}, why, attempt))

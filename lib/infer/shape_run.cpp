@@ -382,6 +382,7 @@ class Interpreter {
     const std::string name = n->kind().toQualString();
     note_choices(name, n, f, stack);
     note_bytes(name, stack);
+    note_recurrent(name, n, f, stack);
     prefer_batches(name, n, f, stack);
     note_operator(name);
     try {
@@ -436,6 +437,13 @@ class Interpreter {
         number = by.toTensor().item().toDouble();
       if (number == 255) run_.bytes |= numbers_of(stack[0]) & converted_;
     }
+  }
+
+  void note_recurrent(const std::string& name, const Node* n, const Frame& f,
+                      const torch::jit::Stack& stack) {
+    if (usual_rank(name) != 3 || name.find("1d") != std::string::npos) return;
+    run_.recurrent |= mask_of(get(f, n->input(0)));
+    if (!stack.empty() && stack.back().isBool()) run_.batch_first = stack.back().toBool();
   }
 
   void prefer_batches(const std::string& name, const Node* n, const Frame& f,

@@ -64,6 +64,8 @@ struct Run {
   int64_t largest = 0;       // elements of the largest tensor
   c10::IValue result;
   std::vector<Choice> choices;
+  Mask recurrent = 0;                     // inputs of recurrent layers
+  bool batch_first = false;               // of the last of these layers
   Mask bytes = 0;                         // inputs that are converted to floats and divided by 255
   std::optional<std::vector<Cell>> seen;  // the operands at the site that was asked for
 };

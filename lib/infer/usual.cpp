@@ -3,9 +3,12 @@
 
 #include <ATen/ops/isnan.h>
 
+#include <functional>
 #include <map>
 
 #include "lib/infer/shadow.h"
+#include "lib/support/text.h"
+#include "lib/torch/convert.h"
 
 namespace oe::infer {
 namespace {
@@ -17,11 +20,16 @@ class Choose {
   Choose(Trials& trials, Guess& g, Run r) : trials_(trials), g_(g), r_(std::move(r)) {}
 
   void operator()() {
+    take_batches();
+    take_sequences();
+    take_floats();
+    take_round_sizes();
     shrink();
     take_bytes();
     take_a_second();
     widen();
     avoid_nan();
+    look_for_others();
   }
 
  private:
@@ -32,6 +40,81 @@ class Choose {
     g_ = c;
     r_ = std::move(r);
     return true;
+  }
+
+  static bool is_open(const Place& p, int what) { return !p.is_fixed(what) && !p.spec; }
+
+  static bool is_tensor(const Place& p) { return p.kind == Kind::Tensor && p.present; }
+
+  // An axis of one element, before the axis `at`.
+  static void insert_axis(Place& p, size_t at, const std::string& why) {
+    p.sizes.insert(p.sizes.begin() + static_cast<long>(at), 1);
+    std::map<int, std::string> moved;
+    for (const auto& [what, reason] : p.reason)
+      moved[what >= static_cast<int>(at) ? what + 1 : what] = reason;
+    p.reason = std::move(moved);
+    p.reason[kRank] = why;
+  }
+
+  // Features alone become a batch of them: all inputs at once, as they may have to agree, else one
+  // by one.
+  void take_batches() {
+    const auto alone = [](const Place& p) {
+      return is_tensor(p) && is_open(p, kRank) && p.floating() && p.sizes.size() == 1;
+    };
+    const std::string why = "a batch of examples is usual";
+    Guess c = g_;
+    for (Place* p : c.places())
+      if (alone(*p)) insert_axis(*p, 0, why);
+    if (take(c)) return;
+    for (const Place* p : g_.places()) {
+      if (!alone(*p)) continue;
+      c = g_;
+      for (Place* q : c.places())
+        if (q->index == p->index) insert_axis(*q, 0, why);
+      take(c);
+    }
+  }
+
+  // What goes to a recurrent layer is a batch of sequences.
+  void take_sequences() {
+    Guess c = g_;
+    for (Place* p : c.places())
+      if (is_tensor(*p) && is_open(*p, kRank) && p->floating() && p->sizes.size() == 2 &&
+          (r_.recurrent & bit_of(p->index)))
+        insert_axis(*p, r_.batch_first ? 0 : 1, "a batch of sequences is usual");
+    take(c);
+  }
+
+  // Weights of another type do not say that the inputs have it.
+  void take_floats() {
+    for (const Place* p : g_.places()) {
+      if (!is_tensor(*p) || !is_open(*p, kType) || !p->floating() || p->reason.contains(kType) ||
+          p->dtype == c10::ScalarType::Float)
+        continue;
+      Guess c = g_;
+      for (Place* q : c.places())
+        if (q->index == p->index) q->dtype = c10::ScalarType::Float;
+      take(c);
+    }
+  }
+
+  // The least size that runs is seldom the one that is used: 39 of 40 mel bands.
+  void take_round_sizes() {
+    constexpr int64_t kRound = 8;
+    for (const Place* p : g_.places()) {
+      if (!is_tensor(*p) || !p->floating()) continue;
+      for (size_t i = 0; i < p->sizes.size(); ++i) {
+        const int axis = static_cast<int>(i);
+        const int64_t n = p->sizes[i];
+        if (!is_open(*p, axis) || !p->reason.contains(axis) || n < kRound || n % kRound == 0)
+          continue;
+        Guess c = g_;
+        for (Place* q : c.places())
+          if (q->index == p->index) q->sizes[i] = (n + kRound - 1) / kRound * kRound;
+        if (take(c)) return take_round_sizes();
+      }
+    }
   }
 
   // A latent image of 224 x 224.
@@ -95,6 +178,39 @@ class Choose {
       p->high = least->count;
       p->reason[kValue] =
           "it chooses from " + std::to_string(least->count) + place_in(least->origin);
+    }
+  }
+
+  bool runs(const Place& p, const std::function<void(Place&)>& change) {
+    Guess c = g_;
+    for (Place* q : c.places())
+      if (q->index == p.index) change(*q);
+    return trials_.fits(c) && !trials_.run(c).stop;
+  }
+
+  // What nothing forces: other ranks and element types that run as well.
+  void look_for_others() {
+    for (Place* p : g_.places()) {
+      if (!is_tensor(*p)) continue;
+      std::vector<std::string> ranks, types;
+      const size_t rank = p->sizes.size();
+      if (is_open(*p, kRank)) {
+        if (rank > 0 && p->sizes[0] == 1 &&
+            runs(*p, [](Place& q) { q.sizes.erase(q.sizes.begin()); }))
+          ranks.push_back(std::to_string(rank - 1));
+        if (runs(*p, [](Place& q) { q.sizes.insert(q.sizes.begin(), 1); }))
+          ranks.push_back(std::to_string(rank + 1));
+      }
+      if (is_open(*p, kType)) {
+        using T = c10::ScalarType;
+        const auto others =
+            p->floating() ? std::vector{T::Half, T::Double} : std::vector{T::Int, T::Float};
+        for (const T other : others)
+          if (other != p->dtype && runs(*p, [&](Place& q) { q.dtype = other; }))
+            types.emplace_back(name(torch_io::to_dtype(other)));
+      }
+      if (!ranks.empty()) p->others[kRank] = join(ranks, " and ");
+      if (!types.empty()) p->others[kType] = join(types, " and ");
     }
   }
 
