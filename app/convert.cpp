@@ -217,6 +217,7 @@ void perform(const Strings& arguments, Run& run) {
       run.test_data->keep();
     }
   }
+  if (allocation_has_failed()) throw std::bad_alloc();  // before anything is replaced
   if (run.output && run.results.usable() && !o.dry_run) run.output->commit(run.results.reports);
 }
 

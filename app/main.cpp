@@ -28,7 +28,8 @@ int main(int argc, char** argv) {
   signal(SIGXFSZ, SIG_IGN);
   oe::app::end_in_order_without_memory();
   try {
-    return run(argc, argv);
+    const int code = run(argc, argv);
+    return code == 0 && oe::app::allocation_has_failed() ? oe::app::say_out_of_memory() : code;
   } catch (const std::exception& e) {
     // What else may come here is told in convert() and run_verb().
     if (!oe::app::is_out_of_memory(e)) throw;

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <new>
 #include <string_view>
@@ -18,6 +19,12 @@ constexpr std::string_view kMessage =
     "hint: convert on a machine with more free memory\n";
 
 std::terminate_handler otherwise = std::abort;
+std::atomic<bool> allocation_failed = false;
+
+[[noreturn]] void note_failure() {
+  allocation_failed = true;
+  throw std::bad_alloc();
+}
 
 [[noreturn]] void end() {
   try {
@@ -25,7 +32,10 @@ std::terminate_handler otherwise = std::abort;
   } catch (const std::exception& e) {
     if (is_out_of_memory(e)) _exit(say_out_of_memory());
   } catch (...) {
+    otherwise();
   }
+  // Where an exception meets a noexcept function of the C++ library, it is not the current one.
+  if (allocation_failed) _exit(say_out_of_memory());
   otherwise();
   std::abort();
 }
@@ -39,12 +49,17 @@ bool is_out_of_memory(const std::exception& e) {
                    error->code() == std::errc::resource_unavailable_try_again);
 }
 
+bool allocation_has_failed() { return allocation_failed; }
+
 int say_out_of_memory() noexcept {
   // Where even this fails, the exit code says it.
   [[maybe_unused]] const ssize_t n = write(STDERR_FILENO, kMessage.data(), kMessage.size());
   return static_cast<int>(ExitCode::Limit);
 }
 
-void end_in_order_without_memory() { otherwise = std::set_terminate(end); }
+void end_in_order_without_memory() {
+  otherwise = std::set_terminate(end);
+  std::set_new_handler(note_failure);
+}
 
 }  // namespace oe::app

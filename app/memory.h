@@ -9,6 +9,10 @@ namespace oe::app {
 // be listed for want of a buffer.
 bool is_out_of_memory(const std::exception& e);
 
+// Whether an allocation failed since end_in_order_without_memory(). Streams swallow that: what they
+// were to hold or print may be incomplete.
+bool allocation_has_failed();
+
 // Reports it without an allocation. Gives the exit code.
 int say_out_of_memory() noexcept;
 

@@ -4,7 +4,8 @@
 
 A clean run counts the allocations of onnx-export (not those of its worker). Then one of them returns null,
 or all from one on: N spread over the run, the first 20 after the worker's end, and N / 2 spread over the
-rest, which is the commit. Where test data is written beside the model, the commit alone is hit. The run has to end with a documented exit code, the old or the new model has to be
+rest, which is the commit. Where test data is written beside the model, the commit alone is hit. Commands
+without a worker are hit at N places of each. The run has to end with a documented exit code, the old or the new model has to be
 whole, and the next run has to succeed and leave nothing behind. Allocations before main() are those of
 libraries and of static initialisers, where nobody can answer: they are counted apart.
 """
@@ -61,6 +62,8 @@ class Allocations:
         self.s, self.tests = s, tests
         self.codes: collections.Counter[int] = collections.Counter()
         self.early: collections.Counter[int] = collections.Counter()
+        self.short: collections.Counter[int] = collections.Counter()
+        self.said: dict[str, str] = {}  # by an undisturbed conversion of each scenario
         self.lock = threading.Lock()
 
     def run(self, scenario: faults.Scenario, at: int, every: int) -> tuple[Place, int, str]:
@@ -81,6 +84,7 @@ class Allocations:
         total, at_main, at_end, _ = place.counts()
         assert code == 0, text
         assert 0 < at_main < at_end < total, (at_main, at_end, total)
+        self.said[scenario.name] = text.replace(str(place.path), "")
         return total, at_main, at_end
 
     def problems(self, scenario: faults.Scenario, at: int, every: int, early: bool) -> list[str]:
@@ -100,7 +104,33 @@ class Allocations:
             found.append("the old model is gone")
         if code == 0 and who != "B":
             found.append(f"ended with 0, and the model is {who}")
+        if code == 0 and text.replace(str(place.path), "") != self.said[scenario.name]:
+            found.append(f"ended with 0 and printed {text!r}")
         return found + self.tests.next_run(place, scenario)
+
+    def commands(self, positions: int) -> None:
+        """Those that end without a worker."""
+        place = self.tests.place()
+        place.out.mkdir(exist_ok=True)
+        for words in (["inspect", self.tests.models["A"].path], ["inspect", self.tests.models["A"].path, "--json"],
+                      ["missing.pt"], [self.tests.models["A"].path, "--opset", "3"], ["explain", "OE0101"],
+                      ["list-ops"], ["--help-all"], ["completion", "bash"]):
+            def run(at: int, every: int, words: list = words) -> harness.Result:
+                place.set(at, every)
+                return harness.run([self.s.tool, *words], place.path, env=place.environment())
+
+            def check(at: int, every: int, clean: harness.Result) -> None:
+                done = run(at, every)
+                self.short[done.code] += 1
+                assert done.code in {7, 8, clean.code}, f"ended with {done.code}: {done.err[-300:]}"
+                assert done.code != 0 or done.out == clean.out, "ended with 0, and not all is printed"
+
+            clean = run(0, 0)
+            total, at_main = place.counts()[:2]
+            for at in spread(at_main + 1, total, positions):
+                for every in (0, 1):
+                    self.s.case(f"{' '.join(map(str, words))}, allocation {at}{' and all after it' if every else ''}",
+                                lambda a=at, e=every, c=clean: check(a, e, c))
 
     def one(self, scenario: faults.Scenario, at: int, every: int, early: bool) -> None:
         try:
@@ -137,12 +167,15 @@ def main() -> int:
             plan += [(pair, at, 0, True) for at in spread(1, at_main, max(2, n // 6))]
             of_sets, _, at_end = a.clean(sets)
             plan += [(sets, at, every, False) for at in spread(at_end + 1, of_sets, n // 2) for every in (0, 1)]
+            a.commands(n)
         for _ in pool.map(lambda p: a.one(*p), plan):
             pass
     codes = ", ".join(f"{c}: {m}" for c, m in sorted(a.codes.items()))
     early = ", ".join(f"{c}: {m}" for c, m in sorted(a.early.items()))
-    figure = (f"{sum(a.codes.values())} failing allocations of {total}, exit codes {codes}; before main(), where "
-              f"nobody can answer: {early}")
+    short = ", ".join(f"{c}: {m}" for c, m in sorted(a.short.items()))
+    figure = (f"{sum(a.codes.values())} failing allocations of {total} in a conversion, exit codes {codes}; "
+              f"{sum(a.short.values())} in commands without a worker, {short}; before main(), where nobody can "
+              f"answer: {early}")
     print(figure)
     s.figure("A supervisor without memory ends in order, and the old or the new model is whole", figure)
     return s.end()
