@@ -88,8 +88,8 @@ def problem(tool: str, folder: pathlib.Path, data: bytes, shape: str) -> str:
     (folder / "m.pt").write_bytes(data)
     try:
         # A flipped bit may ask for a convolution of hours: the limit ends it.
-        run = subprocess.run([tool, "m.pt", "--input", shape, "--verify", "--max-time", "20s"], cwd=folder, capture_output=True,
-                             text=True, errors="replace", check=False, timeout=60)
+        run = subprocess.run([tool, "m.pt", "--input", shape, "--verify", "--max-time", "20s"], cwd=folder,
+                             capture_output=True, text=True, errors="replace", check=False, timeout=60)
     except subprocess.TimeoutExpired:
         return "does not end"
     left = sorted(p.name for p in folder.iterdir())

@@ -5,8 +5,8 @@
 A clean run counts the allocations of onnx-export (not those of its worker). Then one of them returns null,
 or all from one on: N spread over the run, the first 20 after the worker's end, and N / 2 spread over the
 rest, which is the commit. Where test data is written beside the model, the commit alone is hit. Commands
-without a worker are hit at N places of each. The run has to end with a documented exit code, the old or the new model has to be
-whole, and the next run has to succeed and leave nothing behind. Allocations before main() are those of
+without a worker are hit at N / 4 places of each. The run has to end with a documented exit code, the old or
+the new model has to be whole, and the next run has to succeed and leave nothing behind. Allocations before main() are those of
 libraries and of static initialisers, where nobody can answer: they are counted apart.
 """
 import collections
@@ -167,7 +167,7 @@ def main() -> int:
             plan += [(pair, at, 0, True) for at in spread(1, at_main, max(2, n // 6))]
             of_sets, _, at_end = a.clean(sets)
             plan += [(sets, at, every, False) for at in spread(at_end + 1, of_sets, n // 2) for every in (0, 1)]
-            a.commands(n)
+            a.commands(max(4, n // 4))
         for _ in pool.map(lambda p: a.one(*p), plan):
             pass
     codes = ", ".join(f"{c}: {m}" for c, m in sorted(a.codes.items()))

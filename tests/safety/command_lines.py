@@ -28,32 +28,40 @@ SHARED = [b"convert", b"", b"check", b"verify", b"inspect", b"lint", b"diff"]  #
 ANSWERS = {(b"check", 5), (b"lint", 5), (b"diff", 6), (b"doctor", 10)}
 # Values that an option accepts, where the completion script lists none.
 GOOD = {
-    "--output": "o.onnx new.onnx sub/o.onnx - net.onnx", "--opset": "7 9 18 26 28", "--input": "2x4 5x4 x:2x4@f32 x:n=2x4 x:2x4=ones",
-    "--inputs": "inputs.pt", "--inputs-from": "folder sets", "--alt-input": "x:3x4", "--constant": "x y", "--dynamic-axes":
-    "x:0=n {\"x\":[0]} x:0", "--input-names": "a a,b", "--output-names": "y y,z", "--rename": "x=a", "--method":
-    "forward other forward,other", "--unroll": "0 8", "--custom-schema": "a::b(Tensor&x)&->&Tensor", "--custom-op-lib": "text.txt",
-    "--seed": "0 7", "--device": "cpu cuda cuda:9", "--threads": "1 2", "--symbolics": "text.txt", "--custom-opset": "a=2",
-    "--modules-as-functions": "Net", "--to": "fp16 bf16:io=half fp16:keep=Gemm", "--fold-limit": "1KiB 2MiB", "--ir-version": "3 8 10",
-    "--external-data-file": "w.bin o.data", "--external-data-threshold": "0 1KiB", "--external-data-align": "1 4KiB 64KiB",
-    "--verify-runs": "1 2", "--atol": "1e-3 y:0.1", "--rtol": "1e-3", "--save-test-data": "new_sets sets", "--ort-lib": "text.txt",
-    "--max-time": "15s 10s 0.1s", "--max-memory": "4GiB 1MiB", "--max-size": "1GiB 10", "--config": "options.txt", "--log-file":
-    "log.txt", "--bundle": "new_bundle folder", "--since": "9 18",
+    "--output": "o.onnx new.onnx sub/o.onnx - net.onnx", "--opset": "7 9 18 26 28",
+    "--input": "2x4 5x4 x:2x4@f32 x:n=2x4 x:2x4=ones", "--inputs": "inputs.pt", "--inputs-from": "folder sets",
+    "--alt-input": "x:3x4", "--constant": "x y", "--dynamic-axes": 'x:0=n {"x":[0]} x:0', "--input-names": "a a,b",
+    "--output-names": "y y,z", "--rename": "x=a", "--method": "forward other forward,other", "--unroll": "0 8",
+    "--custom-schema": "a::b(Tensor&x)&->&Tensor", "--custom-op-lib": "text.txt", "--seed": "0 7",
+    "--device": "cpu cuda cuda:9", "--threads": "1 2", "--symbolics": "text.txt", "--custom-opset": "a=2",
+    "--modules-as-functions": "Net", "--to": "fp16 bf16:io=half fp16:keep=Gemm", "--fold-limit": "1KiB 2MiB",
+    "--ir-version": "3 8 10", "--external-data-file": "w.bin o.data", "--external-data-threshold": "0 1KiB",
+    "--external-data-align": "1 4KiB 64KiB", "--verify-runs": "1 2", "--atol": "1e-3 y:0.1", "--rtol": "1e-3",
+    "--save-test-data": "new_sets sets", "--ort-lib": "text.txt", "--max-time": "15s 10s 0.1s",
+    "--max-memory": "4GiB 1MiB", "--max-size": "1GiB 10", "--config": "options.txt", "--log-file": "log.txt",
+    "--bundle": "new_bundle folder", "--since": "9 18",
 }
 POSITIONALS = {
-    b"": ["net.pt", "net.pt", "net.pt", "refused.pt", "inputs.pt", "net.onnx"], b"verify": ["net.pt", "net.onnx"], b"inspect": ["net.pt", "net.onnx"],
-    b"lint": ["net.onnx"], b"diff": ["net.onnx", "net.onnx"], b"explain": ["OE0101", "aten::relu", "relu"],
+    b"": ["net.pt", "net.pt", "net.pt", "refused.pt", "inputs.pt", "net.onnx"],
+    b"verify": ["net.pt", "net.onnx"],
+    b"inspect": ["net.pt", "net.onnx"],
+    b"lint": ["net.onnx"],
+    b"diff": ["net.onnx", "net.onnx"],
+    b"explain": ["OE0101", "aten::relu", "relu"],
     b"completion": ["bash", "zsh", "fish"],
 }
 BAD = [
-    b"", b" ", b"-", b"--", b"---", b"-5", b"0", b"-1", b"1e400", b"nan", b"18446744073709551616", b"99999999999999999999999999",
-    b"0x7f", b"1,2", b",", b"=", b":", b"@", b"x:", b":x", b"x@", b"x=", b"[", b"[[[[[[", b"{\"x\":", b"{}", b"null", b"%s%n", b"$(id)",
-    b"a\nb", b"\t", b"\x1b[2J", b"\xff\xfe", b"\xc3", b"\xed\xa0\x80", "é".encode(), "日本語".encode(), "\u202e\u200b".encode(),
-    "𝔸".encode(), "x\u0301".encode(), b"a" * 300, b"x:" + b"9x" * 3000, b"(" * 50_000, b"q" * 100_000, b"'", b'"', b"\\", b"*",
-    b"missing.pt", b"missing.onnx", b"missing/o.onnx", b"folder", b"folder/", b"fifo", b"./fifo", b"link", b"dangling", b"text.txt", b"empty",
-    b"net.pt", b"net.onnx", b"net.pt/x", b"values.npz", b"cut.pt", b"cut.onnx", b".", b"/", b"/dev/null", b"/dev/zero", b"/dev/full",
-    b"/dev/stdin", b"/proc/self/mem", b"@missing.txt", b"@folder", b"@fifo", b"@/dev/zero", b"@text.txt", b"@options.txt",
-    b"@again.txt", b"x:2x4=@fifo.npy", b"x:2x4@values.npz:x", b"x@/dev/zero", b"x@missing.npy", b"x@values.npz:none", b"x@fifo",
-    b"x=@values.npz:x", b"x:99999999999x99999999999", b"x:0x4", b"x:-1x4", b"x:2x4=rand(1)", b"x:2x4=randint(5,1)",
+    b"", b" ", b"-", b"--", b"---", b"-5", b"0", b"-1", b"1e400", b"nan", b"18446744073709551616",
+    b"99999999999999999999999999", b"0x7f", b"1,2", b",", b"=", b":", b"@", b"x:", b":x", b"x@", b"x=", b"[",
+    b"[[[[[[", b"{\"x\":", b"{}", b"null", b"%s%n", b"$(id)", b"a\nb", b"\t", b"\x1b[2J", b"\xff\xfe", b"\xc3",
+    b"\xed\xa0\x80", "é".encode(), "日本語".encode(), "\u202e\u200b".encode(), "𝔸".encode(), "x\u0301".encode(),
+    b"a" * 300, b"x:" + b"9x" * 3000, b"(" * 50_000, b"q" * 100_000, b"'", b'"', b"\\", b"*", b"missing.pt",
+    b"missing.onnx", b"missing/o.onnx", b"folder", b"folder/", b"fifo", b"./fifo", b"link", b"dangling",
+    b"text.txt", b"empty", b"net.pt", b"net.onnx", b"net.pt/x", b"values.npz", b"cut.pt", b"cut.onnx", b".", b"/",
+    b"/dev/null", b"/dev/zero", b"/dev/full", b"/dev/stdin", b"/proc/self/mem", b"@missing.txt", b"@folder",
+    b"@fifo", b"@/dev/zero", b"@text.txt", b"@options.txt", b"@again.txt", b"x:2x4=@fifo.npy",
+    b"x:2x4@values.npz:x", b"x@/dev/zero", b"x@missing.npy", b"x@values.npz:none", b"x@fifo", b"x=@values.npz:x",
+    b"x:99999999999x99999999999", b"x:0x4", b"x:-1x4", b"x:2x4=rand(1)", b"x:2x4=randint(5,1)",
 ]
 
 
@@ -69,7 +77,8 @@ class Grammar:
         for verb, part in zip(parts[::2], parts[1::2]):
             options = re.search(r"options='([^']*)'", part)
             self.options[verb.encode()] = options[1].split() if options else []
-            for names, check, words in re.findall(r"^ +(-[-a-z|]+)\) (\[ -z [^\]]*\] \|\| )?\{ values=1 words='?([^']*)'? files", part, re.M):
+            case = r"^ +(-[-a-z|]+)\) (\[ -z [^\]]*\] \|\| )?\{ values=1 words='?([^']*)'? files"
+            for names, check, words in re.findall(case, part, re.M):
                 for name in names.split("|"):
                     self.words[name] = words.split()
                     if check:
@@ -188,7 +197,8 @@ class Lines:
             draw.shuffle(parts)
         words = [w for p in parts for w in p]
         if draw.random() < 0.03:
-            words.insert(draw.randrange(len(words) + 1), b"--" + draw.choice(["no-such", "inptu", "Verify", ""]).encode())
+            unknown = draw.choice(["no-such", "inptu", "Verify", ""])
+            words.insert(draw.randrange(len(words) + 1), b"--" + unknown.encode())
         return ([verb] if verb else []) + words
 
 
