@@ -6,8 +6,8 @@ A clean run counts the allocations of onnx-export (not those of its worker). The
 or all from one on: N spread over the run, the first 20 after the worker's end, and N / 2 spread over the
 rest, which is the commit. Where test data is written beside the model, the commit alone is hit. Commands
 without a worker are hit at N / 4 places of each. The run has to end with a documented exit code, the old or
-the new model has to be whole, and the next run has to succeed and leave nothing behind. Allocations before main() are those of
-libraries and of static initialisers, where nobody can answer: they are counted apart.
+the new model has to be whole, and the next run has to succeed and leave nothing behind. Allocations before
+main() are those of libraries and of static initialisers, where nobody can answer: they are counted apart.
 """
 import collections
 import concurrent.futures
