@@ -89,6 +89,8 @@ class Expansion {
     std::string text;
     try {
       text = read_whole_file(file);
+    } catch (const std::bad_alloc&) {
+      throw;
     } catch (const std::exception& e) {
       usage(file.string() + ": cannot be read: " + e.what(),
             "@FILE and --config FILE name files of arguments");

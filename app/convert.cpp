@@ -12,6 +12,7 @@
 
 #include "app/argument_files.h"
 #include "app/bundle_output.h"
+#include "app/memory.h"
 #include "app/options.h"
 #include "app/output.h"
 #include "app/problems.h"
@@ -216,6 +217,7 @@ void perform(const Strings& arguments, Run& run) {
       run.test_data->keep();
     }
   }
+  if (allocation_has_failed()) throw std::bad_alloc();  // before anything is replaced
   if (run.output && run.results.usable() && !o.dry_run) run.output->commit(run.results.reports);
 }
 
@@ -249,6 +251,7 @@ int convert(const std::vector<std::string>& given) {
   } catch (const Failure& f) {
     run.results.end(stop_of(f), run.line.methods.size());
   } catch (const std::exception& e) {
+    if (is_out_of_memory(e)) throw;  // main() reports it without memory
     run.results.end(
         {ExitCode::Internal, "OE0003", e.what(), "this is a bug, please report it", nullptr},
         run.line.methods.size());

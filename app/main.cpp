@@ -3,13 +3,12 @@
 #include <signal.h>
 
 #include "app/convert.h"
+#include "app/memory.h"
 #include "app/verbs/verb.h"
 
-int main(int argc, char** argv) {
-  // A closed pipe and a file that becomes too large are errors to report, with the files cleaned
-  // up.
-  signal(SIGPIPE, SIG_IGN);
-  signal(SIGXFSZ, SIG_IGN);
+namespace {
+
+int run(int argc, char** argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
   if (!arguments.empty())
     if (const oe::app::VerbEntry* verb = oe::app::find_verb(arguments[0]);
@@ -18,4 +17,22 @@ int main(int argc, char** argv) {
       return oe::app::run_verb(*verb, arguments);
     }
   return oe::app::convert(arguments);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // A closed pipe and a file that becomes too large are errors to report, with the files cleaned
+  // up.
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
+  oe::app::end_in_order_without_memory();
+  try {
+    const int code = run(argc, argv);
+    return code == 0 && oe::app::allocation_has_failed() ? oe::app::say_out_of_memory() : code;
+  } catch (const std::exception& e) {
+    // What else may come here is told in convert() and run_verb().
+    if (!oe::app::is_out_of_memory(e)) throw;
+    return oe::app::say_out_of_memory();
+  }
 }

@@ -26,13 +26,15 @@ constexpr const char* kMade = "made";  // in the private folder
 // New files that were put into the folder: unless they are kept, they go again, the last one first.
 class Output::Placed {
  public:
-  explicit Placed(const Folder& folder) : folder_(folder) {}
+  // `most`: names that add() gets.
+  Placed(const Folder& folder, size_t most) : folder_(folder) { names_.reserve(most); }
   ~Placed() { take_back(); }
   Placed(const Placed&) = delete;
   Placed& operator=(const Placed&) = delete;
 
-  void add(const std::string& name) {
-    if (!kept_) names_.push_back(name);
+  // The file is in its place already, so that this must not fail for want of memory.
+  void add(std::string&& name) noexcept {
+    if (!kept_) names_.push_back(std::move(name));
   }
   void keep() {
     kept_ = true;
@@ -262,8 +264,9 @@ void Output::require_moved(int error, const std::string& name) const {
 
 void Output::place_beside(const std::vector<Made>& beside, Placed& placed) const {
   for (const Made& m : beside) {
+    std::string name = m.name;
     require_moved(made_.move(m.name, private_.around(), m.name, /*replace=*/false), m.name);
-    placed.add(m.name);
+    placed.add(std::move(name));
   }
   if (!beside.empty()) require_moved(private_.around().sync(), "");
 }
@@ -272,11 +275,12 @@ void Output::place_models(const std::vector<Made>& models, Placed& placed) const
   const Folder& folder = private_.around();
   for (const Made& m : models) {
     const bool replaces = folder.status(m.name).has_value();
+    std::string name = m.name;
     require_moved(made_.move(m.name, folder, m.name, o_.force), m.name);
     if (replaces)
       placed.keep();
     else
-      placed.add(m.name);
+      placed.add(std::move(name));
   }
   require_moved(folder.sync(), "");
 }
@@ -305,7 +309,7 @@ void Output::commit(const std::vector<Report>& reports) {
   const std::vector<KnownFile> old = replaced(beside);
   later.remains.insert(later.remains.end(), old.begin(), old.end());
   if (!later.remains.empty()) private_.note(later);
-  Placed placed(folder);
+  Placed placed(folder, all.size());
   place_beside(beside, placed);
   const std::string model = fs::absolute(folder_ / models[0].name).string();
   test_data_.place({known_file(model, inside.status(models[0].name).value())});
@@ -314,13 +318,18 @@ void Output::commit(const std::vector<Report>& reports) {
   } catch (...) {
     // A model that was replaced stays with its files, and a later run removes what no model names.
     // Models where there were none go again.
-    if (placed.kept()) test_data_.keep();
     if (placed.kept() ? !old.empty() : !placed.take_back()) private_.leave();
+    if (placed.kept()) test_data_.keep();
     throw;
   }
   placed.keep();
-  test_data_.keep();
-  if (!remove_unnamed(folder, model_names(), old)) private_.leave();  // a later run does
+  try {
+    test_data_.keep();
+    if (!remove_unnamed(folder, model_names(), old)) private_.leave();  // a later run does
+  } catch (...) {
+    private_.leave();  // likewise, where memory ran out
+    throw;
+  }
   discard();
 }
 

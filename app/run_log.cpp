@@ -2,6 +2,7 @@
 // that it is complete also where the worker crashed.
 #include "app/run_log.h"
 
+#include <fcntl.h>
 #include <spdlog/logger.h>
 #include <spdlog/sinks/basic_file_sink.h>
 
@@ -9,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "app/supervise/descriptor.h"
 #include "lib/support/diagnostics.h"
 #include "lib/support/safe_text.h"
 #include "lib/support/text.h"
@@ -27,6 +29,14 @@ bool same_file(const std::string& a, const std::string& b) {
   return plain(a) == plain(b) || std::filesystem::equivalent(a, b, error);
 }
 
+// Opening a pipe that nobody reads waits for a reader, perhaps for ever.
+bool is_pipe_without_reader(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_fifo(path, error)) return false;
+  const Descriptor pipe(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+  return !pipe && errno == ENXIO;
+}
+
 }  // namespace
 
 void RunLog::open(const Options& o) {
@@ -41,6 +51,7 @@ void RunLog::open(const Options& o) {
   const std::filesystem::path folder = std::filesystem::path(o.log_file).parent_path();
   std::error_code error;
   if (!folder.empty() && !std::filesystem::exists(folder, error)) refuse(std::strerror(ENOENT));
+  if (is_pipe_without_reader(o.log_file)) refuse("is a pipe that no process reads");
   errno = 0;
   try {
     log_ = std::make_shared<spdlog::logger>(

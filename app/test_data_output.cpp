@@ -83,7 +83,12 @@ void TestDataOutput::place(const std::vector<KnownFile>& commits) {
 
 void TestDataOutput::keep() {
   if (!private_.is_open()) return;
-  keep_sets(private_.inside());
+  try {
+    keep_sets(private_.inside());
+  } catch (...) {
+    private_.leave();  // memory ran out: a later run keeps them
+    throw;
+  }
   private_.remove();
 }
 

@@ -57,9 +57,12 @@ int sync_sets(const Folder& folder) {
   return 0;
 }
 
-std::vector<std::string> parts_of(const Folder& folder) {
+// Nothing where they cannot be read: then none may be taken for absent.
+std::optional<std::vector<std::string>> parts_of(const Folder& folder) {
+  const auto names = folder.names();
+  if (!names) return std::nullopt;
   std::vector<std::string> parts = {""};
-  for (const std::string& name : folder.names().value_or(std::vector<std::string>()))
+  for (const std::string& name : *names)
     if (!name.starts_with(kSetPrefix)) parts.push_back(name);
   return parts;
 }
@@ -113,18 +116,19 @@ bool restore_sets(const Folder& around, const Folder& inside, const std::string&
   const Folder old(inside, kOld);
   if (!old.is_open()) return true;
   const Folder fresh(inside, kNew), to(around, target);
-  const std::vector<std::string> parts = parts_of(old);
+  const auto parts = parts_of(old);
+  if (!parts) return false;
   bool restored = true;
   if (inside.status(kPlacing)) {
-    for (const std::string& part : parts)
+    for (const std::string& part : *parts)
       restored &= move_sets(part_of(to, part), part_of(fresh, part)) == 0;
     if (restored) remove_empty(inside, kPlacing);
   }
-  for (const std::string& part : parts)
+  for (const std::string& part : *parts)
     restored &= move_sets(part_of(old, part), part_of(to, part)) == 0;
   if (!restored) return false;
   if (inside.status(kMade)) {
-    for (const std::string& part : parts)
+    for (const std::string& part : *parts)
       if (!part.empty()) remove_empty(to, part);
     remove_empty(around, target);
   }

@@ -256,10 +256,11 @@ class Run {
   const WorkerJob& job_;
   const WorkerListener& listener_;
   const TrialMemory trial_;
+  Forwarded output_{std::cout, kMostOutput}, errors_{std::cerr, kMostErrors};
+  // Nothing after it allocates: the destructor, which ends the worker, needs a complete object.
   StartedWorker worker_;
   const Descriptor signals_, process_;
   int status_ = 0;
-  Forwarded output_{std::cout, kMostOutput}, errors_{std::cerr, kMostErrors};
   bool report_open_ = true, output_open_ = true, errors_open_ = true, files_open_ = true;
   Clock::time_point next_look_{};
   std::string buffer_;

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <new>
 #include <string_view>
 
 #include "app/launch.h"
@@ -73,10 +74,33 @@ Pair packets() {
   return {Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
-// The number to which a descriptor is moved first may be one that another is to have.
-void give(posix_spawn_file_actions_t& actions, const Descriptor& d, int number) {
-  posix_spawn_file_actions_adddup2(&actions, d.get(), number);
-}
+// The descriptors that the worker gets. An action that is missing for want of memory would leave it
+// one of ours.
+class FileActions {
+ public:
+  FileActions() { check(posix_spawn_file_actions_init(&actions_)); }
+  ~FileActions() { posix_spawn_file_actions_destroy(&actions_); }
+  FileActions(const FileActions&) = delete;
+  FileActions& operator=(const FileActions&) = delete;
+  // The number to which a descriptor is moved first may be one that another is to have.
+  void give(const Descriptor& d, int number) {
+    check(posix_spawn_file_actions_adddup2(&actions_, d.get(), number));
+  }
+  void give_nothing(int number) {
+    check(posix_spawn_file_actions_addopen(&actions_, number, "/dev/null", O_RDONLY, 0));
+  }
+  void close_from(int number) {
+    check(posix_spawn_file_actions_addclosefrom_np(&actions_, number));
+  }
+  const posix_spawn_file_actions_t* get() const { return &actions_; }
+
+ private:
+  static void check(int error) {
+    if (error == ENOMEM) throw std::bad_alloc();
+    if (error != 0) cannot_start(std::strerror(error));
+  }
+  posix_spawn_file_actions_t actions_;
+};
 
 }  // namespace
 
@@ -106,15 +130,14 @@ StartedWorker start_worker(const std::vector<std::string>& arguments, const Tria
   Descriptor note(fcntl(trial.descriptor(), F_DUPFD_CLOEXEC, kFirstFree));
   for (Descriptor* d : {&report.theirs, &output.theirs, &errors.theirs, &files.theirs})
     *d = Descriptor(fcntl(d->get(), F_DUPFD_CLOEXEC, kFirstFree));
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  give(actions, output.theirs, STDOUT_FILENO);
-  give(actions, errors.theirs, STDERR_FILENO);
-  give(actions, report.theirs, kReportFd);
-  give(actions, note, kTrialFd);
-  give(actions, files.theirs, kFilesFd);
-  posix_spawn_file_actions_addclosefrom_np(&actions, kFirstFree);
+  FileActions actions;
+  actions.give_nothing(STDIN_FILENO);
+  actions.give(output.theirs, STDOUT_FILENO);
+  actions.give(errors.theirs, STDERR_FILENO);
+  actions.give(report.theirs, kReportFd);
+  actions.give(note, kTrialFd);
+  actions.give(files.theirs, kFilesFd);
+  actions.close_from(kFirstFree);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t none;
@@ -123,9 +146,9 @@ StartedWorker start_worker(const std::vector<std::string>& arguments, const Tria
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   pid_t pid = -1;
   const int error =
-      posix_spawn(&pid, program.c_str(), &actions, &attributes, argv.data(), envp.data());
+      posix_spawn(&pid, program.c_str(), actions.get(), &attributes, argv.data(), envp.data());
   posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
+  if (error == ENOMEM) throw std::bad_alloc();
   if (error != 0) cannot_start(program + ": " + std::strerror(error));
   return {pid,
           {std::move(report.ours), std::move(files.ours), std::move(output.ours),

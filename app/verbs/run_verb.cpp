@@ -5,6 +5,7 @@
 
 #include <iostream>
 
+#include "app/memory.h"
 #include "app/report.h"
 #include "app/supervise/run_worker.h"
 #include "app/verbs/verb.h"
@@ -76,6 +77,7 @@ int run_verb(const VerbEntry& entry, const Strings& arguments) {
   } catch (const Failure& f) {
     r.stop = stop_of(f);
   } catch (const std::exception& e) {
+    if (is_out_of_memory(e)) throw;  // main() reports it without memory
     r.stop = {ExitCode::Internal, "OE0003", e.what(), "this is a bug, please report it", nullptr};
   }
   say(render_text(r.diagnostics, static_cast<int>(r.outcome.opset)), color);

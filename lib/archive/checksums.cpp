@@ -55,7 +55,11 @@ class Summing {
     std::vector<std::jthread> others;
     const size_t wanted = std::min(
         {kMostThreads, pieces_.size(), size_t{std::max(1U, std::thread::hardware_concurrency())}});
-    for (size_t i = 1; i < wanted; ++i) others.emplace_back([this] { work(); });
+    try {
+      for (size_t i = 1; i < wanted; ++i) others.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {
+      // No memory or no number for a further thread: those there are do its work.
+    }
     work();
     others.clear();  // joins
     if (failure_) std::rethrow_exception(failure_);

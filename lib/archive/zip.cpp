@@ -167,7 +167,7 @@ std::string Zip::read(const Record& r, bool compare) const {
       throw BadZip("cannot be inflated to the size it says", r.offset, r.name);
     content.resize(r.size);
     z_stream z{};
-    inflateInit2(&z, -MAX_WBITS);
+    if (inflateInit2(&z, -MAX_WBITS) != Z_OK) throw std::bad_alloc();
     z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(stored.data()));
     z.avail_in = static_cast<uInt>(stored.size());
     z.next_out = reinterpret_cast<Bytef*>(content.data());
@@ -175,6 +175,7 @@ std::string Zip::read(const Record& r, bool compare) const {
     const int end = inflate(&z, Z_FINISH);
     const bool whole = end == Z_STREAM_END && z.total_out == r.size && z.avail_in == 0;
     inflateEnd(&z);
+    if (end == Z_MEM_ERROR) throw std::bad_alloc();
     if (!whole) throw BadZip("cannot be inflated to the size it says", r.offset, r.name);
   } else {
     content = std::move(stored);

@@ -34,9 +34,13 @@ size_t distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
+  // Nobody mistypes so long a name, and the time grows with the product of the lengths.
+  constexpr size_t kLongest = 256;
+  if (word.size() > kLongest) return {};
   const std::string* best = nullptr;
   size_t best_distance = 0;
   for (const std::string& c : candidates) {
+    if (c.size() > kLongest) continue;
     const size_t d = distance(word, c);
     if (!best || d < best_distance) {
       best = &c;

@@ -5,6 +5,7 @@
 #include <torch/csrc/jit/frontend/error_report.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 
 #include "lib/support/text.h"
@@ -136,6 +137,11 @@ std::string method_of(const torch::jit::Module& m, const Options& o,
 
 void open_operator_library(const std::string& path) {
   note_own_operators();
+  // dlopen() waits until another process writes to a pipe, perhaps for ever.
+  std::error_code error;
+  if (std::filesystem::is_fifo(path, error))
+    throw Failure(ExitCode::MissingPart, "OE0121",
+                  "cannot load the operator library " + path + ": is not a regular file");
   // RTLD_GLOBAL: such libraries find each other's symbols, as torch.ops.load_library does it. A
   // second call for the same path finds it open.
   if (!dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL))

@@ -45,6 +45,12 @@ void* open(const std::string& library, std::string& why) {
   // From version 1.31 the library reports its use over the network and keeps a session file in the
   // folder for temporary files, both before anybody could ask its C API not to.
   setenv("ORT_DISABLE_TELEMETRY", "1", /*overwrite=*/1);
+  // dlopen() waits until another process writes to a pipe, perhaps for ever.
+  std::error_code ignored;
+  if (fs::is_fifo(library, ignored)) {
+    why = library + ": is not a regular file";
+    return nullptr;
+  }
   // RTLD_LOCAL: its symbols must not meet those that LibTorch exports.
   if (void* handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
   const char* error = ::dlerror();

@@ -43,6 +43,10 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
     attacks = [python, str(tests / "safety/archives.py"), "--build", str(build), "--jobs", str(jobs)]
     fuzz = [python, str(tests / "fuzz/run.py"), "--build", str(ROOT / "build/fuzz"), "--jobs", str(jobs)]
     layers = [python, str(ROOT / "scripts/check-layers")]
+
+    def safety(test: str, *more: str) -> list[str]:
+        return [python, str(tests / f"safety/{test}.py"), "--build", str(build), "--jobs", str(jobs), *more]
+
     return [
         Group("format", [str(ROOT / "scripts/format"), "--check"]),
         Group("layers", layers + ["--preprocess"], layers),
@@ -72,6 +76,10 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
                                str(jobs)]),
         Group("safe_text", [python, str(tests / "safety/text.py"), "--build", str(build), "--jobs", str(jobs)]),
         Group("operators", [python, str(tests / "safety/operators.py"), "--build", str(build), "--jobs", str(jobs)]),
+        Group("allocations", safety("allocations"), safety("allocations", "--positions", "12")),
+        Group("command_lines", safety("command_lines"), safety("command_lines", "--count", "400")),
+        Group("determinism", safety("determinism")),
+        Group("memory", safety("memory")),
         Group("wild", wild),
         Group("alone", alone),
         Group("alone_ops", [golden[0], "--python", python, "--jobs", str(jobs), str(tests / "ops"), "--alone", "80",

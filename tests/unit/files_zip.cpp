@@ -127,6 +127,9 @@ TEST_CASE("nearest names", "[text]") {
   CHECK(nearest("--ouptut", names) == "--output");
   CHECK(nearest("--dyn", names) == "--dynamic-axes");
   CHECK(nearest("LEFT", names) == "left");
+  // Lengths of which the product would take minutes.
+  const std::string endless(200'000, 'q');
+  CHECK(nearest(endless, {endless, "left"}).empty());
   CHECK(nearest("something", names).empty());
 }
 
