@@ -85,8 +85,12 @@ class Builder {
     leaf.name = leaf.path = name;
     const at::Tensor t = spec.at(kBase);
     leaf.value = t;
-    for (const Size& s : spec.shape) leaf.axis_names.push_back(axis_name(s));
-    leaf.bounds.resize(spec.shape.size(), {0, -1});
+    for (const Size& s : spec.shape) {
+      leaf.axis_names.push_back(axis_name(s));
+      // Not above what other_bases() has: capture would try much larger sizes where branches of a
+      // composite are not reached.
+      leaf.bounds.emplace_back(s.letter < 0 ? 0 : 1, s.letter < 0 ? -1 : s.times * 16 + s.plus);
+    }
     leaf.differs.resize(spec.shape.size());
     leaf.argument = inputs.arguments.size();
     inputs.arguments.push_back(t);

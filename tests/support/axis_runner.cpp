@@ -8,6 +8,7 @@
 // end its process on a wrong argument: another child goes on behind that step.
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
+#include <c10/util/Exception.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -100,10 +101,12 @@ class Judge {
       torch::jit::Stack stack = arguments(s, roles, base);
       overload_.op->getOperation()(stack);
       return stack;
+    } catch (const c10::Error& e) {  // what() of it looks every function of the stack up
+      last_refusal_ = e.what_without_backtrace();
     } catch (const std::exception& e) {
       last_refusal_ = e.what();
-      return std::nullopt;
     }
+    return std::nullopt;
   }
 
   static bool gives_dense_tensor(const std::vector<c10::IValue>& results) {
