@@ -121,7 +121,9 @@ std::optional<std::vector<Sym>> Interpreter::call_composite(const OpInfo& op,
 std::optional<std::vector<Sym>> Interpreter::along_computed_axis(const OpInfo& op,
                                                                  const std::vector<Sym>& args,
                                                                  JitNode* n) {
-  if (ex_.worlds.alone() || args.empty() || op.base == "aten::size") return std::nullopt;
+  if (ex_.worlds.alone() || args.empty() || op.base == "aten::size" ||
+      op.base == "aten::_weight_norm")  // whose axis -1 is all of them
+    return std::nullopt;
   const Sym* tensor = &args[0];
   if (tensor->is(K::List) && !tensor->list()->is_open() && !tensor->list()->items.empty())
     tensor = &tensor->list()->items[0];
@@ -133,7 +135,8 @@ std::optional<std::vector<Sym>> Interpreter::along_computed_axis(const OpInfo& o
         args[i].is(K::List) && !args[i].list()->is_open() && args[i].list()->items.size() == 1;
     const Sym axis = listed ? args[i].list()->items[0] : args[i];
     if (!axis.is(K::Int) || axis.taint == Taint::Constant) continue;
-    const bool adds = op.base == "aten::unsqueeze" || op.base == "aten::stack";
+    const bool adds = op.base.starts_with("aten::unsqueeze") || op.base == "aten::stack" ||
+                      op.base == "aten::diag_embed";
     const size_t axes = ex_.views.read(*tensor)->axes.size() + (adds ? 1 : 0);
     const Sym wrapped = ex_.apply("aten::remainder.int",
                                   {axis, Sym::of(static_cast<int64_t>(std::max<size_t>(axes, 1)))});

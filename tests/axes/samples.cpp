@@ -98,7 +98,8 @@ class Drawing {
       if (a.default_value() || optional) return fixed(a.default_value().value_or(c10::IValue()));
       return fixed(int64_t{6});  // float32
     }
-    if (a.default_value() && random_.chance(type->kind() == TypeKind::TensorType ? 30 : 60))
+    if (a.default_value() && !a.name().starts_with("return_") &&
+        random_.chance(type->kind() == TypeKind::TensorType ? 30 : 60))
       return given(*a.default_value(), type);
     if (optional && random_.chance(50)) return fixed({});
     return of_type(type, a.name(), a.N());
@@ -117,6 +118,8 @@ class Drawing {
       case TypeKind::FloatType:
         return fixed(random_.chance(50) ? 0.5 : 1.0);
       case TypeKind::BoolType:
+        // Results that a flag leaves out are whatever the kernel left there.
+        if (name.starts_with("return_") && name != "return_mask") return fixed(true);
         return boolean(random_.chance(50));
       case TypeKind::StringType:
         return fixed(string(name));

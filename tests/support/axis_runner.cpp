@@ -43,7 +43,7 @@ constexpr size_t kKept = 6;      // samples of it
 constexpr size_t kAlike = 3;     // of these with the same ranks and element types as another one
 constexpr size_t kSizes = 8;     // other sizes that LibTorch takes, for one variant
 constexpr int kProblems = 3;     // told of an overload
-constexpr unsigned kSeconds = 60;
+constexpr unsigned kSeconds = 8;  // for one step
 
 struct Settings {
   size_t jobs = 2;
@@ -74,6 +74,7 @@ class Judge {
       : overload_(o), schema_(o.op->schema()), skipped_(skipped), position_(position) {}
 
   json run(bool verbose) {
+    verbose_ = verbose;
     for (const Sample& s : samples()) {
       if (verbose) result_["samples"].push_back(text(s));
       ++count("samples");
@@ -86,6 +87,7 @@ class Judge {
   // Whether the step may run.
   bool step() {
     position_.step = ++steps_;
+    alarm(kSeconds);
     return !skipped_.contains(steps_);
   }
   int64_t& count(const char* what) {
@@ -191,6 +193,7 @@ class Judge {
         std::string at;
         for (const int64_t n : base) at += (at.empty() ? "" : ",") + std::to_string(n);
         wrong(v.name + (w.alone ? ", captured at one size" : ""), s, d + " at " + at);
+        if (verbose_) result_["problems"].push_back(":\n" + program::print(w.capture.program));
         return;
       }
       if (++run == kSizes) break;
@@ -209,6 +212,7 @@ class Judge {
   const std::set<size_t>& skipped_;
   Position& position_;
   size_t steps_ = 0;
+  bool verbose_ = false;
   std::string last_refusal_;
   json result_ = {{"overload", overload_.name}, {"counts", json::object()}};
   json& counts_ = result_["counts"];
@@ -295,7 +299,6 @@ class Shard {
     torch_io::check_kernels();
     for (size_t i = next_; i < all_.size(); i += settings_.jobs) {
       *position_ = {i, 0};
-      alarm(kSeconds);
       const auto line = Judge(all_[i], skipped_[i], *position_).run(settings_.verbose);
       const std::string out =
           line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
