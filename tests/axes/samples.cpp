@@ -96,6 +96,7 @@ class Drawing {
     const bool optional = type != a.type();
     if (is_enumeration(a)) {
       if (a.default_value() || optional) return fixed(a.default_value().value_or(c10::IValue()));
+      if (type->kind() == TypeKind::DeviceObjType) return fixed(c10::Device(c10::kCPU));
       return fixed(int64_t{6});  // float32
     }
     if (a.default_value() && !a.name().starts_with("return_") &&
@@ -326,7 +327,14 @@ class Parser {
       ++at_;
       return tensor(std::move(spec));
     }
-    if (take("[")) return numbers();
+    if (take("[")) {
+      const std::string_view list = text_.substr(at_, text_.find(']', at_) - at_);
+      if (list.find('.') == std::string_view::npos) return numbers();
+      std::vector<double> out;
+      for (const std::string& n : oe::split(until("]"), ',')) out.push_back(std::stod(n));
+      ++at_;
+      return fixed(out);
+    }
     const std::string rest(text_.substr(at_, text_.find_first_of(" ;)", at_) - at_));
     if (const size_t open = rest.find('['); open != std::string::npos) return tensor_value(open);
     const std::string text = until(" ;)");
@@ -403,14 +411,14 @@ Sample parse(const c10::FunctionSchema& schema, std::string_view arguments) {
     if (it == named.end()) {
       out.push_back(given(a.default_value().value_or(c10::IValue()), type));
       if (is_enumeration(a)) out.back() = fixed(a.default_value().value_or(c10::IValue()));
+      if (a.type()->kind() == TypeKind::DeviceObjType) out.back() = fixed(c10::Device(c10::kCPU));
       continue;
     }
     Value v = std::move(it->second);
     named.erase(it);
     if (const auto list = type->cast<c10::ListType>(); list && v.kind == Kind::List) {
       v.element = list->getElementType();
-      if (v.element->kind() == TypeKind::BoolType || v.element->kind() == TypeKind::FloatType)
-        throw std::runtime_error("lists of this type cannot be written");
+      if (v.element->kind() == TypeKind::VarType) v.element = c10::IntType::get();
     }
     if (is_enumeration(a) && v.kind == Kind::Int) v = fixed(v.size.plus);
     out.push_back(std::move(v));

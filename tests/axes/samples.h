@@ -29,6 +29,8 @@ struct Written {
   std::string_view arguments;
 };
 std::span<const Written> written();
+// False: the kernel would end the process, or run for long, on arguments that do not fit.
+bool may_be_drawn(std::string_view overload);
 Sample parse(const c10::FunctionSchema& schema, std::string_view arguments);
 
 // Overloads that no sample is expected for, and why.

@@ -65,6 +65,11 @@ Axes first(const AxisCall& c) { return c.self().axes; }
 // The first result has the input's axes, the others are as long as its channels.
 Axes normalised(const AxisCall& c) { return c.index == 0 ? first(c) : by_sizes(c); }
 
+// Along axis -1 all of the weight is one.
+Axes weight_normed(const AxisCall& c) {
+  return c.computed({"dim"}) ? unknown_rank(c) : by_sizes(c);
+}
+
 Axes other(const AxisCall& c) { return c.read(*c.arg("other"))->axes; }
 
 Axes masked(const AxisCall& c) {
@@ -189,7 +194,7 @@ constexpr AxisRow kElementwise[] = {
     {"aten::_native_batch_norm_legit_functional", normalised},
     {"aten::native_layer_norm", by_sizes},
     {"aten::native_group_norm", by_sizes},
-    {"aten::_weight_norm", by_sizes},
+    {"aten::_weight_norm", weight_normed},
     {"aten::_weight_norm_interface", by_sizes},
     {"aten::channel_shuffle", by_sizes},
     {"aten::native_channel_shuffle", by_sizes},

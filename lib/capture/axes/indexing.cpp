@@ -24,6 +24,7 @@ Axes embedding(const AxisCall& c) {
 // used.
 Axes bags(const AxisCall& c) {
   const Sym* last = c.arg("include_last_offset");
+  if (c.index != 0 && c.computed({"mode"})) return unknown_rank(c);
   if (c.index != 0 || c.rank != 2 || !last || !last->is_constant_number()) return std::nullopt;
   Axis rows = c.tensor({"offsets"}).axes.at(0);
   if (last->c.at(0).toBool()) rows = c.sized_by(rows.taint);

@@ -110,12 +110,18 @@ Axes recurrent(const AxisCall& c) {
   for (const Sym& s : c.arg("params")->list()->items)
     for (const Axis& a : c.read(s)->axes) weights = weights && a.is_static();
   fixed = fixed || weights;
+  // Where one of the two has a batch of one, the simple networks broadcast it.
+  const size_t at = *batch_first ? 0 : 1;
+  const Axis batch = c.op.base == "aten::lstm" || state.axes.size() != 3 || axes.size() != 3
+                         ? axes.at(at)
+                         : broadcast(c, {{&c.self(), at}, {&state, 1}});
+  if (c.rank == 3) axes[at] = batch;
   const Axis features = fixed ? Axis{} : c.fresh(Taint::Shape);
   if (c.index == 0) {
     axes.back() = features;
     return axes;
   }
-  if (c.rank == 3) return std::vector<Axis>{{}, axes[*batch_first ? 0 : 1], features};
+  if (c.rank == 3) return std::vector<Axis>{{}, batch, features};
   std::vector<Axis> unbatched(c.rank);
   unbatched.back() = features;
   return unbatched;
