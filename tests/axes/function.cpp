@@ -236,7 +236,7 @@ class Comparison {
       if (group == all.size()) return "there are fewer results than outputs";
       if (!list) {
         compare(i, v, all[group].values[at++]);
-        if (optional) ++group, at = 0;
+        if (at == all[group].values.size()) ++group, at = 0;
       } else {
         for (const c10::IValue& e : all[group].values) compare_type(i, *v->type.element, e);
         ++group, at = 0;

@@ -297,8 +297,6 @@ class Shard {
   void work(int channel) {
     at::set_num_threads(1);
     const at::NoGradGuard no_grad;
-    torch_io::register_stub_operators();
-    torch_io::check_kernels();
     for (size_t i = next_; i < all_.size(); i += settings_.jobs) {
       *position_ = {i, 0};
       const auto line = Judge(all_[i], skipped_[i], *position_).run(settings_.verbose);
@@ -406,6 +404,8 @@ int main(int argc, char** argv) {
   app.add_flag("-v,--verbose", s.verbose, "every sample and every problem");
   CLI11_PARSE(app, argc, argv);
   try {
+    torch_io::register_stub_operators();
+    torch_io::check_kernels();  // which replaces some operators
     std::map<std::string, int> out;
     const std::vector<Overload> all = overloads(s.only, out);
     std::vector<std::string> crashes;
