@@ -39,7 +39,10 @@ std::optional<Sym> Interpreter::known_of_tensor(const OpInfo& op, const std::vec
 
 namespace {
 
-bool names_axis(const std::string& parameter) {
+// Not the numbers that `tile` calls `dims`; nor where -1 is not the last axis but none.
+bool names_axis(const std::string& op, const std::string& parameter) {
+  if (op == "aten::tile" || op == "aten::_weight_norm" || op == "aten::norm_except_dim")
+    return false;
   return parameter == "dim" || parameter == "dims" || parameter == "dim0" || parameter == "dim1";
 }
 
@@ -121,16 +124,14 @@ std::optional<std::vector<Sym>> Interpreter::call_composite(const OpInfo& op,
 std::optional<std::vector<Sym>> Interpreter::along_computed_axis(const OpInfo& op,
                                                                  const std::vector<Sym>& args,
                                                                  JitNode* n) {
-  if (ex_.worlds.alone() || args.empty() || op.base == "aten::size" ||
-      op.base == "aten::_weight_norm")  // whose axis -1 is all of them
-    return std::nullopt;
+  if (ex_.worlds.alone() || args.empty() || op.base == "aten::size") return std::nullopt;
   const Sym* tensor = &args[0];
   if (tensor->is(K::List) && !tensor->list()->is_open() && !tensor->list()->items.empty())
     tensor = &tensor->list()->items[0];
   if (!tensor->is(K::Tensor) || !ex_.views.read(*tensor)->ranked) return std::nullopt;
   const auto& parameters = op.schema->arguments();
   for (size_t i = 1; i < args.size() && i < parameters.size(); ++i) {
-    if (!names_axis(parameters[i].name())) continue;  // not dim_size of a scatter
+    if (!names_axis(op.base, parameters[i].name())) continue;  // not dim_size of a scatter
     const bool listed =
         args[i].is(K::List) && !args[i].list()->is_open() && args[i].list()->items.size() == 1;
     const Sym axis = listed ? args[i].list()->items[0] : args[i];
