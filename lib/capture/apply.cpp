@@ -169,6 +169,7 @@ std::vector<Sym> Apply::operator()(const OpInfo& op, const std::vector<Sym>& arg
   std::vector<PerWorld> results =
       constant ? run_once(op, args, list_length) : run_in_all(op, args, list_length);
   Call call{op, args, taint};
+  call.unpacked = list_length >= 0;
   call.folded = constant &&
                 (!plan_.writable(op.recorded) || std::ranges::none_of(results, [&](const auto& r) {
                   return stays_computed(op, r, args);
@@ -275,8 +276,12 @@ Sym Apply::tensor_output(const Call& call, PerWorld c, size_t index) {
 
 Sym Apply::list_output(const Call& call, const PerWorld& c) {
   const size_t n = c.any().toListRef().size();
+  bool known = call.unpacked || call.taint == Taint::Constant ||
+               gives_length(call.op, call.args,
+                            [&](const Sym& s) { return ex_.views.read(s.tensor()); });
   for (size_t w = 0; w < ex_.worlds.count(); ++w)
-    if (c.has(w) && c.at(w).toListRef().size() != n)
+    known = known && (!c.has(w) || c.at(w).toListRef().size() == n);
+  if (!known)
       ex_.site.refuse(
           "OE4013",
           call.op.base + " gives a list whose length depends on a dynamic size or on data",

@@ -59,6 +59,7 @@ class Apply {
     Taint taint;
     bool folded = false;
     program::Node* node = nullptr;  // null: nothing is recorded
+    bool unpacked = false;          // a list that has to have a certain length
   };
   std::optional<Sym> agreed_size(const TensorValue& t, int64_t axis);
   std::optional<torch::jit::Stack> run_in(size_t w, const OpInfo& op, const std::vector<Sym>& args,

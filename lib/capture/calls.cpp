@@ -39,7 +39,10 @@ std::optional<Sym> Interpreter::known_of_tensor(const OpInfo& op, const std::vec
 
 namespace {
 
-bool names_axis(const std::string& parameter) {
+// Not the numbers that `tile` calls `dims`; nor where -1 is not the last axis but none.
+bool names_axis(const std::string& op, const std::string& parameter) {
+  if (op == "aten::tile" || op == "aten::_weight_norm" || op == "aten::norm_except_dim")
+    return false;
   return parameter == "dim" || parameter == "dims" || parameter == "dim0" || parameter == "dim1";
 }
 
@@ -128,12 +131,13 @@ std::optional<std::vector<Sym>> Interpreter::along_computed_axis(const OpInfo& o
   if (!tensor->is(K::Tensor) || !ex_.views.read(*tensor)->ranked) return std::nullopt;
   const auto& parameters = op.schema->arguments();
   for (size_t i = 1; i < args.size() && i < parameters.size(); ++i) {
-    if (!names_axis(parameters[i].name())) continue;  // not dim_size of a scatter
+    if (!names_axis(op.base, parameters[i].name())) continue;  // not dim_size of a scatter
     const bool listed =
         args[i].is(K::List) && !args[i].list()->is_open() && args[i].list()->items.size() == 1;
     const Sym axis = listed ? args[i].list()->items[0] : args[i];
     if (!axis.is(K::Int) || axis.taint == Taint::Constant) continue;
-    const bool adds = op.base == "aten::unsqueeze" || op.base == "aten::stack";
+    const bool adds = op.base.starts_with("aten::unsqueeze") || op.base == "aten::stack" ||
+                      op.base == "aten::diag_embed";
     const size_t axes = ex_.views.read(*tensor)->axes.size() + (adds ? 1 : 0);
     const Sym wrapped = ex_.apply("aten::remainder.int",
                                   {axis, Sym::of(static_cast<int64_t>(std::max<size_t>(axes, 1)))});

@@ -51,6 +51,7 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
         Group("format", [str(ROOT / "scripts/format"), "--check"]),
         Group("layers", layers + ["--preprocess"], layers),
         Group("unit", [str(build / "unit_tests")]),
+        Group("axes", [str(build / "axis_tests"), "--jobs", str(jobs)]),
         Group("opsets", [str(build / "opsets_tests")]),
         Group("optimize", [str(build / "optimize_tests"), str(tests / "optimize")]),
         Group("golden", golden, golden + ["--opsets", QUICK_OPSETS]),

@@ -85,6 +85,19 @@ std::optional<int64_t> AxisCall::constant(const char* name) const {
   return v.isBool() ? static_cast<int64_t>(v.toBool()) : v.toInt();
 }
 
+Taint AxisCall::taint(std::initializer_list<const char*> names) const {
+  Taint t = Taint::Constant;
+  const std::function<void(const Sym&)> add = [&](const Sym& s) {
+    t = join(t, s.is(K::Tensor) ? read(s)->taint : s.taint);
+    if (!s.is(K::List)) return;
+    if (s.list()->is_open()) t = Taint::Data;
+    for (const Sym& e : s.list()->items) add(e);
+  };
+  for (const char* name : names)
+    if (const Sym* s = arg(name)) add(*s);
+  return t;
+}
+
 int64_t AxisCall::size(size_t w, size_t axis) const {
   return out.has(w) ? out.at(w).toTensor().size(static_cast<int64_t>(axis)) : -1;
 }
@@ -155,6 +168,29 @@ const AxisRow* axis_row(const std::string& name) {
   return it == rows.end() ? nullptr : it->second;
 }
 
+bool gives_length(const OpInfo& op, const std::vector<Sym>& args,
+                  const std::function<TensorValuePtr(const Sym&)>& read) {
+  const auto arg = [&](const char* name) {
+    const auto i = op.schema->argumentIndexWithName(name);
+    return i ? &args[static_cast<size_t>(*i)] : nullptr;
+  };
+  for (const char* name : {"sections", "chunks", "split_size"})
+    if (const Sym* s = arg(name); s && s->is(K::Int) && s->taint != Taint::Constant) return false;
+  if (const Sym* s = arg("tensor_indices_or_sections")) {
+    const TensorValuePtr t = read(*s);
+    if (!t->ranked) return false;
+    return t->axes.empty() ? t->taint == Taint::Constant : t->axes[0].is_static();
+  }
+  const Sym* cut = arg("split_size");
+  if (!op.base.starts_with("aten::unbind") && !arg("chunks") && !(cut && cut->is(K::Int)))
+    return true;
+  // One for each piece of an axis.
+  const Sym* dim = arg("dim");
+  const TensorValuePtr t = read(args.at(0));
+  if (!t->ranked || !dim || !dim->is_constant_number()) return false;
+  return t->axes.empty() || t->axes[wrapped(dim->c.at(0).toInt(), t->axes.size())].is_static();
+}
+
 bool gives_rank(const OpInfo& op, size_t arguments) {
   if (rule_of(op) == given_sizes) return true;  // as many axes as sizes are given
   if (op.base == "aten::_shape_as_tensor" || op.base.ends_with("_cell")) return true;
@@ -170,7 +206,9 @@ std::vector<Axis> axes_of(const AxisCall& c) {
     compare_worlds(c, *axes);
     return *axes;
   }
-  if (arguments.ranked) axes = rule_of(c.op)(c);
+  // Whether a loss is one number, and a reduced axis stays.
+  if (arguments.ranked)
+    axes = c.computed({"reduction", "keepdim"}) ? unknown_rank(c) : rule_of(c.op)(c);
   if (!axes) {
     axes.emplace();
     for (size_t i = 0; i < c.rank; ++i) {

@@ -48,6 +48,12 @@ struct AxisCall {
   // The tensor that the operator is about: `self`, or what a few operators call it instead.
   const TensorValue& self() const { return tensor({"self", "input", "src", "data"}); }
   std::optional<int64_t> constant(const char* name) const;
+  // What these arguments may change with: numbers, their lists, the elements of tensors. Arguments
+  // that the operator does not have are constant.
+  Taint taint(std::initializer_list<const char*> names) const;
+  bool computed(std::initializer_list<const char*> names) const {
+    return taint(names) != Taint::Constant;
+  }
   // Size of the result's axis in a world; -1 when that world has none.
   int64_t size(size_t w, size_t axis) const;
   bool same_size(size_t axis, const TensorValue& t, size_t t_axis) const;
@@ -60,6 +66,7 @@ struct AxisCall {
 // The axes of the result. Nothing: they cannot be told. As many as the result's rank; any other
 // number says that the rank itself depends on a dynamic axis.
 using Axes = std::optional<std::vector<Axis>>;
+inline Axes unknown_rank(const AxisCall& c) { return std::vector<Axis>(c.rank + 1); }
 using AxisRule = Axes (*)(const AxisCall&);
 
 struct AxisRow {
@@ -75,6 +82,9 @@ const AxisRow* axis_row(const std::string& name);
 std::array<std::span<const AxisRow>, 6> axis_tables();
 // The axes of the result, whether a rule can tell them or not.
 std::vector<Axis> axes_of(const AxisCall& c);
+// Whether a list that the operator gives has as many elements in every run.
+bool gives_length(const OpInfo& op, const std::vector<Sym>& args,
+                  const std::function<TensorValuePtr(const Sym&)>& read);
 // Whether the result has the same rank in every run even where an argument does not.
 bool gives_rank(const OpInfo& op, size_t arguments);
 

@@ -40,10 +40,35 @@ bool first_has_all(const std::vector<const TensorValue*>& in) {
   });
 }
 
+// Whether a number that is computed may be a size, or say which axis or form it is: it is no value
+// that elements get (Scalar, float).
+bool numbers_decide(const AxisCall& c) {
+  const auto& parameters = c.op.schema->arguments();
+  for (size_t i = 0; i < c.args.size() && i < parameters.size(); ++i) {
+    const Sym& a = c.args[i];
+    c10::TypePtr type = parameters[i].type();
+    if (const auto optional = type->cast<c10::OptionalType>()) type = optional->getElementType();
+    if (a.is_number() && a.taint != Taint::Constant &&
+        (type->kind() == c10::TypeKind::IntType || type->kind() == c10::TypeKind::BoolType))
+      return true;
+    if (a.is(K::List) &&
+        std::ranges::any_of(a.list()->items, [](const Sym& e) {
+          return e.is_number() && e.taint != Taint::Constant;
+        }))
+      return true;
+  }
+  return false;
+}
+
 Axes first(const AxisCall& c) { return c.self().axes; }
 
 // The first result has the input's axes, the others are as long as its channels.
 Axes normalised(const AxisCall& c) { return c.index == 0 ? first(c) : by_sizes(c); }
+
+// Along axis -1 all of the weight is one.
+Axes weight_normed(const AxisCall& c) {
+  return c.computed({"dim"}) ? unknown_rank(c) : by_sizes(c);
+}
 
 Axes other(const AxisCall& c) { return c.read(*c.arg("other"))->axes; }
 
@@ -133,7 +158,7 @@ constexpr AxisRow kElementwise[] = {
     // Broadcasts that LibTorch does not tag as pointwise, and results like the first argument.
     {"aten::hardswish", first},
     {"aten::prelu", first},
-    {"aten::_prelu_kernel", first},
+    {"aten::_prelu_kernel", broadcasted},
     {"aten::log_sigmoid", first},
     {"aten::log_sigmoid_forward", first},
     {"aten::native_dropout", first},
@@ -169,7 +194,7 @@ constexpr AxisRow kElementwise[] = {
     {"aten::_native_batch_norm_legit_functional", normalised},
     {"aten::native_layer_norm", by_sizes},
     {"aten::native_group_norm", by_sizes},
-    {"aten::_weight_norm", by_sizes},
+    {"aten::_weight_norm", weight_normed},
     {"aten::_weight_norm_interface", by_sizes},
     {"aten::channel_shuffle", by_sizes},
     {"aten::native_channel_shuffle", by_sizes},
@@ -231,23 +256,13 @@ constexpr AxisRow kElementwise[] = {
     {"aten::grid_sampler_2d", by_sizes},
     {"aten::grid_sampler_3d", by_sizes},
     {"aten::affine_grid_generator", by_sizes},
-    {"aten::_reshape_copy", by_sizes},
-    {"aten::squeeze_copy", by_sizes},
-    {"aten::unsqueeze_copy", by_sizes},
-    {"aten::transpose_copy", by_sizes},
-    {"aten::t_copy", by_sizes},
-    {"aten::permute_copy", by_sizes},
     {"aten::broadcast_tensors", by_sizes},
     {"aten::atleast_1d", by_sizes},
     {"aten::atleast_2d", by_sizes},
     {"aten::atleast_3d", by_sizes},
-    {"aten::slice_copy", by_sizes},
-    {"aten::select_copy", by_sizes},
-    {"aten::narrow_copy", by_sizes},
     {"aten::diagonal", by_sizes},
     {"aten::diagonal_copy", by_sizes},
     {"aten::linalg_diagonal", by_sizes},
-    {"aten::as_strided_copy", by_sizes},
     {"aten::unfold_copy", by_sizes},
     {"aten::rot90", by_sizes},
     {"aten::meshgrid", by_sizes},
@@ -265,11 +280,7 @@ constexpr AxisRow kElementwise[] = {
 }  // namespace
 
 Axes by_sizes(const AxisCall& c) {
-  for (const Sym& a : c.args)
-    if (a.is(K::Int) && a.taint != Taint::Constant &&
-        c.op.schema->arguments()[static_cast<size_t>(&a - c.args.data())].type()->kind() ==
-            c10::TypeKind::IntType)
-      return std::nullopt;
+  if (!c.op.pointwise && numbers_decide(c)) return std::nullopt;
   std::vector<const TensorValue*> tensors;
   std::function<void(const Sym&)> add = [&](const Sym& s) {
     if (s.is(K::Tensor)) tensors.push_back(c.read(s).get());

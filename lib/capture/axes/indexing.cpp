@@ -20,24 +20,24 @@ Axes embedding(const AxisCall& c) {
   return axes;
 }
 
-// embedding_bag: a bag for each offset, or for each row of indices. Its other results are not used.
+// embedding_bag: a bag for each offset, also for indices of two axes. Its other results are not
+// used.
 Axes bags(const AxisCall& c) {
   const Sym* last = c.arg("include_last_offset");
+  if (c.index != 0 && c.computed({"mode"})) return unknown_rank(c);
   if (c.index != 0 || c.rank != 2 || !last || !last->is_constant_number()) return std::nullopt;
-  const TensorValue& indices = c.tensor({"indices"});
-  Axis rows = indices.axes[0];
-  if (indices.axes.size() == 1) {
-    rows = c.tensor({"offsets"}).axes[0];
-    if (last->c.at(0).toBool()) rows = c.sized_by(rows.taint);
-  }
+  Axis rows = c.tensor({"offsets"}).axes.at(0);
+  if (last->c.at(0).toBool()) rows = c.sized_by(rows.taint);
   return std::vector<Axis>{rows, c.tensor({"weight"}).axes[1]};
 }
 
 Axes index_selected(const AxisCall& c) {
   std::vector<Axis> axes = c.self().axes;
   if (axes.empty()) return axes;
+  const auto dim = c.constant("dim");
+  if (!dim) return std::nullopt;
   const TensorValue& index = c.tensor({"index"});
-  axes[wrapped(c.constant("dim").value_or(0), axes.size())] =
+  axes[wrapped(*dim, axes.size())] =
       index.axes.empty() ? Axis{} : index.axes[0];
   return axes;
 }

@@ -50,8 +50,11 @@ Axes attention(const AxisCall& c) {
     leading.push_back(c.tensor({name}));
     std::vector<Axis>& axes = leading.back().axes;
     axes.resize(axes.size() - 2);
-    // The other two have fewer heads.
-    if (c.constant("enable_gqa").value_or(0) != 0 && leading.size() > 1) axes.clear();
+    // The other two have fewer heads, or are not broadcast.
+    const bool flash = c.op.base == "aten::_scaled_dot_product_flash_attention_for_cpu";
+    if ((flash || c.computed({"enable_gqa"}) || c.constant("enable_gqa").value_or(0) != 0) &&
+        leading.size() > 1)
+      axes.clear();
     rank = std::max(rank, axes.size());
   }
   if (rank + 2 != c.rank) return std::nullopt;
@@ -91,15 +94,37 @@ Axes einsum(const AxisCall& c) {
 
 // lstm, gru, rnn: the result, and the state after the last step.
 Axes recurrent(const AxisCall& c) {
-  if (!c.arg("batch_first")) return std::nullopt;  // packed
+  const auto batch_first = c.constant("batch_first");
+  // Packed where it has none.
+  if (!batch_first || c.computed({"num_layers", "bidirectional", "has_biases"}))
+    return std::nullopt;
   std::vector<Axis> axes = c.self().axes;
   if (c.rank != axes.size()) return std::nullopt;
+  // As long as the state, and as the weights say: where one of them is static, it is.
+  const Sym& states = *c.arg("hx");
+  const bool listed = states.is(K::List);
+  const size_t mine = listed && c.index > 0 ? c.index - 1 : 0;
+  const TensorValue& state = *c.read(listed ? states.list()->items.at(mine) : states);
+  bool fixed = state.ranked && state.axes.back().is_static();
+  bool weights = true;
+  for (const Sym& s : c.arg("params")->list()->items)
+    for (const Axis& a : c.read(s)->axes) weights = weights && a.is_static();
+  fixed = fixed || weights;
+  // Where one of the two has a batch of one, the simple networks broadcast it.
+  const size_t at = *batch_first ? 0 : 1;
+  const Axis batch = c.op.base == "aten::lstm" || state.axes.size() != 3 || axes.size() != 3
+                         ? axes.at(at)
+                         : broadcast(c, {{&c.self(), at}, {&state, 1}});
+  if (c.rank == 3) axes[at] = batch;
+  const Axis features = fixed ? Axis{} : c.fresh(Taint::Shape);
   if (c.index == 0) {
-    axes.back() = {};
+    axes.back() = features;
     return axes;
   }
-  if (c.rank == 3) return std::vector<Axis>{{}, axes[*c.constant("batch_first") ? 0 : 1], {}};
-  return std::vector<Axis>(c.rank);
+  if (c.rank == 3) return std::vector<Axis>{{}, batch, features};
+  std::vector<Axis> unbatched(c.rank);
+  unbatched.back() = features;
+  return unbatched;
 }
 
 // One step of these: the state keeps its size.

@@ -106,7 +106,7 @@ Axes sliced(const AxisCall& c) {
   if (!dim) return std::nullopt;
   const size_t at = wrapped(*dim, in.axes.size());
   std::vector<Axis> axes = in.axes;
-  if (c.op.base == "aten::narrow") {
+  if (c.op.base.starts_with("aten::narrow")) {
     axes[at] = c.number(*c.arg("length"));
     return axes;
   }
@@ -160,6 +160,7 @@ Axes transformed(const AxisCall& c) {
 
 Axes squeezed(const AxisCall& c) {
   const TensorValue& in = c.self();
+  if (c.computed({"dim"})) return unknown_rank(c);
   std::vector<bool> chosen(in.axes.size(), true);
   if (const Sym* dim = c.arg("dim")) {
     std::fill(chosen.begin(), chosen.end(), false);
@@ -170,7 +171,7 @@ Axes squeezed(const AxisCall& c) {
   std::vector<Axis> axes;
   for (size_t i = 0; i < chosen.size(); ++i) {
     // Perhaps it goes, perhaps not.
-    if (chosen[i] && !in.axes[i].is_static()) return std::vector<Axis>(c.rank + 1);
+    if (chosen[i] && !in.axes[i].is_static()) return unknown_rank(c);
     if (chosen[i] && example_size(in, i) == 1) continue;
     axes.push_back(in.axes[i]);
   }
@@ -178,6 +179,11 @@ Axes squeezed(const AxisCall& c) {
 }
 
 Axes permuted(const AxisCall& c) {
+  for (const Sym& a : c.args) {
+    const auto computed = [](const Sym& s) { return s.is_number() && !s.is_constant_number(); };
+    if (computed(a) || (a.is(K::List) && std::ranges::any_of(a.list()->items, computed)))
+      return std::nullopt;
+  }
   // Label every axis with a size of its own and look where the labels go.
   const TensorValue& in = c.self();
   std::vector<int64_t> labels;
@@ -203,6 +209,7 @@ Axes permuted(const AxisCall& c) {
 Axes flattened(const AxisCall& c) {
   const TensorValue& in = c.self();
   const size_t rank = in.axes.size();
+  if (c.computed({"start_dim", "end_dim"})) return unknown_rank(c);
   if (rank == 0) return std::vector<Axis>(1);
   const size_t from = wrapped(c.constant("start_dim").value_or(0), rank);
   const size_t to = wrapped(c.constant("end_dim").value_or(-1), rank);
@@ -226,14 +233,6 @@ Axes flattened(const AxisCall& c) {
   }
   return axes;
 }
-Taint taint_of(const AxisCall& c, const Sym& s) {
-  if (s.is(K::Tensor)) return c.read(s)->taint;
-  Taint t = s.taint;
-  if (s.is(K::List))
-    for (const Sym& e : s.list()->items) t = join(t, e.taint);
-  return t;
-}
-
 Axes split(const AxisCall& c) {
   const TensorValue& in = c.self();
   auto dim = c.op.base.ends_with("hsplit") || c.op.base.ends_with("vsplit") ||
@@ -251,11 +250,9 @@ Axes split(const AxisCall& c) {
     axes[at] = c.number(c.arg("split_sizes")->list()->items.at(c.index));
     return axes;
   }
-  Taint t = in.axes[at].taint;
-  for (const char* name :
-       {"split_size", "split_sizes", "chunks", "sections", "indices", "tensor_indices_or_sections"})
-    if (const Sym* a = c.arg(name)) t = join(t, taint_of(c, *a));
-  axes[at] = c.sized_by(t);
+  axes[at] = c.sized_by(join(in.axes[at].taint,
+                             c.taint({"split_size", "split_sizes", "chunks", "sections", "indices",
+                                      "tensor_indices_or_sections"})));
   return axes;
 }
 Axes repeated(const AxisCall& c) {
@@ -302,6 +299,8 @@ constexpr AxisRow kShapes[] = {
     {"aten::normal", given_sizes},
     {"aten::view_copy", given_sizes},
     {"aten::expand_copy", given_sizes},
+    {"aten::_reshape_copy", given_sizes},
+    {"aten::as_strided_copy", given_sizes},
     {"aten::arange", given_sizes},
     {"aten::linspace", given_sizes},
     {"aten::eye", given_sizes},
@@ -319,12 +318,20 @@ constexpr AxisRow kShapes[] = {
     {"aten::stack", stacked},
     {"aten::slice", sliced},
     {"aten::narrow", sliced},
+    {"aten::slice_copy", sliced},
+    {"aten::narrow_copy", sliced},
     {"aten::select", selected},
+    {"aten::select_copy", selected},
     {"aten::unsqueeze", unsqueezed},
+    {"aten::unsqueeze_copy", unsqueezed},
     {"aten::squeeze", squeezed},
+    {"aten::squeeze_copy", squeezed},
     {"aten::transpose", permuted},
+    {"aten::transpose_copy", permuted},
     {"aten::t", permuted},
+    {"aten::t_copy", permuted},
     {"aten::permute", permuted},
+    {"aten::permute_copy", permuted},
     {"aten::movedim", permuted},
     {"aten::moveaxis", permuted},
     {"aten::swapaxes", permuted},
@@ -393,8 +400,7 @@ Axes given_sizes(const AxisCall& c) {
     if (expand) {
       named[i] = in->axes[in->axes.size() + i - items.size()];
     } else if (in && b == "aten::unflatten") {
-      const Axis& whole = in->axes[offset];
-      named[i] = whole.is_static() ? Axis{} : c.fresh(whole.taint);
+      named[i] = c.sized_by(join(in->axes[offset].taint, c.taint({"sizes"})));
     } else if (in) {
       named[i] = inferred_size(c, *in, named, i);
     }

@@ -12,12 +12,20 @@ bool all_ones(const Sym* s) {
                      [](const Sym& e) { return e.is_constant_number() && e.c.at(0).toInt() == 1; });
 }
 
-// Spatial axes of a window operator. With stride 1 the size is the input's plus a constant, so one
-// equal world proves that the constant is zero.
+// Spatial axes of a window operator. With stride 1 and windows of a known form the size is the
+// input's plus a constant, so one equal world proves that the constant is zero.
 Axis window_axis(const AxisCall& c, const TensorValue& in, size_t axis, size_t in_axis) {
-  if (in.axes[in_axis].is_static()) return {};
-  if (all_ones(c.arg("stride")) && c.same_size(axis, in, in_axis)) return in.axes[in_axis];
-  return c.fresh(in.axes[in_axis].taint);
+  Taint windows = c.taint({"kernel_size", "stride", "padding", "dilation", "output_padding",
+                           "ceil_mode", "transposed"});
+  if (c.arg("weight")) {
+    const std::vector<Axis>& weight = c.tensor({"weight"}).axes;
+    for (size_t i = 2; i < weight.size(); ++i) windows = join(windows, weight[i].taint);
+  }
+  const Axis& in_size = in.axes[in_axis];
+  if (windows == Taint::Constant && !in_size.is_static() && all_ones(c.arg("stride")) &&
+      c.same_size(axis, in, in_axis))
+    return in_size;
+  return c.sized_by(join(windows, in_size.taint));
 }
 
 Axes windowed(const AxisCall& c, bool convolution) {
@@ -27,7 +35,7 @@ Axes windowed(const AxisCall& c, bool convolution) {
   if (in.axes.size() != c.rank || c.rank < spatial) return std::nullopt;
   std::vector<Axis> axes = in.axes;
   if (convolution) {
-    bool static_weights = true;
+    bool static_weights = !c.computed({"groups", "transposed"});
     for (const Axis& a : c.tensor({"weight"}).axes)
       static_weights = static_weights && a.is_static();
     axes[c.rank - spatial - 1] = static_weights ? Axis{} : c.fresh(Taint::Shape);
@@ -50,8 +58,7 @@ Axes patches(const AxisCall& c) {
   if (!same_rank) return std::nullopt;
   Taint t = Taint::Constant;
   for (size_t i = batched; i < in.axes.size(); ++i) t = join(t, in.axes[i].taint);
-  if (const Sym* size = c.arg("output_size"))
-    for (const Sym& s : size->list()->items) t = join(t, s.taint);
+  t = join(t, c.taint({"output_size", "kernel_size", "dilation", "padding", "stride"}));
   std::vector<Axis> axes;
   for (size_t i = 0; i < c.rank; ++i)
     axes.push_back(batched && i == 0 ? in.axes[0] : c.sized_by(t));
@@ -68,10 +75,11 @@ Axes trailing(const AxisCall& c, const Sym* output_size) {
     items = output_size->is(K::List) ? output_size->list()->items : std::vector<Sym>{*output_size};
   size_t spatial = given ? items.size() : c.rank - 2;
   if (items.size() == 1 && c.op.base == "aten::__interpolate") spatial = c.rank - 2;
+  const Taint scale = c.taint({"scale_factors", "scale_factor", "recompute_scale_factor"});
   for (size_t i = 0; i < spatial; ++i) {
     const size_t at = c.rank - spatial + i;
     if (!given)
-      axes[at] = c.sized_by(in.axes[at].taint);
+      axes[at] = c.sized_by(join(in.axes[at].taint, scale));
     else if (items[items.size() == 1 ? 0 : i].is(K::None))
       continue;  // adaptive pooling: keeps the input's size
     else
@@ -107,7 +115,8 @@ Axes padded(const AxisCall& c) {
 
 Axes shuffled(const AxisCall& c) {
   std::vector<Axis> axes = c.self().axes;
-  for (size_t i = c.rank - 3; i < c.rank; ++i) axes[i] = c.sized_by(axes[i].taint);
+  const Taint factor = c.taint({"upscale_factor", "downscale_factor"});
+  for (size_t i = c.rank - 3; i < c.rank; ++i) axes[i] = c.sized_by(join(axes[i].taint, factor));
   return axes;
 }
 
