@@ -276,16 +276,15 @@ Sym Apply::tensor_output(const Call& call, PerWorld c, size_t index) {
 
 Sym Apply::list_output(const Call& call, const PerWorld& c) {
   const size_t n = c.any().toListRef().size();
-  bool known = call.unpacked || call.taint == Taint::Constant ||
-               gives_length(call.op, call.args,
-                            [&](const Sym& s) { return ex_.views.read(s.tensor()); });
+  bool known =
+      call.unpacked || call.taint == Taint::Constant ||
+      gives_length(call.op, call.args, [&](const Sym& s) { return ex_.views.read(s.tensor()); });
   for (size_t w = 0; w < ex_.worlds.count(); ++w)
     known = known && (!c.has(w) || c.at(w).toListRef().size() == n);
   if (!known)
-      ex_.site.refuse(
-          "OE4013",
-          call.op.base + " gives a list whose length depends on a dynamic size or on data",
-          "give the axis a fixed size, or unpack the list into a fixed number of values");
+    ex_.site.refuse(
+        "OE4013", call.op.base + " gives a list whose length depends on a dynamic size or on data",
+        "give the axis a fixed size, or unpack the list into a fixed number of values");
   std::vector<Sym> items;
   for (size_t k = 0; k < n; ++k) {
     const auto kth = [&](const c10::IValue& list) { return list.toListRef()[k]; };

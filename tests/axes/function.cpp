@@ -145,10 +145,8 @@ class Builder {
     const at::Tensor t = v.tensor.at(kBase);
     if (role == Role::Constant) return graph_->insertConstant(t);
     const bool mask = t.scalar_type() == c10::kBool;
-    torch::jit::Value* constant =
-        graph_->insertConstant(mask ? t.logical_not().to(c10::kLong) : t);
-    return graph_->insert(mask ? c10::aten::lt : c10::aten::mul,
-                          {constant, size_of({kElements})});
+    torch::jit::Value* constant = graph_->insertConstant(mask ? t.logical_not().to(c10::kLong) : t);
+    return graph_->insert(mask ? c10::aten::lt : c10::aten::mul, {constant, size_of({kElements})});
   }
 
   const Sample& sample_;
@@ -264,8 +262,8 @@ class Comparison {
         same = symbols_.try_emplace(d.symbol, sizes[k]).first->second == sizes[k];
     }
     if (same || !problem_.empty()) return;
-    problem_ = "output " + std::to_string(i) + " is declared " + to_string(type.shape) +
-               " and has [";
+    problem_ =
+        "output " + std::to_string(i) + " is declared " + to_string(type.shape) + " and has [";
     for (size_t k = 0; k < sizes.size(); ++k) problem_ += (k ? "," : "") + std::to_string(sizes[k]);
     problem_ += "]";
   }
@@ -380,7 +378,8 @@ std::vector<Base> other_bases(const Sample& sample, const Variant& v) {
       letters.contains(kElements))
     for (const int letter : letters) {
       const auto at = static_cast<size_t>(letter);
-      for (const int64_t n : {int64_t{1}, kBase[at] + 1, kBase[at] + 2, 2 * kBase[at], int64_t{13}}) {
+      for (const int64_t n :
+           {int64_t{1}, kBase[at] + 1, kBase[at] + 2, 2 * kBase[at], int64_t{13}}) {
         Base base = kBase;
         base[at] = n;
         add(base);

@@ -181,8 +181,9 @@ class Drawing {
 
   static bool is_dim(const std::string& name) {
     static const std::set<std::string> names = {
-        "dim", "dims", "dim0", "dim1", "dim2", "axis", "axis0", "axis1", "axes",
-        "start_dim", "end_dim", "source", "destination", "dimension", "dims_self", "dims_other"};
+        "dim",         "dims",      "dim0",      "dim1",      "dim2",    "axis",
+        "axis0",       "axis1",     "axes",      "start_dim", "end_dim", "source",
+        "destination", "dimension", "dims_self", "dims_other"};
     return names.contains(name);
   }
 

@@ -13,7 +13,8 @@ void fill(at::Tensor& t, Random random, int64_t high) {
   if (t.scalar_type() == c10::kFloat || t.scalar_type() == c10::kComplexFloat) {
     auto* p = static_cast<float*>(t.data_ptr());
     const int64_t parts = t.is_complex() ? 2 * n : n;
-    for (int64_t i = 0; i < parts; ++i) p[i] = 0.05F + 0.009F * static_cast<float>(random.below(100));
+    for (int64_t i = 0; i < parts; ++i)
+      p[i] = 0.05F + 0.009F * static_cast<float>(random.below(100));
   } else if (t.scalar_type() == c10::kBool) {
     bool* p = t.data_ptr<bool>();
     for (int64_t i = 0; i < n; ++i) p[i] = random.chance(60);
@@ -89,7 +90,8 @@ std::string text(const Value& v) {
   switch (v.kind) {
     case Value::Kind::Fixed:
     case Value::Kind::Bool:
-      return v.fixed.isNone() ? "None" : v.fixed.isString() ? "'" + v.fixed.toStringRef() + "'"
+      return v.fixed.isNone()     ? "None"
+             : v.fixed.isString() ? "'" + v.fixed.toStringRef() + "'"
              : v.fixed.isBool()   ? (v.fixed.toBool() ? "True" : "False")
              : v.fixed.isDouble() ? std::to_string(v.fixed.toDouble())
              : v.fixed.isInt()    ? std::to_string(v.fixed.toInt())

@@ -38,11 +38,11 @@ using nlohmann::json;
 
 namespace {
 
-constexpr int kDraws = 400;      // for one overload
-constexpr size_t kKept = 6;      // samples of it
-constexpr size_t kAlike = 3;     // of these with the same ranks and element types as another one
-constexpr size_t kSizes = 8;     // other sizes that LibTorch takes, for one variant
-constexpr int kProblems = 3;     // told of an overload
+constexpr int kDraws = 400;       // for one overload
+constexpr size_t kKept = 6;       // samples of it
+constexpr size_t kAlike = 3;      // of these with the same ranks and element types as another one
+constexpr size_t kSizes = 8;      // other sizes that LibTorch takes, for one variant
+constexpr int kProblems = 3;      // told of an overload
 constexpr unsigned kSeconds = 8;  // for one step
 
 struct Settings {
@@ -145,7 +145,8 @@ class Judge {
     for (const Written& w : written())
       if (w.overload == overload_.name) {
         kept.push_back(parse(schema_, w.arguments));
-        if (!accepts(kept.back())) wrong("LibTorch refuses the written arguments", kept.back(), last_refusal_);
+        if (!accepts(kept.back()))
+          wrong("LibTorch refuses the written arguments", kept.back(), last_refusal_);
       }
     std::set<std::string> kinds;
     Random random(seed_of(overload_.name));
@@ -243,8 +244,8 @@ class Shard {
  public:
   Shard(const Settings& s, const std::vector<Overload>& all, size_t number)
       : settings_(s), all_(all), next_(number) {
-    void* memory = mmap(nullptr, sizeof(Position), PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void* memory =
+        mmap(nullptr, sizeof(Position), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) throw std::runtime_error("no shared memory");
     position_ = static_cast<Position*>(memory);
     start();
@@ -300,8 +301,7 @@ class Shard {
     for (size_t i = next_; i < all_.size(); i += settings_.jobs) {
       *position_ = {i, 0};
       const auto line = Judge(all_[i], skipped_[i], *position_).run(settings_.verbose);
-      const std::string out =
-          line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+      const std::string out = line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
       if (write(channel, out.data(), out.size()) != static_cast<ssize_t>(out.size()))
         throw std::runtime_error("the parent is gone");
     }
@@ -415,9 +415,8 @@ int main(int argc, char** argv) {
     for (const auto& [what, n] : ended)
       std::cout << "LibTorch ended the process " << n << " times in " << what << "\n";
     for (const auto& [what, n] : out) std::cout << n << " " << what << "\n";
-    std::cout << r.overloads << " overloads, " << r.without_samples
-              << " of them without a sample, " << r.not_compared
-              << " never compared at two other sizes\n";
+    std::cout << r.overloads << " overloads, " << r.without_samples << " of them without a sample, "
+              << r.not_compared << " never compared at two other sizes\n";
     for (const auto& [what, n] : r.counts) std::cout << n << " " << what << "\n";
     std::cout << r.passed << " passed, " << r.failed << " failed\n";
     return r.failed ? 1 : 0;

@@ -51,8 +51,7 @@ bool numbers_decide(const AxisCall& c) {
     if (a.is_number() && a.taint != Taint::Constant &&
         (type->kind() == c10::TypeKind::IntType || type->kind() == c10::TypeKind::BoolType))
       return true;
-    if (a.is(K::List) &&
-        std::ranges::any_of(a.list()->items, [](const Sym& e) {
+    if (a.is(K::List) && std::ranges::any_of(a.list()->items, [](const Sym& e) {
           return e.is_number() && e.taint != Taint::Constant;
         }))
       return true;

@@ -37,8 +37,7 @@ Axes index_selected(const AxisCall& c) {
   const auto dim = c.constant("dim");
   if (!dim) return std::nullopt;
   const TensorValue& index = c.tensor({"index"});
-  axes[wrapped(*dim, axes.size())] =
-      index.axes.empty() ? Axis{} : index.axes[0];
+  axes[wrapped(*dim, axes.size())] = index.axes.empty() ? Axis{} : index.axes[0];
   return axes;
 }
 

@@ -250,9 +250,9 @@ Axes split(const AxisCall& c) {
     axes[at] = c.number(c.arg("split_sizes")->list()->items.at(c.index));
     return axes;
   }
-  axes[at] = c.sized_by(join(in.axes[at].taint,
-                             c.taint({"split_size", "split_sizes", "chunks", "sections", "indices",
-                                      "tensor_indices_or_sections"})));
+  axes[at] =
+      c.sized_by(join(in.axes[at].taint, c.taint({"split_size", "split_sizes", "chunks", "sections",
+                                                  "indices", "tensor_indices_or_sections"})));
   return axes;
 }
 Axes repeated(const AxisCall& c) {
