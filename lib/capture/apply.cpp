@@ -276,9 +276,10 @@ Sym Apply::tensor_output(const Call& call, PerWorld c, size_t index) {
 
 Sym Apply::list_output(const Call& call, const PerWorld& c) {
   const size_t n = c.any().toListRef().size();
-  bool known =
-      call.unpacked || call.taint == Taint::Constant ||
-      gives_length(call.op, call.args, [&](const Sym& s) { return ex_.views.read(s.tensor()); });
+  // Of one world alone what it finds is joined with the others' later.
+  bool known = call.unpacked || call.taint == Taint::Constant || ex_.worlds.alone() ||
+               gives_length(call.op, call.args, ex_.worlds.count(),
+                            [&](const Sym& s) { return ex_.views.read(s.tensor()); });
   for (size_t w = 0; w < ex_.worlds.count(); ++w)
     known = known && (!c.has(w) || c.at(w).toListRef().size() == n);
   if (!known)

@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <set>
 #include <stdexcept>
 #include <unordered_map>
 
@@ -168,7 +169,7 @@ const AxisRow* axis_row(const std::string& name) {
   return it == rows.end() ? nullptr : it->second;
 }
 
-bool gives_length(const OpInfo& op, const std::vector<Sym>& args,
+bool gives_length(const OpInfo& op, const std::vector<Sym>& args, size_t worlds,
                   const std::function<TensorValuePtr(const Sym&)>& read) {
   const auto arg = [&](const char* name) {
     const auto i = op.schema->argumentIndexWithName(name);
@@ -188,7 +189,14 @@ bool gives_length(const OpInfo& op, const std::vector<Sym>& args,
   const Sym* dim = arg("dim");
   const TensorValuePtr t = read(args.at(0));
   if (!t->ranked || !dim || !dim->is_constant_number()) return false;
-  return t->axes.empty() || t->axes[wrapped(dim->c.at(0).toInt(), t->axes.size())].is_static();
+  if (t->axes.empty()) return true;
+  const size_t axis = wrapped(dim->c.at(0).toInt(), t->axes.size());
+  if (t->axes[axis].is_static()) return true;
+  // Worlds of several sizes tell whether the number depends on it.
+  std::set<int64_t> sizes;
+  for (size_t w = 0; w < worlds; ++w)
+    if (t->c.has(w)) sizes.insert(t->c.at(w).toTensor().size(static_cast<int64_t>(axis)));
+  return sizes.size() > 1;
 }
 
 bool gives_rank(const OpInfo& op, size_t arguments) {

@@ -82,8 +82,9 @@ const AxisRow* axis_row(const std::string& name);
 std::array<std::span<const AxisRow>, 6> axis_tables();
 // The axes of the result, whether a rule can tell them or not.
 std::vector<Axis> axes_of(const AxisCall& c);
-// Whether a list that the operator gives has as many elements in every run.
-bool gives_length(const OpInfo& op, const std::vector<Sym>& args,
+// Whether the results in the worlds tell how many elements a list has that the operator gives: no
+// computed number or tensor says it, and an axis that is cut has had several sizes.
+bool gives_length(const OpInfo& op, const std::vector<Sym>& args, size_t worlds,
                   const std::function<TensorValuePtr(const Sym&)>& read);
 // Whether the result has the same rank in every run even where an argument does not.
 bool gives_rank(const OpInfo& op, size_t arguments);
