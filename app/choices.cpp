@@ -13,7 +13,7 @@ const Strings& choices_of(std::string_view option) {
       {"--diag-format", {"text", "json", "sarif"}},
       {"--external-data", {"auto", "always", "never", "in-place"}},
       {"--format", {"text", "md", "json"}},
-      {"--guess", {"auto", "off"}},
+      {"--guess", {"auto", "off", "sure"}},
       {"--operator-export-type",
        {"onnx", "onnx-aten", "onnx-aten-fallback", "raw", "onnx-fallthrough"}},
       {"--print-ir",

@@ -7,8 +7,8 @@
 
 namespace oe::app {
 
-// Of "--guess": auto, off. Empty for options that take something else. Those of positionals stand
-// under their name: "SHELL".
+// Of "--guess": auto, off, sure. Empty for options that take something else. Those of positionals
+// stand under their name: "SHELL".
 const Strings& choices_of(std::string_view option);
 
 // The index of `text` in the option's words; the first one when it is empty. Throws Failure(Usage).

@@ -87,10 +87,11 @@ void add_options(CLI::App& app, Raw& r, Task task) {
        "arguments, or parts of them (cfg.mask), that become constants of the model, with the "
        "example's values",
        "A,B");
-  text(kModel, "--guess", r.guess,
-       "auto: inputs that are not described are found from the program; off: they are asked for "
-       "(default auto, off with --strict)",
-       "WHEN");
+  text(
+      kModel, "--guess", r.guess,
+      "auto: inputs that are not described are found from the program; sure: only ranks, sizes and "
+      "types that the program forces; off: they are asked for (default auto, off with --strict)",
+      "WHEN");
   app.add_flag("--dynamic-axes", r.dynamic_axes,
                "dynamic axes: x:0=batch,2=height y:0, or JSON, "
                "or @FILE; without a value every axis that runs at another size")

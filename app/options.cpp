@@ -250,7 +250,9 @@ Options interpret(Raw& r) {
   for (const std::string& s : r.alt_inputs) further.push_back(parse_input_spec(s, "--alt-input"));
   if (!further.empty()) o.alternatives.push_back(std::move(further));
   o.constants = names("--constant", r.constants);
-  o.guess = choose("--guess", r.guess) == 0 && !o.strict;
+  const size_t guess = choose("--guess", r.guess);
+  o.guess = guess != 1 && !(o.strict && guess == 0);
+  o.guess_sure = guess == 2;
   number("--seed", r.seed, o.seed, uint64_t{0}, uint64_t{INT64_MAX});
   for (const std::string& s : r.dynamic_axes) {
     if (s == "every" || s == "true")

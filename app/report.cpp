@@ -75,7 +75,15 @@ ordered_json special_json(const std::vector<verify::SpecialRun>& special) {
 std::vector<infer::FoundInput> found_from(const ordered_json& list) {
   std::vector<infer::FoundInput> found;
   for (const ordered_json& j : list) {
-    found.push_back({j.at("name"), j.at("spec"), {}, j.at("rank"), j.at("type"), j.at("value")});
+    found.push_back({j.at("name"),
+                     j.at("spec"),
+                     {},
+                     j.at("rank"),
+                     j.at("type"),
+                     j.at("value"),
+                     j.at("other_ranks"),
+                     j.at("other_types"),
+                     j.at("baked")});
     for (const ordered_json& a : j.at("axes"))
       found.back().axes.push_back({a.at("size"), a.at("free"), a.at("symbol"), a.at("reason")});
   }
@@ -263,14 +271,22 @@ ordered_json found_json(const std::vector<infer::FoundInput>& found) {
   for (const infer::FoundInput& in : found) {
     ordered_json axes = ordered_json::array();
     for (const infer::FoundAxis& a : in.axes)
-      axes.push_back(
-          {{"size", a.size}, {"free", a.free}, {"symbol", a.symbol}, {"reason", a.reason}});
+      axes.push_back({{"size", a.size},
+                      {"free", a.free},
+                      {"grade", a.free ? "free" : "forced"},
+                      {"symbol", a.symbol},
+                      {"reason", a.reason}});
     list.push_back({{"name", in.name},
                     {"spec", in.spec},
                     {"axes", axes},
                     {"rank", in.rank},
                     {"type", in.type},
-                    {"value", in.value}});
+                    {"value", in.value},
+                    {"rank_grade", infer::grade(in.other_ranks)},
+                    {"other_ranks", in.other_ranks},
+                    {"type_grade", infer::grade(in.other_types)},
+                    {"other_types", in.other_types},
+                    {"baked", in.baked}});
   }
   return list;
 }

@@ -85,6 +85,7 @@ capture::Captured capture_model(LoadedModel& m, const Options& o, Outcome& outco
     complete();
     captured = capture::capture(m.module, m.inputs, o, writable, d);
   }
+  report_doubts(o, outcome, d);
   outcome.assumptions = captured.assumptions;
   for (const std::string& a : captured.assumptions)
     d.report({"OE0301", Severity::Warning, "", "assumed: " + a, "", nullptr, 0});

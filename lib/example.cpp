@@ -61,6 +61,28 @@ void find_free_axes(const Options& o, const torch_io::Loaded& loaded, const infe
     for (const infer::FoundInput& in : outcome.found) out << infer::text(in);
 }
 
+void report_doubts(const Options& o, const Outcome& outcome, Diagnostics& d) {
+  constexpr size_t kShown = 4;
+  std::vector<std::string> doubts, specs;
+  size_t more = 0;
+  for (const infer::FoundInput& in : outcome.found) {
+    const std::string text = infer::doubts(in, o.guess_sure);
+    if (text.empty()) continue;
+    if (doubts.size() == kShown) {
+      ++more;
+      continue;
+    }
+    doubts.push_back(text);
+    specs.push_back("--input " + in.spec);
+  }
+  if (doubts.empty()) return;
+  const std::string what = "guessed, not forced: " + join(doubts, "; ") +
+                           (more ? "; and " + plural(more, "more input") : std::string());
+  const std::string hint = "say it: " + join(specs, " ");
+  if (o.guess_sure) throw Failure(ExitCode::Usage, "OE0242", what, hint);
+  d.report({"OE0241", Severity::Warning, "", what, hint, nullptr, 0});
+}
+
 void tell_inputs(const Options& o, Outcome& outcome) {
   torch_io::configure(o);
   const torch_io::Loaded loaded = torch_io::load(o, rules::read(o.symbolics, o.custom_schemas));

@@ -6,6 +6,7 @@
 #include "lib/infer/infer.h"
 #include "lib/options.h"
 #include "lib/outcome.h"
+#include "lib/support/diagnostics.h"
 #include "lib/torch/inputs.h"
 #include "lib/torch/load.h"
 
@@ -21,6 +22,9 @@ torch_io::ExampleInputs example_inputs(const Options& o, const torch_io::Loaded&
 // `outcome` is told what was found; -v text goes to `out`.
 void find_free_axes(const Options& o, const torch_io::Loaded& loaded, const infer::Found& found,
                     torch_io::ExampleInputs& inputs, Outcome& outcome, std::ostream& out);
+// Warns of what was found and is not forced (OE0241). Throws Failure(Usage, OE0242) with
+// --guess=sure.
+void report_doubts(const Options& o, const Outcome& outcome, Diagnostics& d);
 
 // The first stages alone: `outcome.found` tells what inputs the method takes, whoever says so: the
 // options, the file or its program. Throws Failure where none were found that it runs on.

@@ -299,6 +299,12 @@ void axes_from_short(const std::string& text, AxesSpec& axes) {
 
 }  // namespace
 
+std::string spec_type(DType t) {
+  for (const auto& [word, type] : kDTypes)
+    if (type == t) return word;
+  return {};
+}
+
 std::string spec_text(const InputSpec& s) {
   if (!s.shape) return s.name + "=" + s.value;
   std::string text = (s.name.empty() ? "" : s.name + ":") + (s.shape->empty() ? "scalar" : "");
@@ -307,11 +313,7 @@ std::string spec_text(const InputSpec& s) {
     text += (i ? "x" : "") + d.symbol + (d.symbol.empty() ? "" : "=") +
             std::to_string(d.size.value_or(1));
   }
-  for (const auto& [word, type] : kDTypes)
-    if (type == s.dtype) {
-      text += "@" + std::string(word);
-      break;
-    }
+  if (const std::string type = spec_type(s.dtype); !type.empty()) text += "@" + type;
   return text + (s.value.empty() ? "" : "=" + s.value);
 }
 

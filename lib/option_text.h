@@ -14,6 +14,8 @@ namespace oe {
 // Throws Failure(Usage) that names `option` and quotes the part that cannot be read.
 InputSpec parse_input_spec(const std::string& text, const std::string& option = "--input");
 
+// "f32" of Float: an element type as a SPEC has it.
+std::string spec_type(DType t);
 // As --input takes it: "obs:1x48@f32".
 std::string spec_text(const InputSpec& s);
 

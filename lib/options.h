@@ -86,6 +86,7 @@ struct Options {
   std::vector<std::vector<InputSpec>> alternatives;
   std::vector<std::string> constants;  // arguments that are no inputs but keep the example's value
   bool guess = true;                   // what is not said of the inputs is found (--guess=auto)
+  bool guess_sure = false;             // only where the program forces it (--guess=sure)
   uint64_t seed = 0;
   AxesSpec dynamic_axes;
   bool dynamic_batch = false;

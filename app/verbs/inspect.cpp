@@ -53,7 +53,7 @@ void Inspect::options(CLI::App& app) {
 
 void Inspect::read() {
   if (file.empty()) usage("inspect: no FILE given", "onnx-export inspect model.pt");
-  guess = !guess_.empty() && choose("--guess", guess_) == 0;
+  guess = !guess_.empty() && choose("--guess", guess_, {"auto", "off"}) == 0;
   onnx = archive::is_onnx(file);
   if (!source.empty() && json) usage("--source and --json contradict each other");
   if (onnx && !source.empty()) usage("--source: an ONNX model has no source");

@@ -1,6 +1,8 @@
 // What was found of inputs that nobody described, as text.
 #include "lib/infer/found.h"
 
+#include <algorithm>
+
 namespace oe::infer {
 
 std::string text(const FoundInput& in) {
@@ -18,6 +20,23 @@ std::string text(const FoundInput& in) {
   if (!in.type.empty()) line("type", in.type);
   if (!in.value.empty()) line("value", in.value);
   return text;
+}
+
+std::string doubts(const FoundInput& in, bool all) {
+  std::string text;
+  const auto add = [&](const std::string& what) { text += (text.empty() ? "" : ", ") + what; };
+  const auto run = [](const std::string& others) {
+    return " (" + others + (others.find(" and ") == std::string::npos ? " runs" : " run") + " too)";
+  };
+  if (!in.other_ranks.empty()) add("rank " + std::to_string(in.axes.size()) + run(in.other_ranks));
+  if (!in.other_types.empty()) {
+    const size_t at = in.spec.rfind('@');
+    std::string type = at == std::string::npos ? "f32" : in.spec.substr(at + 1);
+    type.resize(std::min(type.find('='), type.size()));
+    if (all || type != "f32") add("type " + type + run(in.other_types));
+  }
+  if (!in.baked.empty()) add(in.baked + ", which the file keeps");
+  return text.empty() ? text : in.name + ": " + text;
 }
 
 std::string short_text(const FoundInput& in) {

@@ -68,7 +68,13 @@ Found find_inputs(const Options& o, const torch_io::Loaded& m, torch_io::Example
   }
   f.specs = specs_of(s.guess);
   f.exhausted = s.exhausted;
-  for (const Place* p : s.guess.places()) f.reasons[p->path] = p->reason;
+  for (const Place* p : s.guess.places()) {
+    f.reasons[p->path] = p->reason;
+    f.others[p->path] = p->others;
+    // A word, a flag or a number that nobody said.
+    const bool plain = p->kind == Place::Kind::String || p->kind == Place::Kind::Number;
+    if (plain && !p->spec && p->present) f.others[p->path][kValue] = "guessed";
+  }
   if (s.stop) {
     f.problem = s.stop->message;
     f.origin = std::make_shared<const Origin>(s.stop->origin);
@@ -144,6 +150,17 @@ std::vector<FoundInput> told(const Found& f, const torch_io::ExampleInputs& e,
     in.type = reason(kType);
     in.value = reason(kValue);
     if (in.value.empty()) in.value = reason(kPresence);
+    if (const auto others = f.others.find(s.name); others != f.others.end()) {
+      const auto other = [&](int what) {
+        const auto it = others->second.find(what);
+        return it == others->second.end() ? std::string() : it->second;
+      };
+      in.other_ranks = other(kRank);
+      in.other_types = other(kType);
+      const bool input = std::ranges::any_of(
+          e.leaves, [&](const auto& leaf) { return leaf.path == s.name && !leaf.fixed; });
+      if (!other(kValue).empty() && !input) in.baked = "value " + s.value;
+    }
     for (size_t leaf = 0; leaf < e.leaves.size(); ++leaf) {
       if (e.leaves[leaf].path != s.name || !e.leaves[leaf].value.isTensor()) continue;
       for (size_t i = 0; i < freedom[leaf].size(); ++i) {

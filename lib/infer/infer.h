@@ -21,6 +21,7 @@ struct Found {
   bool guessed = false;          // some of it is nobody's word
   bool described = false;        // only element types are
   std::map<std::string, std::map<int, std::string>> reasons;  // by path, then by what (places.h)
+  std::map<std::string, std::map<int, std::string>> others;   // likewise: what else runs
   // Where nothing was found: what stops the nearest guess (which `specs` is), and where.
   std::string problem;
   OriginPtr origin;

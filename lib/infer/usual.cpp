@@ -7,6 +7,7 @@
 #include <map>
 
 #include "lib/infer/shadow.h"
+#include "lib/option_text.h"
 #include "lib/support/text.h"
 #include "lib/torch/convert.h"
 
@@ -207,7 +208,7 @@ class Choose {
             p->floating() ? std::vector{T::Half, T::Double} : std::vector{T::Int, T::Float};
         for (const T other : others)
           if (other != p->dtype && runs(*p, [&](Place& q) { q.dtype = other; }))
-            types.emplace_back(name(torch_io::to_dtype(other)));
+            types.emplace_back(spec_type(torch_io::to_dtype(other)));
       }
       if (!ranks.empty()) p->others[kRank] = join(ranks, " and ");
       if (!types.empty()) p->others[kType] = join(types, " and ");

@@ -148,6 +148,14 @@ constexpr ErrorCode kCodes[] = {
     {"OE0240", Usage,
      "`verify`: which input of the ONNX file is which argument of the method is not known.",
      "`--input-names` gives what the file calls them, in the method's order."},
+    {"OE0241", Ok,
+     "Inputs were found, and the model runs on others as well: a rank, an element type or a value is "
+     "the usual one, and nothing forces it.",
+     "Describe the inputs that you use with `--input`."},
+    {"OE0242", Usage,
+     "`--guess=sure` is asked for, and the model runs on several ranks, element types or values of "
+     "an input.",
+     "Describe that input with `--input`, or use `--guess=auto`."},
     {"OE0301", Ok,
      "The file takes something for granted that no example showed, such as a branch that never ran.",
      "Give an example or sizes that reach the source line named."},

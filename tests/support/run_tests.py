@@ -82,6 +82,7 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
         Group("determinism", safety("determinism")),
         Group("memory", safety("memory")),
         Group("wild", wild),
+        Group("real_inputs", [python, str(tests / "files/real_inputs.py"), "--build", str(build), "--jobs", str(jobs)]),
         Group("alone", alone),
         Group("alone_ops", [golden[0], "--python", python, "--jobs", str(jobs), str(tests / "ops"), "--alone", "80",
                             # meshgrid refuses with the values of its tensors, which take 18 s to print.
