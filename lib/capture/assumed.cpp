@@ -7,7 +7,8 @@
 namespace oe::capture {
 
 void Assumed::say(const std::string& what) {
-  const std::string where = place_of(site_.here());
+  std::string where = place_of(site_.here());
+  if (where.ends_with(':')) where.pop_back();  // that of the `if` itself
   const std::string text = where.empty() ? what : where + ": " + what;
   if (std::ranges::find(state_.said, text) == state_.said.end()) state_.said.push_back(text);
 }

@@ -192,8 +192,12 @@ std::optional<std::vector<Sym>> Containers::list_operator(const OpInfo& op,
     if (auto out = by_value(op, args)) return out;
   if (!args[0].list()->is_open()) return std::nullopt;
   if (auto out = ex_.open_lists.call(op, args)) return out;
-  ex_.site.refuse("OE4038", op.base + " of a list whose length depends on the input",
-                  "ONNX has no such operator on lists of unknown length: stack the list first");
+  const bool tensors = args[0].list()->element->kind() == c10::TypeKind::TensorType;
+  ex_.site.refuse(
+      "OE4038", op.base + " of a list whose length depends on the input",
+      tensors ? "ONNX has no such operator on lists of unknown length: stack the list first"
+              : "ONNX has no such operator on lists of unknown length: keep the values in a "
+                "tensor, and extend it with torch.cat");
 }
 
 }  // namespace oe::capture

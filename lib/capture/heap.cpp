@@ -36,7 +36,7 @@ void Heap::check_write(const Cell& c) const {
   const auto maker = [](const Cell& of) {
     if (!of.made || of.made->text.empty()) return std::string();
     return "made by '" + of.made->text + "'" +
-           (of.made->line ? " in line " + std::to_string(of.made->line) : "");
+           (of.made->line ? " at " + of.made->file + ":" + std::to_string(of.made->line) : "");
   };
   for (const auto& weak : c.entangled)
     if (const auto other = weak.lock()) {

@@ -72,9 +72,11 @@ void Control::note_if_missed(const JitNode* n, size_t branch) {
       {{n, branch},
        w,
        std::move(where),
-       Failure(ExitCode::Unsupported, "OE4059",
-               "a branch that the first iteration cannot run is taken in a later one: " + *why,
-               "make the branch run for the values of every iteration", ex_.site.here())});
+       Failure(
+           ExitCode::Unsupported, "OE4059",
+           "a branch that the first iteration cannot run is taken in a later one: " + *why,
+           "set what the branch reads before the loop, so that the first iteration could run it too",
+           ex_.site.here())});
 }
 
 const Frozen* Iterated::content(const Cell* c) const {

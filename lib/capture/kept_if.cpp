@@ -149,8 +149,10 @@ struct Control::KeptBranches {
 
   std::vector<Sym> merged_results(Joiner& joiner) {
     std::vector<Sym> results;
-    for (size_t i = 0; i < out[0].results.size(); ++i)
+    for (size_t i = 0; i < out[0].results.size(); ++i) {
+      const Site::About about(joiner.ex.site, i);
       results.push_back(joiner.merge(out[0].results[i], out[1].results[i]));
+    }
     return results;
   }
 

@@ -108,6 +108,7 @@ struct Control::KeptLoop {
     bool changed = ends_are_new(ends, contents);
     returns.push_back(ex.apply.arg(ends[0].sym));
     for (size_t i = 0; i < locals.size(); ++i) {
+      const Site::About about(ex.site, i);
       changed |= locals[i].widen(ex, ends[i + 1]);
       if (!changed) locals[i].returned(ex, ends[i + 1], returns);
     }

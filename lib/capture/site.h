@@ -4,6 +4,7 @@
 #include <torch/csrc/jit/ir/ir.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/capture/recorder.h"
@@ -49,6 +50,22 @@ class Site {
     size_t outer_;
   };
 
+  // While it lives, messages name the variable that they are about.
+  class About {
+   public:
+    // An output of the running node; what the author did not name has a number.
+    About(Site& s, size_t output) : site_(s), outer_(std::move(s.about_)) {
+      s.about_ = s.variable(output);
+    }
+    ~About() { site_.about_ = std::move(outer_); }
+    About(const About&) = delete;
+    About& operator=(const About&) = delete;
+
+   private:
+    Site& site_;
+    std::string outer_;
+  };
+
   // Whether what runs is what a composite operator is made of.
   bool held() const { return held_ != 0; }
 
@@ -65,7 +82,11 @@ class Site {
     std::string path;
     ModuleCallPtr call;
   };
+  std::string variable(size_t output) const;
+  std::string named(const std::string& message) const;
+
   Recorder& recorder_;
+  std::string about_;  // the variable that messages are about; empty: none
   std::vector<Running> running_;
   size_t held_ = 0;  // how many of them had entered when it was held; 0: it is not
 };

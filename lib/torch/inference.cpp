@@ -99,6 +99,13 @@ bool in_train_mode(const torch::jit::Module& m) {
   return m.hasattr("training") && m.attr("training").isBool() && m.attr("training").toBool();
 }
 
+bool asks_for_mode(const torch::jit::Module& m) {
+  for (const torch::jit::Module& module : m.modules())
+    for (const torch::jit::Method& method : module.get_methods())
+      if (asks_for_mode(method.graph()->block())) return true;
+  return false;
+}
+
 std::map<std::string, int> rewrite_for_inference(const torch::jit::Module& traced) {
   std::map<std::string, int> counts;
   std::set<const Graph*> seen;  // instances of one class share it

@@ -11,6 +11,9 @@ namespace oe::torch_io {
 
 bool in_train_mode(const torch::jit::Module& m);
 
+// Whether a method of `m`, or of a module inside it, reads `self.training`.
+bool asks_for_mode(const torch::jit::Module& m);
+
 // Rewrites the graphs of every module that was in train mode when it was traced, as tracing it in
 // eval mode would have recorded them: no dropout, running statistics used and not updated. What
 // self.training decided in Python cannot be told from the graph and stays. Returns how many calls

@@ -68,8 +68,7 @@ std::string rewritten_note(const std::map<std::string, int>& counts) {
   std::vector<std::string> parts;
   for (const auto& [op, n] : counts)
     parts.push_back(op + (n > 1 ? " (" + std::to_string(n) + " calls)" : ""));
-  return "the file was traced in train mode" +
-         (parts.empty() ? std::string() : "; rewritten for inference: " + join(parts, ", ")) +
+  return "the file was traced in train mode; rewritten for inference: " + join(parts, ", ") +
          "; what self.training decided in Python stays as it was traced (--training preserve "
          "converts the file as it is)";
 }
@@ -88,11 +87,17 @@ void set_training(Loaded& m, Training wanted) {
     was_training = was_training || (in_train_mode(module) && !is_quantized_layer(module));
   m.training = wanted == Training::Preserve ? was_training : wanted == Training::Train;
   if (wanted == Training::Preserve) return;
-  if (wanted == Training::Eval && was_training)
-    m.notes.push_back({"OE0125", m.traced_inputs.empty()
-                                     ? "the file was saved in train mode; it is converted in eval "
-                                       "mode (--training preserve keeps it)"
-                                     : rewritten_note(rewrite_for_inference(m.module))});
+  if (wanted == Training::Eval && was_training) {
+    std::map<std::string, int> rewritten;
+    if (!m.traced_inputs.empty()) rewritten = rewrite_for_inference(m.module);
+    // A file that is the same in both modes needs no warning.
+    if (!rewritten.empty())
+      m.notes.push_back({"OE0125", rewritten_note(rewritten)});
+    else if (asks_for_mode(m.module))
+      m.notes.push_back({"OE0125",
+                         "the file was saved in train mode; it is converted in eval mode "
+                         "(--training preserve keeps it)"});
+  }
   m.module.train(wanted == Training::Train);
 }
 

@@ -2,10 +2,78 @@
 #include "lib/torch/origins.h"
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 #include <memory>
+#include <optional>
 
 namespace oe::torch_io {
+namespace {
+
+// A line of the stack that torch.jit.trace writes down: "model/net.py(12): forward".
+struct Frame {
+  std::string_view file, function;
+  int line = 0;
+};
+
+std::optional<Frame> frame_of(std::string_view text) {
+  const size_t close = text.rfind("): "), open = text.rfind('(', close);
+  if (close == text.npos || open == text.npos || open == 0) return std::nullopt;
+  Frame f{text.substr(0, open), text.substr(close + 3)};
+  const std::string_view number = text.substr(open + 1, close - open - 1);
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), f.line);
+  if (error != std::errc() || end != number.data() + number.size()) return std::nullopt;
+  return f;
+}
+
+// The innermost frame outside PyTorch, else the innermost of all.
+std::optional<Frame> author_of(std::string_view stack) {
+  std::optional<Frame> innermost;
+  while (!stack.empty()) {
+    const std::string_view line = stack.substr(0, stack.find('\n'));
+    stack.remove_prefix(std::min(line.size() + 1, stack.size()));
+    const std::optional<Frame> f = frame_of(line);
+    if (!f) break;
+    // The frames behind this one belong to the caller of torch.jit.trace.
+    if (f->file.find("/torch/jit/_trace.py") != f->file.npos) break;
+    if (f->file.find("/site-packages/torch/") == f->file.npos) return f;
+    if (!innermost) innermost = f;
+  }
+  return innermost;
+}
+
+std::string_view trimmed(std::string_view text) {
+  const char* blank = " \t\r\n";
+  const auto first = text.find_first_not_of(blank);
+  if (first == text.npos) return {};
+  return text.substr(first, text.find_last_not_of(blank) - first + 1);
+}
+
+// The line at the beginning of `text`, with those that follow as long as a bracket is open.
+std::string whole_condition(std::string_view text) {
+  constexpr size_t max_length = 200;
+  std::string out;
+  int open = 0;
+  do {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    for (char c : line) {
+      if (c == '(' || c == '[' || c == '{') ++open;
+      if (c == ')' || c == ']' || c == '}') --open;
+    }
+    const bool joins = out.empty() || out.ends_with('(') || trimmed(line).starts_with(')');
+    if (!joins) out += ' ';
+    out += trimmed(line);
+  } while (open > 0 && !text.empty() && out.size() < max_length);
+  if (out.size() > max_length) out = out.substr(0, max_length) + "...";
+  return out;
+}
+
+bool is_condition(const torch::jit::Node& n) {
+  return n.kind() == c10::prim::If || n.kind() == c10::prim::Loop;
+}
+
+}  // namespace
 
 // LibTorch's own get_line() looks through the whole text, which the lines of a long one make slow.
 std::string_view Origins::line_of(const torch::jit::SourceRange& range) {
@@ -25,6 +93,12 @@ std::string_view Origins::line_of(const torch::jit::SourceRange& range) {
   return std::string_view(text.whole).substr(begin, end - begin);
 }
 
+std::string_view Origins::lines_from(const torch::jit::SourceRange& range) {
+  const std::string_view line = line_of(range);
+  const std::string_view whole = texts_.at(range.source().get()).whole;
+  return whole.substr(static_cast<size_t>(line.data() - whole.data()));
+}
+
 OriginPtr Origins::of(const torch::jit::Node* n, const std::string& module_path,
                       const ModuleCallPtr& call) {
   const torch::jit::SourceRange range = n->sourceRange();
@@ -41,11 +115,14 @@ OriginPtr Origins::of(const torch::jit::Node* n, const std::string& module_path,
     o->line = static_cast<int>(std::get<1>(*where));
   }
   if (author.source()) {
-    const std::string_view line = line_of(author);
-    const char* blank = " \t\r\n";
-    const auto first = line.find_first_not_of(blank);
-    if (first != std::string::npos)
-      o->text = line.substr(first, line.find_last_not_of(blank) - first + 1);
+    const std::string_view lines = lines_from(author);
+    o->text = is_condition(*n) ? whole_condition(lines) : std::string(trimmed(line_of(author)));
+    if (frame_of(o->text))
+      if (const auto frame = author_of(lines)) {
+        o->file = frame->file;
+        o->line = frame->line;
+        o->text = "in " + std::string(frame->function);
+      }
   }
   cached = o;
   return o;

@@ -29,6 +29,8 @@ class Origins {
     std::vector<size_t> lines;  // where each begins
   };
   std::string_view line_of(const torch::jit::SourceRange& range);
+  // The line of `range` and all that follow.
+  std::string_view lines_from(const torch::jit::SourceRange& range);
 
   // By source, place in it, call and path. The calls live as long as the origins here do.
   std::map<std::tuple<const void*, size_t, const ModuleCall*, std::string>, OriginPtr> origins_;

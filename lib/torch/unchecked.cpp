@@ -68,7 +68,8 @@ void check_lstm(const Arguments& args) {
   const bool batch_first = args["batch_first"].toBool();
   const at::ScalarType t = input.scalar_type();
   if (t != at::kFloat && t != at::kBFloat16 && t != at::kHalf) return;
-  if (input.dim() != 3 || state.size() != 2 || weights.size() < 2) return;
+  TORCH_CHECK(input.dim() == 3, "Expected an input of rank 3, got ", input.dim());
+  if (state.size() != 2 || weights.size() < 2) return;
   for (const auto& tensors : {state, weights})
     for (const at::Tensor& other : tensors)
       TORCH_CHECK(other.scalar_type() == t, "Expected states and weights of type ", t, ", got ",

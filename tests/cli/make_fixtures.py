@@ -338,6 +338,17 @@ class Dropped(nn.Module):
         return nn.functional.dropout(x, 0.5, self.training) * 2
 
 
+class Guarded(nn.Module):
+    """A condition of several lines; nothing depends on train mode."""
+
+    def forward(self, x: Tensor):
+        if (x.sum() > 0 and
+                torch.any(
+                    x > 3)):
+            raise RuntimeError("too large")
+        return x * 2
+
+
 class Counter(nn.Module):
     """Writes its own state."""
 
@@ -568,6 +579,7 @@ def main() -> None:
     save(torch.jit.script(Product().eval()), "product.pt")
     save(torch.jit.script(Chosen().eval()), "chosen.pt")
     save(torch.jit.script(Dropped().train()), "train.pt")
+    save(torch.jit.script(Guarded().train()), "guarded.pt")
     save(torch.jit.script(Counter().eval()), "counter.pt")
     save(torch.jit.script(Policy().eval()), "policy.pt")
     trained, batch = Trained().train(), torch.randn(2, 4, 5)

@@ -1,6 +1,6 @@
 """Samples of PyTorch's operator test database as traced TorchScript files, with what PyTorch itself computes for them.
 
-    make_samples.py FOLDER [--ops REGEX] [--dtypes float32,...] [--limit N]
+    make_samples.py FOLDER [--ops REGEX] [--dtypes float32,...] [--limit N] [--other-ranks]
 
 Writes FOLDER/0.pt, 1.pt, ... (each calls one operator on the tensors of one sample; what is no tensor is a constant in
 it), FOLDER/values.pt (a list of (inputs, results, results in float64)) and FOLDER/samples.json (what each is, and what
@@ -51,7 +51,7 @@ def name_of(op) -> str:
     return f"{op.name}.{op.variant_test_name}" if op.variant_test_name else op.name
 
 
-def make(op, dtype_name: str, limit: int, folder: pathlib.Path, samples: "Samples") -> None:
+def make(op, dtype_name: str, limit: int, folder: pathlib.Path, samples: "Samples", other_ranks=False) -> None:
     """Adds the samples of one operator at one dtype; nothing where it does not take the dtype."""
     import torch
 
@@ -67,10 +67,37 @@ def make(op, dtype_name: str, limit: int, folder: pathlib.Path, samples: "Sample
     count = len(every) if limit <= 0 else min(limit, len(every))
     for k in range(count):
         at = k * len(every) // count
+        path = folder / f"{len(samples.values)}.pt"
         try:
-            samples.add(op, dtype_name, at, *_traced(op, every[at], folder / f"{len(samples.values)}.pt"))
+            values, call = _traced(op, every[at], path)
+            if not other_ranks:
+                samples.add(op, dtype_name, at, values, call)
+                continue
+            file = path.read_bytes()
+            for n, (changed, other) in enumerate(_at_other_ranks(path, values[0])):
+                (folder / f"{len(samples.values)}.pt").write_bytes(file)
+                samples.add(op, dtype_name, f"{at}.{n}", other, f"{call}, {changed}")
         except LeftOut as e:
             samples.leave_out(op, dtype_name, str(e))
+
+
+def _at_other_ranks(path: pathlib.Path, inputs):
+    """(what is changed, (inputs, results, results in float64)) for each input of another rank that the file takes."""
+    import torch
+
+    module = torch.jit.load(str(path))
+    for i, given in enumerate(inputs):
+        for less in (True, False):
+            if less and (given.dim() == 0 or given.shape[0] == 0):
+                continue
+            values = list(_copies(inputs))
+            values[i] = values[i][0].clone() if less else values[i].unsqueeze(0).contiguous()
+            values = tuple(values)
+            try:
+                results = tuple(_plain(t) for t in _results(module(*_copies(values))))
+            except Exception:
+                continue
+            yield f"input {i} of rank {values[i].dim()}", (values, results, (None,) * len(results))
 
 
 class Samples:
@@ -268,13 +295,14 @@ def main():
     parser.add_argument("--ops", default="", help="regular expression: part of the operator's name")
     parser.add_argument("--dtypes", default="float32")
     parser.add_argument("--limit", type=int, default=LIMIT, help="samples of an operator and dtype; 0: all")
+    parser.add_argument("--other-ranks", action="store_true", help="inputs of one rank less and more")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     samples = Samples()
     for op in database():
         if re.search(options.ops, name_of(op)):
             for dtype in options.dtypes.split(","):
-                make(op, dtype, options.limit, options.folder, samples)
+                make(op, dtype, options.limit, options.folder, samples, options.other_ranks)
     samples.write(options.folder)
     print(f"{len(samples.values)} samples, {sum(samples.left_out.values())} left out")
 

@@ -1,7 +1,7 @@
 """Judges the converter by PyTorch's operator test database: samples made, converted, run in ONNX Runtime and compared.
 
     run.py --build build/release [--ops REGEX] [--dtypes float32,...] [--opsets 9,11,...] [--part K/N] [--limit N]
-           [--jobs N] [--join RESULTS] [--write-table]
+           [--other-ranks] [--jobs N] [--join RESULTS] [--write-table]
 
 Prints a row for each operator, dtype and opset at which not every sample passed, the reasons of refusals, and what is
 wrong. All of it is in build/sweep: table.tsv, results.json. `--write-table` writes docs/coverage.md, of which --join
@@ -44,7 +44,7 @@ def judge(operators, dtype, options, folder) -> None:
     began = time.monotonic()
     samples = make_samples.Samples()
     for op in operators:
-        make_samples.make(op, dtype, options.limit, folder, samples)
+        make_samples.make(op, dtype, options.limit, folder, samples, options.other_ranks)
     samples.write(folder)
     made = time.monotonic()
     results = []
@@ -109,6 +109,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--part", default="1/1", help="K/N: every N-th operator, from the K-th")
     parser.add_argument("--limit", type=int, default=make_samples.LIMIT,
                         help="samples of an operator and dtype, evenly from all; 0: all")
+    parser.add_argument("--other-ranks", action="store_true",
+                        help="the traced files on inputs of one rank less and one more than they were traced with")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--join", type=pathlib.Path, help="results of the operators that are not judged here")
     parser.add_argument("--write-table", action="store_true", help="write docs/coverage.md")

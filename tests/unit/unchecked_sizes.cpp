@@ -66,6 +66,7 @@ TEST_CASE("kernels that trust their sizes are checked before they run", "[unchec
     CHECK_THROWS_AS(lstm({5, 6, 4}, {1, 2, 3}), c10::Error);
     CHECK_THROWS_AS(lstm({5, 6, 4}, {1, 1, 3}), c10::Error);
     CHECK_THROWS_AS(lstm({5, 6, 9}, {1, 6, 3}), c10::Error);
+    CHECK_THROWS_AS(lstm({3, 1, 5, 4}, {1, 5, 3}), c10::Error);
     CHECK_THROWS_AS(lstm({5, 6, 4}, {2, 6, 3}), c10::Error);
     CHECK(lstm({5, 6, 4}, {1, 6, 3}, at::kDouble).size(1) == 6);
     CHECK(lstm_of(1, 1, true, at::kFloat).size(1) == 6);
