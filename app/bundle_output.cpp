@@ -30,9 +30,9 @@ std::string replay_command(const Options& o) {
       "#!/bin/sh\n# Compares the two once more, beginning with the inputs on which they differed.\n"
       "cd \"$(dirname \"$0\")\" || exit 1\n"
       "exec onnx-export verify " +
-      absolute(o.model) + " " + absolute(o.onnx_file);
-  if (o.method != "forward") text += " --method " + shell_word(o.method);
-  for (const std::string& lib : o.custom_op_libs) text += " --custom-op-lib " + absolute(lib);
+      absolute(o.load.model) + " " + absolute(o.onnx_file);
+  if (o.load.method != "forward") text += " --method " + shell_word(o.load.method);
+  for (const std::string& lib : o.load.custom_op_libs) text += " --custom-op-lib " + absolute(lib);
   return text + " --inputs-from . \"$@\"\n";
 }
 

@@ -93,10 +93,10 @@ WorkerJob job_of(const Run& run, FileBroker& broker) {
   job.files = &broker;
   job.launch = {limits_for(line.limits, run.files.pinned_bytes()),
                 run.files.pinned_bytes(),
-                o.device != "cpu" || o.provider == Provider::Cuda,
+                o.load.device != "cpu" || o.provider == Provider::Cuda,
                 o.verify,
                 o.ort_lib,
-                o.custom_op_libs};
+                o.load.custom_op_libs};
   job.start = run.start;
   return job;
 }
@@ -197,8 +197,8 @@ void perform(const Strings& arguments, Run& run) {
   for (const std::string& file : run.line.files) run.files.pin(file);
   run.files.limit_size(limits_for(run.line.limits, run.files.pinned_bytes()).size);
   const bool in_place = o.write.external == onnx::WriteOptions::External::InPlace;
-  const Unchanged model(run.files, o.model, in_place);
-  const archive::Archive archive = archive::require_torchscript(o.model);
+  const Unchanged model(run.files, o.load.model, in_place);
+  const archive::Archive archive = archive::require_torchscript(o.load.model);
   hold_ending_signals();
   archive::ChecksumRun sums(archive);
   if (o.task == Task::Convert) run.output.emplace(run.line.methods);

@@ -97,7 +97,7 @@ void add_options(CLI::App& app, Raw& r, Task task) {
                "or @FILE; without a value every axis that runs at another size")
       ->group(kBasic)
       ->type_name("[SPEC]");
-  flag(kBasic, "--dynamic-batch", r.o.dynamic_batch,
+  flag(kBasic, "--dynamic-batch", r.o.input.dynamic_batch,
        "axis 0 of every input is dynamic, as 'batch'");
   optional(kBasic, "--verify{ort}", r.verify,
            "compare with LibTorch in ONNX Runtime, on several "

@@ -121,11 +121,11 @@ void file_options(const Raw& r, Options& o) {
         "--external-data=in-place: the weights stay in MODEL; --external-data-file names another");
   if (in_place) {
     if (o.output.empty())
-      o.output = std::filesystem::path(o.model).replace_extension(".onnx").string();
-    o.write.external_file = std::filesystem::path(o.model).filename().string();
+      o.output = std::filesystem::path(o.load.model).replace_extension(".onnx").string();
+    o.write.external_file = std::filesystem::path(o.load.model).filename().string();
   }
   if (o.output.empty())
-    o.output = std::filesystem::path(o.model).filename().replace_extension(".onnx").string();
+    o.output = std::filesystem::path(o.load.model).filename().replace_extension(".onnx").string();
   if (o.output == "-" && (in_place || o.write.external == onnx::WriteOptions::External::Always))
     usage("-o -: a file of external data cannot go to standard output");
   if (o.write.external_file.empty())
@@ -166,9 +166,9 @@ void without_effect(const Raw& r, Options& o) {
 
 void verify_options(Options& o) {
   if (o.onnx_file.empty())
-    usage("verify: no FILE given: the ONNX file that is compared with " + o.model,
+    usage("verify: no FILE given: the ONNX file that is compared with " + o.load.model,
           "onnx-export verify --help shows how to call it");
-  if (o.methods.size() > 1)
+  if (o.load.methods.size() > 1)
     usage("verify: one method is compared at a time, and --method names several");
   o.verify = true;
   o.output = o.onnx_file;
@@ -177,6 +177,7 @@ void verify_options(Options& o) {
 void report_options(const Raw& r, Options& o) {
   if (r.verbose && r.quiet) usage("-v and -q contradict each other");
   o.verbosity = r.verbose ? 1 : r.quiet ? -1 : 0;
+  o.load.show_warnings = r.verbose;
   print_points(r.print_ir, o.print_ir);
   o.diagnostic_format = static_cast<DiagnosticFormat>(choose("--diag-format", r.diag_format));
   o.progress = static_cast<Progress>(choose("--progress", r.progress));
@@ -231,36 +232,36 @@ std::string device(const std::string& text) {
 Options interpret(Raw& r) {
   Options o = r.o;
   if (r.model.empty()) usage("no MODEL given", "onnx-export --help shows how to call it");
-  o.model = r.model;
+  o.load.model = r.model;
   number("--opset", r.opset, o.opset, kOldestOpset, kNewestOpset);
   if (!r.ir_version.empty()) {
     o.ir_version = 0;
     number("--ir-version", r.ir_version, *o.ir_version, int64_t{3}, int64_t{14});
   }
-  for (const std::string& s : r.inputs) o.inputs.push_back(parse_input_spec(s));
-  o.inputs_file = r.inputs_file;
-  o.inputs_from = r.inputs_from;
-  if (!o.inputs_from.empty() && !o.inputs_file.empty())
+  for (const std::string& s : r.inputs) o.input.specs.push_back(parse_input_spec(s));
+  o.input.file = r.inputs_file;
+  o.input.folder = r.inputs_from;
+  if (!o.input.folder.empty() && !o.input.file.empty())
     usage("--inputs-from and --inputs contradict each other");
-  for (const InputSpec& s : o.inputs)
-    if (!o.inputs_from.empty() && s.name.empty())
+  for (const InputSpec& s : o.input.specs)
+    if (!o.input.folder.empty() && s.name.empty())
       usage("--inputs-from gives the inputs in order: --input has to name the one it stands for",
             "--input NAME:SHAPE replaces an input, or gives one that the folder has no file for");
   std::vector<InputSpec> further;
   for (const std::string& s : r.alt_inputs) further.push_back(parse_input_spec(s, "--alt-input"));
-  if (!further.empty()) o.alternatives.push_back(std::move(further));
-  o.constants = names("--constant", r.constants);
+  if (!further.empty()) o.input.alternatives.push_back(std::move(further));
+  o.input.constants = names("--constant", r.constants);
   const size_t guess = choose("--guess", r.guess);
-  o.guess = guess != 1 && !(o.strict && guess == 0);
-  o.guess_sure = guess == 2;
-  number("--seed", r.seed, o.seed, uint64_t{0}, uint64_t{INT64_MAX});
+  o.input.guess = guess != 1 && !(o.strict && guess == 0);
+  o.input.guess_sure = guess == 2;
+  number("--seed", r.seed, o.input.seed, uint64_t{0}, uint64_t{INT64_MAX});
   for (const std::string& s : r.dynamic_axes) {
     if (s == "every" || s == "true")
-      o.dynamic_axes.every_axis = true;
+      o.input.dynamic_axes.every_axis = true;
     else
-      parse_dynamic_axes(s, o.dynamic_axes);
+      parse_dynamic_axes(s, o.input.dynamic_axes);
   }
-  o.input_names = names("--input-names", r.input_names);
+  o.input.names = names("--input-names", r.input_names);
   o.output_names = names("--output-names", r.output_names);
   for (const std::string& s : r.renames) {
     const size_t equals = s.find('=');
@@ -281,21 +282,23 @@ Options interpret(Raw& r) {
   o.symbolics = r.symbolics;
   o.custom_schemas = r.schemas;
   module_functions(r, o);
-  o.constant_folding = !r.no_folding;
-  if (!r.fold_limit.empty()) o.fold_limit = parse_size(r.fold_limit, "--fold-limit");
+  o.optimize.constant_folding = !r.no_folding;
+  if (!r.fold_limit.empty()) o.optimize.fold_limit = parse_size(r.fold_limit, "--fold-limit");
+  o.capture.fold_limit.reset();
+  if (o.optimize.constant_folding) o.capture.fold_limit = o.optimize.fold_limit;
   o.ort_target = choose("--target", r.target) == 0;
   if (!r.to.empty()) precision_option(r.to, o);
-  number("--unroll", r.unroll, o.unroll, int64_t{0}, int64_t{1} << 40);
-  o.mode = static_cast<CaptureMode>(choose("--mode", r.mode));
-  o.training = static_cast<Training>(choose("--training", r.training));
-  o.state = static_cast<State>(choose("--state", r.state));
+  number("--unroll", r.unroll, o.capture.unroll, int64_t{0}, int64_t{1} << 40);
+  o.capture.mode = static_cast<CaptureMode>(choose("--mode", r.mode));
+  o.load.training = static_cast<Training>(choose("--training", r.training));
+  o.capture.state = static_cast<State>(choose("--state", r.state));
   if (const Strings methods = names("--method", r.methods); methods.size() > 1)
-    o.methods = methods;
+    o.load.methods = methods;
   else if (!methods.empty())
-    o.method = methods[0];
-  o.custom_op_libs = r.op_libs;
-  o.device = device(r.device);
-  number("--threads", r.threads, o.threads, 1, 4096);
+    o.load.method = methods[0];
+  o.load.custom_op_libs = r.op_libs;
+  o.load.device = device(r.device);
+  number("--threads", r.threads, o.load.threads, 1, 4096);
   o.checker = static_cast<Checker>(choose("--checker", r.checker));
   o.verify = !r.verify.empty() && choose("--verify", r.verify) == 0;
   number("--verify-runs", r.verify_runs, o.verify_runs, 1, 1000000);
@@ -324,11 +327,11 @@ void add_file(const std::string& text, Strings& to) {
 
 // Every file that the options name for reading.
 Strings files_of(const Options& o, const Raw& r) {
-  Strings files = {o.model};
-  for (const std::string& f : {o.onnx_file, o.inputs_file})
+  Strings files = {o.load.model};
+  for (const std::string& f : {o.onnx_file, o.input.file})
     if (!f.empty()) files.push_back(f);
-  for (const InputSpec& s : o.inputs) add_file(s.value, files);
-  for (const auto& further : o.alternatives)
+  for (const InputSpec& s : o.input.specs) add_file(s.value, files);
+  for (const auto& further : o.input.alternatives)
     for (const InputSpec& s : further) add_file(s.value, files);
   for (const std::string& s : r.dynamic_axes) add_file(std::string(strip(s)), files);
   for (const std::string& s : o.custom_schemas) add_file(s, files);

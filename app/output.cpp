@@ -100,7 +100,7 @@ std::vector<std::string> Output::model_names() const {
 std::vector<std::string> Output::plain_names() const {
   std::vector<std::string> names;
   if (!in_place()) names.push_back(o_.write.external_file);
-  if (o_.state == State::InputsAndOutputs)
+  if (o_.capture.state == State::InputsAndOutputs)
     for (const Options& o : methods_) names.push_back(o.state_file);
   return names;
 }
@@ -135,7 +135,7 @@ void Output::check_targets() const {
   // With =auto the data file is rarely needed; an existing one of that name then does no harm.
   if (o_.write.external == onnx::WriteOptions::External::Always)
     check_target({o_.write.external_file, "external data"});
-  if (o_.state == State::InputsAndOutputs)
+  if (o_.capture.state == State::InputsAndOutputs)
     for (const Options& o : methods_) check_target({o.state_file, "saved state"});
 }
 
@@ -143,7 +143,7 @@ bool Output::in_place() const { return o_.write.external == onnx::WriteOptions::
 
 // ONNX's readers look for weights in the model's own folder, and follow no links.
 void Output::check_beside() const {
-  const fs::path model = o_.model, folder = folder_.empty() ? fs::path(".") : folder_;
+  const fs::path model = o_.load.model, folder = folder_.empty() ? fs::path(".") : folder_;
   std::error_code error;
   const auto refuse = [&](const std::string& why) {
     throw Failure(ExitCode::Usage, "OE0709", "--external-data=in-place: " + why,
@@ -172,7 +172,7 @@ void Output::check_target(const Made& made) const {
   if (fs::is_directory(status))
     unwritable("OE0702", target, "is a directory", "name the file to write");
   if (!fs::is_regular_file(status)) unwritable("OE0702", target, "is not a regular file");
-  if (fs::equivalent(target, o_.model, error))
+  if (fs::equivalent(target, o_.load.model, error))
     unwritable("OE0702", target, std::string("the ") + made.what + " would overwrite the input");
   if (!o_.force)
     unwritable("OE0704", target, "exists already",
@@ -191,9 +191,9 @@ void Output::check_made(const std::vector<Report>& reports) const try {
     if (!in_place() && out.written.external) data_file = named.back().data_file = out.data_file;
   }
   const auto align = static_cast<uint64_t>(std::max<int64_t>(o_.write.align, 1));
-  require_sound(
-      made_, named,
-      in_place() ? MadeData{o_.model, false} : MadeData{made_.path() / data_file, true, align});
+  require_sound(made_, named,
+                in_place() ? MadeData{o_.load.model, false}
+                           : MadeData{made_.path() / data_file, true, align});
 } catch (const std::system_error& e) {
   unwritable("OE0705", made_.path(), e.what());
 }
@@ -245,7 +245,7 @@ std::vector<KnownFile> Output::replaced(const std::vector<Made>& beside) const {
     if (!s || std::ranges::any_of(beside, [&](const Made& m) { return m.name == name; })) continue;
     // A model of --external-data=in-place names what it was converted from.
     std::error_code error;
-    if (fs::equivalent(folder.path() / name, o_.model, error)) continue;
+    if (fs::equivalent(folder.path() / name, o_.load.model, error)) continue;
     // Where that cannot be read, it is asked once more before anything is removed.
     if (std::ranges::any_of(models(), [&](const Made& m) {
           return names_file(folder, m.name, name).value_or(true);

@@ -62,7 +62,7 @@ Problem problem_of(const Stop& s, const std::string& method) {
 std::vector<Problem> problems_of(const Results& r, const std::vector<Options>& methods) {
   std::vector<Problem> all;
   for (size_t i = 0; i < r.reports.size(); ++i) {
-    const std::string method = methods.size() > 1 ? methods.at(i).method : "";
+    const std::string method = methods.size() > 1 ? methods.at(i).load.method : "";
     for (const Diagnostic& d : r.reports[i].diagnostics.all()) all.push_back({d, method});
     if (const auto& s = r.reports[i].stop) all.push_back(problem_of(*s, method));
   }
@@ -108,7 +108,7 @@ std::string sarif_document(const Results& r, const std::vector<Options>& methods
       codes.push_back(d.code);
       rules.push_back(rule(d.code));
     }
-    results.push_back(result(d, index, methods.at(0).model));
+    results.push_back(result(d, index, methods.at(0).load.model));
   }
   const int exit_code = static_cast<int>(r.exit_code());
   const ordered_json driver = {{"name", "onnx-export"}, {"version", kVersion}, {"rules", rules}};

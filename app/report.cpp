@@ -316,7 +316,7 @@ std::vector<Report> from_json(const std::string& s) {
 }
 
 ordered_json report_document(const Report& r, const Options& o, bool written) {
-  ordered_json j = {{"model", o.model}};
+  ordered_json j = {{"model", o.load.model}};
   j["output"] = nullptr;
   j["external_data_file"] = nullptr;
   j["state_file"] = nullptr;
@@ -373,8 +373,8 @@ std::string summary(const Report& r, const Options& o) {
 
 std::string verdict(const Report& r, const Options& o) {
   const Outcome& out = r.outcome;
-  std::string text =
-      safe_line(o.model + (o.methods.empty() ? ": " : ", method " + o.method + ": "));
+  std::string text = safe_line(
+      o.load.model + (o.load.methods.empty() ? ": " : ", method " + o.load.method + ": "));
   if (r.stop)
     return text +
            "not known: the first obstacle ended the run, and what comes after it was not "

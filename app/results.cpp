@@ -12,7 +12,9 @@ namespace oe::app {
 namespace {
 
 std::string heading(const Options& o, const std::string& text) {
-  return o.methods.empty() || text.empty() ? text : safe_line("method " + o.method) + ":\n" + text;
+  return o.load.methods.empty() || text.empty()
+             ? text
+             : safe_line("method " + o.load.method) + ":\n" + text;
 }
 
 size_t most(bool all) { return all ? kKeptMessage : kShownMessage; }
@@ -90,13 +92,13 @@ std::string json_document(const Results& r, const std::vector<Options>& methods)
     j["sandbox"] = sandbox;
     return dump(j, 2) + "\n";
   }
-  ordered_json j = {{"model", methods.at(0).model},
+  ordered_json j = {{"model", methods.at(0).load.model},
                     {"exit_code", static_cast<int>(r.exit_code())},
                     {"failure", r.stop ? stop_json(*r.stop) : ordered_json()},
                     {"sandbox", sandbox},
                     {"methods", ordered_json::object()}};
   for (size_t i = 0; i < r.reports.size(); ++i)
-    j["methods"][methods[i].method] = report_document(r.reports[i], methods[i], written);
+    j["methods"][methods[i].load.method] = report_document(r.reports[i], methods[i], written);
   return dump(j, 2) + "\n";
 }
 

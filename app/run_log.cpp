@@ -45,7 +45,7 @@ void RunLog::open(const Options& o) {
     throw Failure(ExitCode::Unwritable, "OE0710", "--log-file " + o.log_file + ": " + why,
                   "name another file");
   };
-  if (same_file(o.log_file, o.model)) refuse("is the model");
+  if (same_file(o.log_file, o.load.model)) refuse("is the model");
   if (same_file(o.log_file, o.output)) refuse("is the output");
   // The library would make the folder.
   const std::filesystem::path folder = std::filesystem::path(o.log_file).parent_path();

@@ -30,7 +30,7 @@ bool holds_test_data_alone(const fs::path& set) {
 TestDataOutput::TestDataOutput(const std::vector<Options>& methods) : force_(methods[0].force) {
   if (methods[0].test_data.empty()) return;
   const bool several = methods.size() > 1;
-  for (const Options& o : methods) parts_.push_back(several ? o.method : "");
+  for (const Options& o : methods) parts_.push_back(several ? o.load.method : "");
   target_ = fs::path(methods[0].test_data).lexically_normal();
   if (!target_.has_filename() || several) target_ = target_.parent_path();
   // "." and "..": sets are placed by the name that the folder has in its parent.

@@ -11,10 +11,10 @@ namespace oe::app {
 namespace {
 
 std::string verdict_of(const Report& r, const Options& o) {
-  if (r.stop) return safe_line(o.onnx_file + ": differs from " + o.model) + "\n";
+  if (r.stop) return safe_line(o.onnx_file + ": differs from " + o.load.model) + "\n";
   const bool compared = r.outcome.verification.starts_with("verified");
   return safe_line(o.onnx_file + ": " +
-                   (compared ? "agrees with " + o.model + ", " : std::string()) +
+                   (compared ? "agrees with " + o.load.model + ", " : std::string()) +
                    r.outcome.verification) +
          "\n";
 }

@@ -46,14 +46,16 @@ void require_known_classes(const torch::jit::Module& m, const Options& o) {
 }
 
 rules::Rules configured_rules(const Options& o) {
-  torch_io::configure(o);
+  torch_io::configure(o.load);
   return rules::read(o.symbolics, o.custom_schemas);
 }
 
 }  // namespace
 
 LoadedModel::LoadedModel(const Options& o, Diagnostics& d)
-    : rules(configured_rules(o)), user_rules(rules, o.opset), module(torch_io::load(o, rules)) {
+    : rules(configured_rules(o)),
+      user_rules(rules, o.opset),
+      module(torch_io::load(o.load, rules)) {
   for (const torch_io::Loaded::Note& note : module.notes)
     d.report({note.code, Severity::Warning, "", note.text, "", nullptr, 0});
   require_known_classes(module.module, o);
@@ -66,24 +68,28 @@ capture::Captured capture_model(LoadedModel& m, const Options& o, Outcome& outco
     find_free_axes(o, m.module, m.found, m.inputs, outcome, stages.out());
     m.own_inputs = m.inputs.leaves.size();
     // In train mode they come back as initializers: nothing was folded into them.
-    const bool kept_whole = m.module.training && o.state == State::Discard;
-    if (!o.export_params || kept_whole) torch_io::add_parameters(o, m.module.module, m.inputs);
+    const bool kept_whole = m.module.training && o.capture.state == State::Discard;
+    if (!o.export_params || kept_whole)
+      torch_io::add_parameters(m.module.module, !o.export_params, m.inputs);
   };
   const auto writable = [&](std::string_view op) {
     return m.user_rules.find(op) || lower::has_row(op);
+  };
+  const auto told = [&](const std::string& how, const std::string& ended) {
+    if (o.verbosity > 0) stages.out() << "# capture, " << how << ": " << ended << "\n";
   };
   complete();
   stages.begin("capture");
   capture::Captured captured;
   try {
-    captured = capture::capture(m.module, m.inputs, o, writable, d);
-  } catch (const Failure& f) {
+    captured = capture::capture(m.module, m.inputs, o.capture, writable, d, told);
+  } catch (const capture::InputsRefused&) {
     // Found without data: with data LibTorch refuses them.
-    if (!m.found.guessed || (f.diagnostic_code != "OE2101" && f.diagnostic_code != "OE2102")) throw;
+    if (!m.found.guessed) throw;
     const infer::Found refused = m.found;
     m.inputs = example_inputs(o, m.module, m.files, m.found, &refused);
     complete();
-    captured = capture::capture(m.module, m.inputs, o, writable, d);
+    captured = capture::capture(m.module, m.inputs, o.capture, writable, d, told);
   }
   report_doubts(o, outcome, d);
   outcome.assumptions = captured.assumptions;

@@ -67,8 +67,8 @@ Comparison::Comparison(const Options& o, torch_io::ExampleInputs inputs,
   r.atol = o.atol;
   r.rtol = o.rtol;
   r.runs = o.verify_runs;
-  r.threads = o.threads;
-  r.seed = o.seed;
+  r.threads = o.load.threads;
+  r.seed = o.input.seed;
   r.leaf_names = std::move(names);
   if (o.to) r.half = o.to->half;
   for (size_t i = 0; i < inputs_.leaves.size(); ++i) {
@@ -141,7 +141,7 @@ verify::Verification Comparison::run(const onnx::ModelFile& file, verify::Ort& o
 
 void Comparison::tell(verify::Verification& v, verify::Ort& ort, Outcome& out, Diagnostics& d) {
   out.verification = v.line();
-  if (!options_.expected.empty()) {
+  if (!options_.input.expected.empty()) {
     const size_t n = compare_expected(options_, ort, request, inputs_, form);
     out.verification += ", " + plural(n, "expected output");
   }
@@ -167,7 +167,7 @@ void Comparison::tell(verify::Verification& v, verify::Ort& ort, Outcome& out, D
 }
 
 void Comparison::save_test_data(const ir::Model& m, const std::filesystem::path& folder) {
-  const auto run = [&](const verify::Sizes& s) { return run_of({s, options_.seed, {}}); };
+  const auto run = [&](const verify::Sizes& s) { return run_of({s, options_.input.seed, {}}); };
   write_test_sets(m, request, run, folder);
 }
 

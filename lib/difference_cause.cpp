@@ -1,6 +1,7 @@
 #include "lib/difference_cause.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <set>
 #include <string_view>
@@ -83,6 +84,60 @@ std::string beyond_rounding(const Tensor& actual, const Tensor& expected) {
     t.atol += t.rtol * verify::largest_difference(expected, nullptr);
   const verify::Comparison c = verify::compare(actual, expected, t);
   return c.ok ? std::string() : c.message;
+}
+
+// Operators that sum up products or elements, in an order of their own.
+bool accumulates(const Node& n) {
+  return is_one_of(n, {"aten::_convolution",
+                       "aten::convolution",
+                       "aten::conv1d",
+                       "aten::conv2d",
+                       "aten::conv3d",
+                       "aten::linear",
+                       "aten::matmul",
+                       "aten::mm",
+                       "aten::bmm",
+                       "aten::addmm",
+                       "aten::baddbmm",
+                       "aten::mv",
+                       "aten::dot",
+                       "aten::einsum",
+                       "aten::sum",
+                       "aten::mean",
+                       "aten::cumsum",
+                       "aten::var",
+                       "aten::std",
+                       "aten::norm",
+                       "aten::linalg_vector_norm",
+                       "aten::batch_norm",
+                       "aten::layer_norm",
+                       "aten::group_norm",
+                       "aten::instance_norm",
+                       "aten::lstm",
+                       "aten::gru",
+                       "aten::scaled_dot_product_attention",
+                       "aten::avg_pool1d",
+                       "aten::avg_pool2d",
+                       "aten::avg_pool3d",
+                       "aten::adaptive_avg_pool1d",
+                       "aten::adaptive_avg_pool2d",
+                       "aten::adaptive_avg_pool3d"});
+}
+
+// Whether the two differ only where sums leave the range of their type: whether such a sum is
+// finite, infinite or NaN depends on the order of its terms.
+bool differ_by_overflow(const Tensor& actual, const Tensor& expected) {
+  if (!is_float(expected.dtype()) || actual.dims() != expected.dims()) return false;
+  const double largest = verify::largest_difference(expected, nullptr);
+  const bool near_end = largest > 1e-3 * largest_finite(expected.dtype());
+  const verify::Tolerance t = verify::default_tolerance(expected.dtype());
+  const std::vector<double> a = actual.as_double(), e = expected.as_double();
+  for (size_t i = 0; i < e.size(); ++i) {
+    if (!std::isfinite(e[i])) continue;
+    if (std::isfinite(a[i]) ? std::abs(a[i] - e[i]) > t.atol + t.rtol * largest : !near_end)
+      return false;
+  }
+  return true;
 }
 
 bool has_equal_elements(const Tensor& t) {
@@ -242,7 +297,7 @@ DifferenceCause::Models& DifferenceCause::models_of(Block& b, const capture::Blo
 DifferenceCause::Results DifferenceCause::run(Model& model, const std::vector<const Value*>& wanted,
                                               const std::map<std::string, TensorPtr>& given) const {
   Results found;
-  if (!model.session) model.session = ort_.open_bytes(model.bytes, o_.threads);
+  if (!model.session) model.session = ort_.open_bytes(model.bytes, o_.load.threads);
   verify::Ort::Session* const session = model.session.get();
   std::vector<verify::OrtValue> inputs;
   for (const std::string& name : session->input_names()) {
@@ -335,11 +390,18 @@ Cause DifferenceCause::of(Block& b, const capture::BlockRun& block_run) {
       for (const Node* n : nested) {
         const Cause c = inside(*n);
         if (c.kind == Cause::Kind::Operator) return {c.kind, c.text, cause.first};
-        if (c.kind != Cause::Kind::Tie && c.kind != Cause::Kind::Rounding) return cause;
+        if (c.text.empty()) return cause;
         if (cause.text.empty()) cause.kind = c.kind, cause.text = c.text;
       }
     } else if (rounds(*s.node)) {
       return cause;  // a quotient that is rounded may lie next to a whole number
+    } else if (accumulates(*s.node) && differ_by_overflow(*at->second, *s.tensor)) {
+      if (cause.text.empty()) {
+        cause.kind = Cause::Kind::Overflow;
+        cause.text = place(*s.node) +
+                     " has sums beyond the range of their type: whether these are finite, infinite "
+                     "or NaN depends on the order of their terms";
+      }
     } else if (!chosen) {
       return {Cause::Kind::Operator, place(*s.node) + ": " + what, cause.first};
     } else if (cause.text.empty()) {

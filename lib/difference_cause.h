@@ -22,6 +22,7 @@ struct Cause {
     Passes,    // every operator is right, and so is the graph before the passes over it
     Tie,       // an operator chooses, or rounds to whole steps, where rounding decides
     Rounding,  // an operator magnifies differences that are within the tolerance
+    Overflow,  // an operator's sums leave the range of their type
   };
   Kind kind = Kind::Unknown;
   // The operator with its place: "aten::topk at net.py:12  y = x.topk(3)"; may be empty.

@@ -12,12 +12,12 @@ namespace oe {
 torch_io::ExampleInputs example_inputs(const Options& o, const torch_io::Loaded& loaded,
                                        torch_io::ExampleFiles& files, infer::Found& found,
                                        const infer::Found* refused) {
-  if (!o.guess) return torch_io::make_inputs(o, loaded, files);
-  found = infer::find_inputs(o, loaded, files, refused);
+  if (!o.input.guess) return torch_io::make_inputs(o.input, loaded, files);
+  found = infer::find_inputs(o.input, loaded, files, o.capture.left_out, refused);
   if (!found.problem.empty() && found.described) {
     // Capture says what LibTorch has against them.
     found = {};
-    return torch_io::make_inputs(o, loaded, files);
+    return torch_io::make_inputs(o.input, loaded, files);
   }
   std::vector<std::string> texts;
   for (const InputSpec& s : found.specs) texts.push_back(spec_text(s));
@@ -28,17 +28,17 @@ torch_io::ExampleInputs example_inputs(const Options& o, const torch_io::Loaded&
                       "; with " + join(texts, " ") + " it stops: " + found.problem +
                       infer::reasons_text(found),
                   "describe them with --input, as in --input " + texts.at(0), found.origin);
-  Options complete = o;
-  if (found.guessed) complete.inputs = found.specs;
+  InputOptions complete = o.input;
+  if (found.guessed) complete.specs = found.specs;
   return torch_io::make_inputs(complete, loaded, files);
 }
 
 void find_free_axes(const Options& o, const torch_io::Loaded& loaded, const infer::Found& found,
                     torch_io::ExampleInputs& inputs, Outcome& outcome, std::ostream& out) {
   const bool further = !inputs.alternatives.empty();
-  if (!found.guessed && !o.dynamic_axes.every_axis && !further) return;
+  if (!found.guessed && !o.input.dynamic_axes.every_axis && !further) return;
   const std::vector<std::vector<infer::Freedom>> freedom = infer::free_axes(loaded, inputs);
-  if (o.dynamic_axes.every_axis)
+  if (o.input.dynamic_axes.every_axis)
     for (size_t leaf = 0; leaf < freedom.size(); ++leaf)
       for (size_t axis = 0; axis < freedom[leaf].size(); ++axis)
         if (const infer::Freedom& f = freedom[leaf][axis]; f.free) {
@@ -66,7 +66,7 @@ void report_doubts(const Options& o, const Outcome& outcome, Diagnostics& d) {
   std::vector<std::string> doubts, specs;
   size_t more = 0;
   for (const infer::FoundInput& in : outcome.found) {
-    const std::string text = infer::doubts(in, o.guess_sure);
+    const std::string text = infer::doubts(in, o.input.guess_sure);
     if (text.empty()) continue;
     if (doubts.size() == kShown) {
       ++more;
@@ -79,13 +79,14 @@ void report_doubts(const Options& o, const Outcome& outcome, Diagnostics& d) {
   const std::string what = "guessed, not forced: " + join(doubts, "; ") +
                            (more ? "; and " + plural(more, "more input") : std::string());
   const std::string hint = "say it: " + join(specs, " ");
-  if (o.guess_sure) throw Failure(ExitCode::Usage, "OE0242", what, hint);
+  if (o.input.guess_sure) throw Failure(ExitCode::Usage, "OE0242", what, hint);
   d.report({"OE0241", Severity::Warning, "", what, hint, nullptr, 0});
 }
 
 void tell_inputs(const Options& o, Outcome& outcome) {
-  torch_io::configure(o);
-  const torch_io::Loaded loaded = torch_io::load(o, rules::read(o.symbolics, o.custom_schemas));
+  torch_io::configure(o.load);
+  const torch_io::Loaded loaded =
+      torch_io::load(o.load, rules::read(o.symbolics, o.custom_schemas));
   infer::Found found;
   torch_io::ExampleFiles files;
   torch_io::ExampleInputs inputs = example_inputs(o, loaded, files, found);

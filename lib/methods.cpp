@@ -21,21 +21,21 @@ class Share {
 
   Options options() const {
     Options o = all_;
-    o.method = method_;
-    o.inputs = specs("--input", all_.inputs);
-    o.alternatives.clear();
-    for (const std::vector<InputSpec>& further : all_.alternatives)
+    o.load.method = method_;
+    o.input.specs = specs("--input", all_.input.specs);
+    o.input.alternatives.clear();
+    for (const std::vector<InputSpec>& further : all_.input.alternatives)
       if (auto own = specs("--alt-input", further); !own.empty())
-        o.alternatives.push_back(std::move(own));
-    o.constants.clear();
-    for (const std::string& name : all_.constants)
-      if (const auto own = behind_method("--constant", name)) o.constants.push_back(*own);
-    axes(o.dynamic_axes);
+        o.input.alternatives.push_back(std::move(own));
+    o.input.constants.clear();
+    for (const std::string& name : all_.input.constants)
+      if (const auto own = behind_method("--constant", name)) o.input.constants.push_back(*own);
+    axes(o.input.dynamic_axes);
     o.atol = tolerances("--atol", all_.atol);
     o.rtol = tolerances("--rtol", all_.rtol);
     o.output = inserted(all_.output);
     o.state_file = inserted(all_.state_file, ".state.npz");
-    if (!o.inputs_from.empty()) o.inputs_from = (fs::path(o.inputs_from) / method_).string();
+    if (!o.input.folder.empty()) o.input.folder = (fs::path(o.input.folder) / method_).string();
     if (!o.test_data.empty()) o.test_data = (fs::path(o.test_data) / method_).string();
     return o;
   }
@@ -45,15 +45,16 @@ class Share {
   std::optional<std::string> behind_method(const std::string& option,
                                            const std::string& path) const {
     const std::string first = path.substr(0, path.find('.'));
-    if (std::ranges::find(all_.methods, first) == all_.methods.end()) {
-      const std::string hint = did_you_mean(first, all_.methods);
+    if (std::ranges::find(all_.load.methods, first) == all_.load.methods.end()) {
+      const std::string hint = did_you_mean(first, all_.load.methods);
       usage_error(
           "OE0236",
           option + (path.empty() ? ": a value without a name does not say of which method it is"
                                  : ": '" + path + "' begins with none of the methods " +
-                                       join(all_.methods, ", ")),
-          hint.empty() ? "write it as " + all_.methods[0] + "." + (path.empty() ? "NAME" : path)
-                       : hint);
+                                       join(all_.load.methods, ", ")),
+          hint.empty()
+              ? "write it as " + all_.load.methods[0] + "." + (path.empty() ? "NAME" : path)
+              : hint);
     }
     if (first != method_) return std::nullopt;
     return path.size() == first.size() ? "" : path.substr(first.size() + 1);
@@ -82,7 +83,7 @@ class Share {
 
   void axes(AxesSpec& axes) const {
     axes.entries.clear();
-    for (const auto& [key, names] : all_.dynamic_axes.entries) {
+    for (const auto& [key, names] : all_.input.dynamic_axes.entries) {
       if (key == "*") {
         axes.entries.emplace_back(key, names);
         continue;
@@ -108,34 +109,34 @@ class Share {
 
 void require_meaning(const Options& o) {
   std::set<std::string> named;
-  for (const std::string& method : o.methods)
+  for (const std::string& method : o.load.methods)
     if (!named.insert(method).second)
       usage_error("OE0235", "--method: '" + method + "' is named twice");
-  const std::pair<const char*, bool> refused[] = {{"--input-names", !o.input_names.empty()},
+  const std::pair<const char*, bool> refused[] = {{"--input-names", !o.input.names.empty()},
                                                   {"--output-names", !o.output_names.empty()},
                                                   {"--rename", !o.renames.empty()},
-                                                  {"--inputs", !o.inputs_file.empty()},
+                                                  {"--inputs", !o.input.file.empty()},
                                                   {"-o -", o.output == "-"}};
   for (const auto& [option, given] : refused)
     if (given)
       usage_error("OE0237",
                   std::string(option) + " has one method in mind, and --method names " +
-                      std::to_string(o.methods.size()),
+                      std::to_string(o.load.methods.size()),
                   "convert the methods one at a time");
 }
 
 }  // namespace
 
 std::vector<Options> options_of_methods(const Options& o) {
-  if (o.methods.size() < 2) return {o};
+  if (o.load.methods.size() < 2) return {o};
   require_meaning(o);
   std::vector<Options> each;
-  for (const std::string& method : o.methods) each.push_back(Share(o, method).options());
+  for (const std::string& method : o.load.methods) each.push_back(Share(o, method).options());
   for (const Options& one : each)
     if (o.write.external_file == fs::path(one.output).filename() ||
         o.write.external_file == one.state_file)
       usage_error("OE0010", "--external-data-file: '" + o.write.external_file +
-                                "' is the name of another file of " + one.method);
+                                "' is the name of another file of " + one.load.method);
   return each;
 }
 

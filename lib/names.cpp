@@ -99,14 +99,14 @@ std::string renamed(const std::string& name, const Options& o) {
 void apply_names(ir::Model& m, const Options& o, const std::vector<std::string>& state_names,
                  size_t leaf_count, Diagnostics& d) {
   Renamer r(m);
-  for (size_t i = leaf_count; i < o.input_names.size(); ++i) {
+  for (size_t i = leaf_count; i < o.input.names.size(); ++i) {
     if (i - leaf_count >= state_names.size())
       throw Failure(ExitCode::Usage, "OE0222",
-                    "--input-names: " + std::to_string(o.input_names.size()) + " names for " +
+                    "--input-names: " + std::to_string(o.input.names.size()) + " names for " +
                         plural(leaf_count, "input") + " and " +
                         plural(state_names.size(), "parameter"));
     // A parameter that was folded away has no name any more.
-    if (ir::Value* v = r.find(state_names[i - leaf_count])) r.rename(v, o.input_names[i]);
+    if (ir::Value* v = r.find(state_names[i - leaf_count])) r.rename(v, o.input.names[i]);
   }
   if (o.output_names.size() > m.graph.outputs.size())
     throw Failure(ExitCode::Usage, "OE0222",
@@ -126,7 +126,7 @@ void apply_names(ir::Model& m, const Options& o, const std::vector<std::string>&
                     did_you_mean(from, r.known()));
     r.rename(v, to);
   }
-  for (const auto& [key, axes] : o.dynamic_axes.entries)
+  for (const auto& [key, axes] : o.input.dynamic_axes.entries)
     for (ir::Value* v : m.graph.outputs)
       if (v->name == key || v->name == renamed(key, o)) name_output_axes(*v, axes, d);
 }

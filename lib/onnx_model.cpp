@@ -106,7 +106,7 @@ std::optional<OnnxModel> onnx_model(const LoadedModel& loaded, const capture::Ca
            "--custom-opset " + domain + "=" + std::to_string(version) + ": no node has that domain",
            "", nullptr, 0});
   // Else what comes behind the model's own inputs is state.
-  const bool parameters = o.state == State::Discard;
+  const bool parameters = o.capture.state == State::Discard;
   if (parameters) settle_parameters(m, loaded.inputs, loaded.own_inputs, o);
   if (o.to) {
     stages.begin("precision");

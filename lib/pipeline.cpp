@@ -96,7 +96,7 @@ void convert(const Options& o, const TemporaryFiles& files, Outcome& outcome, Di
   const std::shared_ptr<verify::Ort> ort = o.verify ? load_ort(o) : nullptr;
   LoadedModel loaded(o, d);
   std::optional<torch_io::Reference> reference;
-  if (ort || !o.test_data.empty()) reference.emplace(loaded.module, o.left_out);
+  if (ort || !o.test_data.empty()) reference.emplace(loaded.module, o.capture.left_out);
   if (ort && loaded.rules.schemas.empty()) compare_calls(*reference, loaded.inputs, d);
   capture::Captured captured = capture_model(loaded, o, outcome, stages, d);
   if (failed()) return;

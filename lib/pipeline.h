@@ -25,9 +25,9 @@ struct TemporaryFiles {
   std::vector<std::string> taken;      // onnx::DataName, for the state too
 };
 
-// Converts `o.model`, writing `files`. --print-ir and -v text goes to `out`. Problems are reported
-// in `d`; Failure is thrown for those that stop the run at once; `outcome` then holds what was
-// known until there. `on_stage` hears of each stage as it begins.
+// Converts `o.load.model`, writing `files`. --print-ir and -v text goes to `out`. Problems are
+// reported in `d`; Failure is thrown for those that stop the run at once; `outcome` then holds what
+// was known until there. `on_stage` hears of each stage as it begins.
 void convert(const Options& o, const TemporaryFiles& files, Outcome& outcome, Diagnostics& d,
              std::ostream& out, const Stages::OnStage& on_stage = {});
 

@@ -102,9 +102,9 @@ void write_test_set(const ir::Model& m, const verify::Request& r, const torch_io
                       folder / ("output_" + std::to_string(i) + ".pb"));
 }
 
-void read_test_sets(Options& o) {
-  if (o.inputs_from.empty()) return;
-  const fs::path dir = o.inputs_from;
+InputOptions with_test_sets(InputOptions o) {
+  if (o.folder.empty()) return o;
+  const fs::path dir = o.folder;
   std::error_code error;
   if (!fs::is_directory(dir, error))
     usage_error("OE0208", "--inputs-from: " + dir.string() + " is no folder");
@@ -126,36 +126,37 @@ void read_test_sets(Options& o) {
       outputs.emplace_back(outputs.size(), file);
   }
   // What --input names is the same in every set; sizes of further examples are numbers.
-  sets[0].insert(sets[0].end(), o.inputs.begin(), o.inputs.end());
-  for (InputSpec& s : o.inputs)
+  sets[0].insert(sets[0].end(), o.specs.begin(), o.specs.end());
+  for (InputSpec& s : o.specs)
     if (s.shape)
       for (DimSpec& d : *s.shape) d = {d.size.value_or(1), {}, false, {}, {}};
   for (size_t i = 1; i < sets.size(); ++i)
-    sets[i].insert(sets[i].end(), o.inputs.begin(), o.inputs.end());
-  o.inputs = std::move(sets[0]);
+    sets[i].insert(sets[i].end(), o.specs.begin(), o.specs.end());
+  o.specs = std::move(sets[0]);
   o.alternatives.insert(o.alternatives.begin(), sets.begin() + 1, sets.end());
+  return o;
 }
 
 size_t compare_expected(const Options& o, verify::Ort& ort, const verify::Request& r,
                         const torch_io::ExampleInputs& e, const torch_io::Reference::Form& form) {
   // The results in the folder are those of its own inputs.
   const auto files =
-      std::ranges::count_if(o.inputs, [](const InputSpec& s) { return s.name.empty(); });
+      std::ranges::count_if(o.input.specs, [](const InputSpec& s) { return s.name.empty(); });
   const bool replaced =
-      std::ranges::any_of(o.inputs, [](const InputSpec& s) { return !s.name.empty(); });
+      std::ranges::any_of(o.input.specs, [](const InputSpec& s) { return !s.name.empty(); });
   if (replaced && static_cast<size_t>(files) == e.leaves.size()) return 0;
   const std::vector<std::vector<TensorPtr>> sets = all_examples(e, form);
   const auto session = verify::open(ort, r);
   const std::vector<std::string> inputs = session->input_names();
   const std::vector<std::string> outputs = session->output_names();
   size_t compared = 0;
-  for (size_t set = 0; set < o.expected.size(); ++set) {
-    if (o.expected[set].empty()) continue;
+  for (size_t set = 0; set < o.input.expected.size(); ++set) {
+    if (o.input.expected[set].empty()) continue;
     std::vector<verify::OrtValue> given;
     for (const std::string& name : inputs)
       given.emplace_back().tensor = sets[set][leaf_named(r, name)];
     const std::vector<verify::OrtValue> actual = session->run(given);
-    for (const auto& [index, file] : o.expected[set]) {
+    for (const auto& [index, file] : o.input.expected[set]) {
       const auto fail = [&](const std::string& what) {
         throw Failure(ExitCode::Mismatch, "OE0607", what);
       };

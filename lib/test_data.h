@@ -13,9 +13,9 @@
 
 namespace oe {
 
-// Adds what --inputs-from names to `o`: the first set is the example, the others are further ones;
-// their output_N.pb are what is expected. Nothing without the option. Throws Failure(Usage).
-void read_test_sets(Options& o);
+// `o` with what --inputs-from names: the first set is the example, the others are further ones;
+// their output_N.pb are what is expected. `o` itself without the option. Throws Failure(Usage).
+InputOptions with_test_sets(InputOptions o);
 
 // Compares what ONNX Runtime gives for the example and the further ones with the files of
 // `o.expected`, at the tolerances of `r`. Returns how many outputs were compared; throws

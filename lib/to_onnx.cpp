@@ -30,7 +30,7 @@ ir::Model walk(const program::Program& p, const Options& o, const lower::LowerOp
   if (o.export_type == ExportType::Raw)
     optimize::cleanup(m);
   else
-    optimize::optimize(m, {o.constant_folding, o.fold_limit});
+    optimize::optimize(m, o.optimize);
   ended("optimize", m);
   begins("legalize");
   opsets::legalize(m, o.opset, o.ort_target, d);

@@ -110,9 +110,9 @@ void use_cuda(const Options& o, verify::Ort& ort) {
     throw Failure(ExitCode::MissingPart, "OE0613",
                   "--provider cuda: " + about + " has no " + wanted + ", only " + join(there, ", "),
                   "the onnxruntime-gpu wheel has it: name its library with --ort-lib");
-  const size_t colon = o.device.find(':');
+  const size_t colon = o.load.device.find(':');
   try {
-    ort.use_cuda(colon == std::string::npos ? 0 : std::stoi(o.device.substr(colon + 1)));
+    ort.use_cuda(colon == std::string::npos ? 0 : std::stoi(o.load.device.substr(colon + 1)));
   } catch (const std::runtime_error& e) {
     throw Failure(ExitCode::MissingPart, "OE0614", "--provider cuda: " + about + ": " + e.what(),
                   "leave --provider out, and it runs on the CPU");
@@ -122,7 +122,7 @@ void use_cuda(const Options& o, verify::Ort& ort) {
 // Throws Failure(Mismatch).
 void require_loads(const onnx::ModelFile& file, const Options& o, verify::Ort& ort) {
   try {
-    ort.open_file(file, o.threads);
+    ort.open_file(file, o.load.threads);
   } catch (const Failure&) {
     throw;
   } catch (const std::runtime_error& e) {
@@ -136,6 +136,7 @@ std::string nobodys_mistake(const Cause& c) {
   const std::string alone = "; on LibTorch's own arguments each operator gives LibTorch's result";
   if (c.kind == Cause::Kind::Tie) return "a tie: " + c.text + alone;
   if (c.kind == Cause::Kind::Rounding) return "it cannot be decided: " + c.text + alone;
+  if (c.kind == Cause::Kind::Overflow) return "it cannot be decided: " + c.text;
   return {};
 }
 
@@ -195,7 +196,7 @@ void verify_written(const Converted& what, const std::filesystem::path& path, ve
   const Options& o = what.options;
   onnx::ModelFile file(path);
   if (o.write.external == onnx::WriteOptions::External::InPlace)
-    file.data[o.write.external_file] = o.model;
+    file.data[o.write.external_file] = o.load.model;
   ConvertedComparison comparison(what);
   if (o.to) {
     // The copy is what is compared; the file has to load all the same.
@@ -236,7 +237,7 @@ void verify_written(const Converted& what, const std::filesystem::path& path, ve
                   : !o.atol.empty() || !o.rtol.empty()
                       ? "the tolerance is the one that was given: without --atol and --rtol it is "
                         "that of the element type, and rounding is taken into account"
-                  : !o.custom_op_libs.empty()
+                  : !o.load.custom_op_libs.empty()
                       ? "a library of --custom-op-lib may compute something else than its operator"
                   : v.misstated || cause.kind == Cause::Kind::Operator
                       ? "this is a bug in onnx-export, please report it with the model"

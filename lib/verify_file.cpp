@@ -20,7 +20,7 @@ namespace oe {
 namespace {
 
 bool describes_inputs(const Options& o) {
-  return !o.inputs.empty() || !o.inputs_file.empty() || !o.inputs_from.empty();
+  return !o.input.specs.empty() || !o.input.file.empty() || !o.input.folder.empty();
 }
 
 // Inputs that were found without data, and that LibTorch refuses with data, are looked for again.
@@ -50,7 +50,7 @@ std::unique_ptr<LoadedModel> load_for(const ir::Model& file, Options& o, Diagnos
     refused = f;
   }
   Options at_sizes_of_file = o;
-  at_sizes_of_file.inputs =
+  at_sizes_of_file.input.specs =
       m ? specs_of_file(file, m->inputs, state_names, torch_io::arguments_of(m->module))
         : specs_of_file(file, {}, state_names, {});
   m.reset();  // weights once
@@ -182,12 +182,12 @@ void verify_file(const Options& given, const std::filesystem::path& test_folder,
   }
   const std::unique_ptr<LoadedModel> loaded = load_for(file, o, d);
   LoadedModel& m = *loaded;
-  torch_io::Reference reference(m.module, o.left_out);
+  torch_io::Reference reference(m.module, o.capture.left_out);
   if (m.rules.schemas.empty()) compare_calls(reference, m.inputs, d);
   const std::vector<std::string> state_names = torch_io::state_names(m.module.module);
   const FileInputs own_inputs = match_inputs(file, m.inputs, state_names);
   o.export_params = own_inputs.parameters.empty();
-  if (o.dynamic_axes.empty() && !o.dynamic_batch)
+  if (o.input.dynamic_axes.empty() && !o.input.dynamic_batch)
     open_axes(file, own_inputs, infer::free_axes(m.module, m.inputs), m.inputs);
   OwnConversion own = convert_for(m, o, outcome, stages);
   stages.begin("verify");
@@ -216,8 +216,8 @@ void verify_file(const Options& given, const std::filesystem::path& test_folder,
             "the graph, the model gives what the file gives");
   std::string first;
   if (own.captured && v.drawn.empty())
-    first =
-        locate_difference(own.captured->program, v.inputs, inputs.names, written, *ort, o.threads);
+    first = locate_difference(own.captured->program, v.inputs, inputs.names, written, *ort,
+                              o.load.threads);
   throw Failure(ExitCode::Mismatch, "OE0601",
                 v.mismatch + (first.empty() ? "" : "\n  first difference: " + first),
                 o.bundle.empty() ? "--bundle DIR keeps the inputs of the difference" : "");

@@ -11,7 +11,7 @@
 
 namespace oe {
 
-// Compares o.onnx_file with o.model. `test_folder`: of --save-test-data; `bundle_folder`: of
+// Compares o.onnx_file with o.load.model. `test_folder`: of --save-test-data; `bundle_folder`: of
 // --bundle, which gets the inputs of a difference (both private, empty without the option). Throws
 // Failure: Mismatch where they differ.
 void verify_file(const Options& o, const std::filesystem::path& test_folder,

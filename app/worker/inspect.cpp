@@ -131,8 +131,8 @@ ordered_json model_json(const std::string& file, const ModelSummary& s) {
 void inspect(const Inspect& verb, std::ostream& out, Report& r) {
   if (!verb.onnx) {
     Options o;
-    o.model = verb.file;
-    if (!verb.method.empty()) o.method = verb.method;
+    o.load.model = verb.file;
+    if (!verb.method.empty()) o.load.method = verb.method;
     tell_inputs(o, r.outcome);
     return;
   }

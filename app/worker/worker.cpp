@@ -89,13 +89,15 @@ struct Place {
 };
 
 // One method. `shared`: the external data of several; null where it is the only one.
-void convert(Options o, const Place& place, onnx::SharedData* shared, Report& r) {
-  read_test_sets(o);
+void convert(const Options& told, const Place& place, onnx::SharedData* shared, Report& r) {
+  Options o = told;
+  o.input = with_test_sets(told.input);
+  o.capture.left_out = place.left_out;
   r.outcome.opset = o.opset;
   // Standard output belongs to the model, or to a document.
   const bool sarif = o.diagnostic_format == DiagnosticFormat::Sarif;
   SafeStream out(o.output == "-" || o.json || sarif ? std::cerr : std::cout);
-  const std::string of = shared ? " of " + o.method : "";
+  const std::string of = shared ? " of " + o.load.method : "";
   const auto on_stage = [&](std::string_view stage) { send("stage " + std::string(stage) + of); };
   if (o.task == Task::Verify)
     return verify_file(o, place.test_folder, place.folder, r.outcome, r.diagnostics, out, on_stage);
@@ -103,7 +105,7 @@ void convert(Options o, const Place& place, onnx::SharedData* shared, Report& r)
   TemporaryFiles files{place.folder / std::filesystem::path(o.output).filename(),
                        place.folder / o.write.external_file,
                        place.folder / o.state_file,
-                       shared ? place.test_folder / o.method : place.test_folder,
+                       shared ? place.test_folder / o.load.method : place.test_folder,
                        shared,
                        place.taken};
   for (const std::string& name : o.without_effect)
@@ -123,7 +125,7 @@ bool goes_on(const Report& r) {
 }
 
 // A report for each method, each of which starts from the file; none after the one that ends it.
-std::vector<Report> convert_each(std::vector<Options>& methods, const Place& place) {
+std::vector<Report> convert_each(const std::vector<Options>& methods, const Place& place) {
   onnx::SharedData shared;
   std::vector<Report> reports;
   for (const Options& o : methods) {
@@ -138,7 +140,6 @@ std::vector<Report> convert(const std::vector<std::string>& arguments, const Pla
   std::vector<Options> methods;
   const Report read = reported([&](Report&) { methods = parse_command_line(arguments).methods; });
   if (read.stop) return {read};
-  for (Options& o : methods) o.left_out = place.left_out;
   send("versions LibTorch " + torch_io::libtorch_version() + ", ONNX " + onnx::onnx_version());
   std::vector<Report> reports = convert_each(methods, place);
   // Weights of several go into one file, or into none: which is known when the last one is written.

@@ -185,7 +185,7 @@ Sym Interpreter::call_operator(const std::string& op, const std::vector<Sym>& ar
 
 std::vector<Sym> Interpreter::call_operator(const OpInfo& op, const std::vector<Sym>& args,
                                             JitNode* n) {
-  if (op.missing) ex_.site.refuse(kMissing, op.base + " is not here");
+  if (op.missing) ex_.site.refuse("OE0122", op.base + " is not registered", "", Need::Operators);
   if (op.base == "aten::grad" || op.base == "aten::backward")
     ex_.site.refuse("OE4063",
                     op.base + ": the model differentiates itself, for which ONNX has no operators",

@@ -1,11 +1,14 @@
 // Stage: module + example inputs + dynamic axes -> functional typed program.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "lib/capture/capture_options.h"
 #include "lib/program/program.h"
 #include "lib/support/diagnostics.h"
 #include "lib/support/origin.h"
@@ -39,9 +42,19 @@ struct Captured {
 // it is constant, whatever --fold-limit says.
 using Writable = std::function<bool(std::string_view)>;
 
+// LibTorch refuses the example, or the model raises an exception on it.
+struct InputsRefused : Failure {
+  InputsRefused(std::string code, const std::string& message, OriginPtr origin = nullptr)
+      : Failure(ExitCode::Refused, std::move(code), message, "", std::move(origin)) {}
+};
+
+// How the model was executed in one attempt, and why it ended, for -v.
+using OnAttempt = std::function<void(const std::string& how, const std::string& ended)>;
+
 // With --state=io what the method writes is added to `inputs`, and axes of it that the next call
 // may find at another size are dynamic.
-Captured capture(const torch_io::Loaded& m, torch_io::ExampleInputs& inputs, const Options& o,
-                 const Writable& writable, Diagnostics& d);
+Captured capture(const torch_io::Loaded& m, torch_io::ExampleInputs& inputs,
+                 const CaptureOptions& o, const Writable& writable, Diagnostics& d,
+                 const OnAttempt& on_attempt = {});
 
 }  // namespace oe::capture

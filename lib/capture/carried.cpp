@@ -68,8 +68,8 @@ std::string axis_name(const torch_io::ExampleInputs& inputs, const torch_io::Inp
 
 }  // namespace
 
-void add_state_outputs(Executor& ex, const torch_io::ExampleInputs& inputs, const Options& o,
-                       Captured& out, Diagnostics& d) {
+void add_state_outputs(Executor& ex, const torch_io::ExampleInputs& inputs,
+                       const std::string& method, State state, Captured& out, Diagnostics& d) {
   for (const OriginPtr& line : ex.values.written_constants())
     d.report(
         {"OE2206", Severity::Warning, "",
@@ -78,10 +78,10 @@ void add_state_outputs(Executor& ex, const torch_io::ExampleInputs& inputs, cons
          "a trace saves what tracing has left there: make the tensor with torch.zeros or "
          "torch.full in forward, or register it as a buffer",
          line, 0});
-  const std::vector<Values::State> written = ex.values.written_state(o.state == State::Discard);
-  if (o.state == State::Outputs)
+  const std::vector<Values::State> written = ex.values.written_state(state == State::Discard);
+  if (state == State::Outputs)
     for (const Values::State& s : written) add_outputs(ex, s.value, s.path, d);
-  if (o.state == State::InputsAndOutputs) {
+  if (state == State::InputsAndOutputs) {
     for (const Values::State& s : written) out.found.push_back({s.path, s.origin});
     if (!written.empty()) return;
     for (const Values::State& s : ex.values.carried_state()) {
@@ -91,21 +91,20 @@ void add_state_outputs(Executor& ex, const torch_io::ExampleInputs& inputs, cons
       pair_ports(s, inputs, first, out);
     }
   }
-  if (o.state != State::Discard || written.empty()) return;
+  if (state != State::Discard || written.empty()) return;
   std::string names;
   for (const Values::State& s : written) names += (names.empty() ? "" : ", ") + s.path;
   d.report({"OE2202", Severity::Note, "",
-            "the model writes its own state in " + o.method + " (" + names +
+            "the model writes its own state in " + method + " (" + names +
                 "); each call of the ONNX file starts from the saved state",
             "--state=io makes it inputs and outputs, --state=outputs returns the new state",
             nullptr, 0});
 }
 
-bool widen_state(const Options& o, const torch_io::Loaded& m, const Captured& c,
-                 torch_io::ExampleInputs& inputs) {
+bool widen_state(const torch_io::Loaded& m, const Captured& c, torch_io::ExampleInputs& inputs) {
   for (const FoundState& found : c.found) {
     try {
-      torch_io::add_state(o, m.module, {found.path}, inputs);
+      torch_io::add_state(m.module, {found.path}, inputs);
     } catch (Failure& f) {
       if (!f.origin) f.origin = found.origin;
       throw;

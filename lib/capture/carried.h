@@ -10,13 +10,12 @@ namespace oe::capture {
 // What the run left in the model's attributes: outputs for --state=outputs; for --state=io those of
 // `inputs.state`, with `out.state` saying which input each belongs to, unless others were written
 // too: then `out.found` has these. A note for --state=discard.
-void add_state_outputs(Executor& ex, const torch_io::ExampleInputs& inputs, const Options& o,
-                       Captured& out, Diagnostics& d);
+void add_state_outputs(Executor& ex, const torch_io::ExampleInputs& inputs,
+                       const std::string& method, State state, Captured& out, Diagnostics& d);
 
 // For --state=io: whether `inputs` were too little: attributes that the capture found are added to
 // them, and axes that the next call may find at another size become dynamic. Throws
 // Failure(Unsupported) for state that has another type after the call than before it.
-bool widen_state(const Options& o, const torch_io::Loaded& m, const Captured& c,
-                 torch_io::ExampleInputs& inputs);
+bool widen_state(const torch_io::Loaded& m, const Captured& c, torch_io::ExampleInputs& inputs);
 
 }  // namespace oe::capture

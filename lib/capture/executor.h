@@ -49,7 +49,6 @@
 #include "lib/capture/views.h"
 #include "lib/capture/worlds.h"
 #include "lib/capture/writes.h"
-#include "lib/options.h"
 
 namespace oe::capture {
 

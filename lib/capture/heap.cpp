@@ -46,10 +46,10 @@ void Heap::check_write(const Cell& c) const {
       if (dynamic_cast<const StorageCell*>(&c))
         site_.refuse("OE4020",
                      "a tensor is written that may or may not share memory with another one" + made,
-                     "copy it with clone() before the write");
+                     "copy it with clone() before the write", Need::Views);
       site_.refuse("OE4020",
                    "a list, dict or object is changed that may or may not be another one" + made,
-                   "make a copy before the change");
+                   "make a copy before the change", Need::Views);
     }
 }
 

@@ -15,7 +15,8 @@ Sym Interpreter::run_method(const Sym& self, const std::string& method, std::vec
     return run_code(with_casts(type.getMethod(method), type), std::move(args), frame);
   } catch (const Unreachable& u) {
     ex_.site.refuse("OE4061", "no example runs the model beyond this line: " + u.message,
-                    "give an example, or sizes of dynamic axes, with which all of it runs");
+                    "give an example, or sizes of dynamic axes, with which all of it runs",
+                    Need::MadeUpValues);
   } catch (Failure& f) {
     if (!f.origin) f.origin = ex_.site.here();
     throw;

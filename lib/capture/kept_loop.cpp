@@ -88,7 +88,7 @@ struct Control::KeptLoop {
           return false;
         }
         ex.site.refuse("OE4056", "the body of a loop could be run with no example: " + u.message,
-                       "give an example for which the loop runs at least once");
+                       "give an example for which the loop runs at least once", Need::MadeUpValues);
       }
       settle();
     }

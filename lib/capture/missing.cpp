@@ -11,8 +11,6 @@
 
 namespace oe::capture {
 
-const char* const kMissing = "OE0122";
-
 namespace {
 
 using torch::jit::Node;
@@ -62,7 +60,7 @@ class Walk {
       if (const auto type = n->input(0)->type()->cast<c10::FunctionType>())
         function(*type->function(), path);
     } else if (torch_io::is_stand_in(n->kind().toQualString())) {
-      diagnostics_.report({kMissing, Severity::Error, n->kind().toQualString(),
+      diagnostics_.report({"OE0122", Severity::Error, n->kind().toQualString(),
                            "LibTorch does not have it", hint(n->kind().toQualString()),
                            recorder_.origin(n, path), 0});
     }

@@ -9,9 +9,6 @@
 
 namespace oe::capture {
 
-// The code of a Failure where the run came to one.
-extern const char* const kMissing;
-
 // Reports every call of such an operator in the method's code and in the code it calls.
 void report_missing(const torch::jit::Module& m, const std::string& method, Diagnostics& d);
 

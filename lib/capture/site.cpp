@@ -11,9 +11,9 @@ OriginPtr Site::here() const {
   return recorder_.origin(r.node, r.path, r.call);
 }
 
-void Site::refuse(const std::string& code, const std::string& message,
-                  const std::string& hint) const {
-  throw Failure(ExitCode::Unsupported, code, named(message), hint, here());
+void Site::refuse(const std::string& code, const std::string& message, const std::string& hint,
+                  Need need) const {
+  throw Refusal(code, named(message), hint, here(), need);
 }
 
 void Site::cannot_join(const std::string& code, const std::string& message,

@@ -12,6 +12,19 @@
 
 namespace oe::capture {
 
+// What another attempt has to do for the run to come further (attempts/).
+enum class Need { Nothing, Views, MadeUpValues, Operators };
+
+// ONNX cannot express what the model does, or not as this attempt records it.
+struct Refusal : Failure {
+  Refusal(std::string code, const std::string& message, std::string hint, OriginPtr origin,
+          Need what)
+      : Failure(ExitCode::Unsupported, std::move(code), message, std::move(hint),
+                std::move(origin)),
+        need(what) {}
+  Need need;
+};
+
 // Two values that no one program value can stand for. Reported to the user unless what follows can
 // be executed inside both branches.
 struct JoinFailure : Failure {
@@ -72,7 +85,7 @@ class Site {
   // The running node's origin; null before the first one.
   OriginPtr here() const;
   [[noreturn]] void refuse(const std::string& code, const std::string& message,
-                           const std::string& hint = {}) const;
+                           const std::string& hint = {}, Need need = Need::Nothing) const;
   [[noreturn]] void cannot_join(const std::string& code, const std::string& message,
                                 const std::string& hint) const;
 

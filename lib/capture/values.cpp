@@ -82,7 +82,7 @@ void Values::owns_memory(const at::Tensor& t, TensorHandle& handle) {
     if (other.cell->version != other.version)
       ex_.site.refuse("OE4020",
                       "a tensor is read that shares memory with another one, which was written",
-                      "copy one of them with clone() in __init__");
+                      "copy one of them with clone() in __init__", Need::Views);
     Heap::entangle(*other.cell, *handle.storage);
   }
   same_storage.push_back({t, handle.storage, handle.storage->version});

@@ -36,18 +36,18 @@ bool types_as_usual(const Guess& g) {
 
 }  // namespace
 
-Found find_inputs(const Options& o, const torch_io::Loaded& m, torch_io::ExampleFiles& files,
-                  const Found* refused) {
+Found find_inputs(const InputOptions& o, const torch_io::Loaded& m, torch_io::ExampleFiles& files,
+                  const std::vector<LeftOut>& left_out, const Found* refused) {
   Found f;
   std::vector<InputSpec> given;
   const c10::ScalarType weights = type_of_weights(m.module);
   const Guess start =
       refused ? *refused->guess
               : first_guess(torch_io::argument_slots(o, m, files, given), weights, o.seed, files);
-  f.specs = o.inputs;
+  f.specs = o.specs;
   if (is_complete(start)) return f;
   std::set<std::string> silent;
-  for (const LeftOut& l : o.left_out) {
+  for (const LeftOut& l : left_out) {
     if (l.sizes == kLookedFor) return f;  // it ended the process: the user has to say
     if (l.sizes == kAsked) silent.insert(l.op);
   }

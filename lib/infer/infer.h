@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lib/infer/found.h"
-#include "lib/options.h"
+#include "lib/support/left_out.h"
 #include "lib/support/origin.h"
 #include "lib/torch/inputs.h"
 #include "lib/torch/load.h"
@@ -32,8 +32,8 @@ struct Found {
 // What is known of the inputs, completed. Tensors are tried without data, so that it takes
 // milliseconds. `refused`: what was found so, and LibTorch refused with data: the search goes on
 // from there with data. Throws Failure(Usage) as make_inputs() does.
-Found find_inputs(const Options& o, const torch_io::Loaded& m, torch_io::ExampleFiles& files,
-                  const Found* refused = nullptr);
+Found find_inputs(const InputOptions& o, const torch_io::Loaded& m, torch_io::ExampleFiles& files,
+                  const std::vector<LeftOut>& left_out, const Found* refused = nullptr);
 
 // "\n  x, axis 1: a (linear) takes ?x5, model.py:20": why the nearest guess is what it is.
 std::string reasons_text(const Found& f);

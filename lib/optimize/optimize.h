@@ -6,13 +6,9 @@
 #include <string_view>
 
 #include "lib/ir/ir.h"
+#include "lib/optimize/options.h"
 
 namespace oe::optimize {
-
-struct Options {
-  bool constant_folding = true;
-  int64_t fold_limit = 1 << 20;  // bytes of a folded result; larger ones stay computed
-};
 
 struct Pass {
   std::string_view name;

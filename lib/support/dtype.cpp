@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 
 namespace oe {
 namespace {
@@ -58,6 +60,19 @@ bool is_float(DType t) {
 bool is_signed_integer(DType t) {
   return t == DType::Int8 || t == DType::Int16 || t == DType::Int32 || t == DType::Int64;
 }
+double largest_finite(DType t) {
+  switch (t) {
+    case DType::Double:
+      return std::numeric_limits<double>::max();
+    case DType::Float16:
+      return 65504;
+    case DType::BFloat16:
+      return std::ldexp(255.0, 120);
+    default:
+      return std::numeric_limits<float>::max();
+  }
+}
+
 bool is_integer(DType t) {
   return is_signed_integer(t) || t == DType::UInt8 || t == DType::UInt16 || t == DType::UInt32 ||
          t == DType::UInt64;

@@ -41,7 +41,9 @@ size_t byte_size(DType t);
 std::string_view name(DType t);
 // Inverse of name(); Undefined when nothing matches.
 DType dtype_from_name(std::string_view name);
-bool is_float(DType t);    // float16, bfloat16, float, double, float8
+bool is_float(DType t);  // float16, bfloat16, float, double, float8
+// Of float16, bfloat16, float and double.
+double largest_finite(DType t);
 bool is_integer(DType t);  // signed and unsigned integers; bool is none
 bool is_signed_integer(DType t);
 bool is_complex(DType t);

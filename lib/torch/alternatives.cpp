@@ -101,17 +101,17 @@ std::vector<std::string> paths_of(const ExampleInputs& e) {
 
 }  // namespace
 
-void add_alternatives(const Options& o, const Loaded& m, ExampleFiles& files,
+void add_alternatives(const InputOptions& o, const Loaded& m, ExampleFiles& files,
                       const std::vector<InputSpec>& specs, ExampleInputs& e) {
   for (const std::vector<InputSpec>& given : o.alternatives) {
     const std::vector<InputSpec> further = named(given, e);
-    Options other = o;
-    other.inputs = specs;
-    std::erase_if(other.inputs, [&](const InputSpec& s) {
+    InputOptions other = o;
+    other.specs = specs;
+    std::erase_if(other.specs, [&](const InputSpec& s) {
       return std::ranges::any_of(further,
                                  [&](const InputSpec& f) { return covers(f.name, s.name); });
     });
-    other.inputs.insert(other.inputs.end(), further.begin(), further.end());
+    other.specs.insert(other.specs.end(), further.begin(), further.end());
     const ExampleInputs built = build_arguments(other, m, files).inputs;
     if (paths_of(built) != paths_of(e))
       usage_error("OE0207",

@@ -41,16 +41,16 @@ void axes_from_entry(const std::map<int64_t, std::string>& axes, InputLeaf& leaf
   }
 }
 
-void rename_leaves(const Options& o, size_t first, ExampleInputs& e) {
-  for (size_t i = first; i < std::min(o.input_names.size(), e.leaves.size()); ++i)
-    e.leaves[i].name = o.input_names[i];
+void rename_leaves(const InputOptions& o, size_t first, ExampleInputs& e) {
+  for (size_t i = first; i < std::min(o.names.size(), e.leaves.size()); ++i)
+    e.leaves[i].name = o.names[i];
   std::set<std::string> seen;
   for (const InputLeaf& leaf : e.leaves)
     if (!seen.insert(leaf.name).second)
       usage_error("OE0213", "two inputs are named '" + leaf.name + "'");
 }
 
-void axes_from_option(const Options& o, const std::vector<std::string>& own_names,
+void axes_from_option(const InputOptions& o, const std::vector<std::string>& own_names,
                       ExampleInputs& e) {
   for (const auto& [key, axes] : o.dynamic_axes.entries) {
     bool found = key == "*";
@@ -122,7 +122,7 @@ std::string automatic_axis_name(const std::string& input, size_t index) {
   return input + "_dynamic_axes_" + std::to_string(index);
 }
 
-void name_axes(const Options& o, const std::vector<InputSpec>& specs, ExampleInputs& e) {
+void name_axes(const InputOptions& o, const std::vector<InputSpec>& specs, ExampleInputs& e) {
   std::vector<std::string> own_names;
   for (const InputLeaf& leaf : e.leaves) own_names.push_back(leaf.name);
   rename_leaves(o, 0, e);
@@ -140,7 +140,8 @@ void name_axes(const Options& o, const std::vector<InputSpec>& specs, ExampleInp
   refuse_two_sizes(e);
 }
 
-void name_state_axes(const Options& o, size_t first, ExampleInputs& e) {
+void name_state_axes(size_t first, ExampleInputs& e) {
+  const InputOptions& o = e.options;
   std::vector<std::string> own_names;
   for (const InputLeaf& leaf : e.leaves) own_names.push_back(leaf.name);
   rename_leaves(o, first, e);

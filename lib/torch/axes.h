@@ -11,11 +11,12 @@ namespace oe::torch_io {
 // Fills in names (--input-names), axis names and bounds of e.leaves from the specs (one a leaf,
 // null where none), --dynamic-axes and --dynamic-batch. Throws Failure(Usage) for an axis that does
 // not exist and for one name with two sizes.
-void name_axes(const Options& o, const std::vector<InputSpec>& specs, ExampleInputs& e);
+void name_axes(const InputOptions& o, const std::vector<InputSpec>& specs, ExampleInputs& e);
 
 // The same for e.leaves from `first` on, which are state: names by --input-names, axes by
-// --dynamic-axes where it names them. Keys that do are taken out of e.output_axes_unresolved.
-void name_state_axes(const Options& o, size_t first, ExampleInputs& e);
+// --dynamic-axes (e.options) where it names them. Keys that do are taken out of
+// e.output_axes_unresolved.
+void name_state_axes(size_t first, ExampleInputs& e);
 
 // torch.onnx's own spelling, so that models made by either have the same names: index counts
 // from 1.

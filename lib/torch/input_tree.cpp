@@ -20,12 +20,12 @@ namespace {
 // Builds the tree, and afterwards the values, out of the specs.
 class Tree {
  public:
-  Tree(const Options& o, const Loaded& m, ExampleFiles& files, std::vector<InputSpec>& specs)
+  Tree(const InputOptions& o, const Loaded& m, ExampleFiles& files, std::vector<InputSpec>& specs)
       : o_(o),
         schema_(m.module.get_method(m.method).function().getSchema()),
         files_(files),
         specs_(specs) {
-    specs_ = o.inputs;
+    specs_ = o.specs;
     share_symbol_sizes();
     const std::vector<std::optional<c10::IValue>> given = given_arguments(m);
     for (size_t i = 1; i < schema_.arguments().size(); ++i) {
@@ -83,8 +83,8 @@ class Tree {
   std::vector<std::optional<c10::IValue>> given_arguments(const Loaded& m) const {
     const size_t count = schema_.arguments().size() - 1;
     std::vector<std::optional<c10::IValue>> given(count);
-    if (!o_.inputs_file.empty()) {
-      fill_from_file(files_.saved(o_.inputs_file), given);
+    if (!o_.file.empty()) {
+      fill_from_file(files_.saved(o_.file), given);
     } else if (m.traced_inputs.size() == count) {
       try {
         for (size_t i = 0; i < count; ++i)
@@ -117,7 +117,7 @@ class Tree {
       positional = v.toListRef().vec();
     if (positional.size() > given.size())
       usage_error("OE0201",
-                  takes() + "; " + o_.inputs_file + " holds " + std::to_string(positional.size()));
+                  takes() + "; " + o_.file + " holds " + std::to_string(positional.size()));
     for (size_t i = 0; i < positional.size(); ++i) given[i] = typed(positional[i], i);
   }
 
@@ -135,7 +135,7 @@ class Tree {
         strip_optional(schema_.arguments()[1].type())->kind() == c10::TypeKind::DictType;
     if (known == dict.size()) return true;
     if (takes_dict && known == 0) return false;
-    usage_error("OE0202", o_.inputs_file + ": the model has no input '" + unknown + "'",
+    usage_error("OE0202", o_.file + ": the model has no input '" + unknown + "'",
                 nearest_or_list(unknown));
   }
 
@@ -275,7 +275,7 @@ class Tree {
     open_list(positional.size());
     std::vector<Slot*> leaves;
     for (Slot& s : slots_) leaves_of(s, leaves);
-    const bool all_filed = !o_.inputs_from.empty() && positional.size() == leaves.size();
+    const bool all_filed = !o_.folder.empty() && positional.size() == leaves.size();
     for (size_t i = leaves.size(); all_filed && i-- > 0;)
       if (leaves[i]->spec) positional.erase(positional.begin() + static_cast<std::ptrdiff_t>(i));
     std::erase_if(leaves, [](const Slot* s) { return s->spec != nullptr; });
@@ -393,7 +393,7 @@ class Tree {
     return {};
   }
 
-  const Options& o_;
+  const InputOptions& o_;
   const c10::FunctionSchema& schema_;
   ExampleFiles& files_;
   std::vector<InputSpec>& specs_;
@@ -407,12 +407,12 @@ class Tree {
 
 }  // namespace
 
-std::vector<Slot> argument_slots(const Options& o, const Loaded& m, ExampleFiles& files,
+std::vector<Slot> argument_slots(const InputOptions& o, const Loaded& m, ExampleFiles& files,
                                  std::vector<InputSpec>& specs) {
   return Tree(o, m, files, specs).slots();
 }
 
-BuiltArguments build_arguments(const Options& o, const Loaded& m, ExampleFiles& files) {
+BuiltArguments build_arguments(const InputOptions& o, const Loaded& m, ExampleFiles& files) {
   BuiltArguments built;
   Tree tree(o, m, files, built.specs);
   built.inputs = tree.build();

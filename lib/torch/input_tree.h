@@ -26,7 +26,7 @@ struct Slot {
 // Which SPEC, saved value or default fills which place, and where there is none. `specs` is given
 // the options' SPECs, to which the slots point, with sizes that are said once filled in. Throws
 // Failure(Usage) for names and numbers of inputs that do not fit.
-std::vector<Slot> argument_slots(const Options& o, const Loaded& m, ExampleFiles& files,
+std::vector<Slot> argument_slots(const InputOptions& o, const Loaded& m, ExampleFiles& files,
                                  std::vector<InputSpec>& specs);
 
 struct BuiltArguments {
@@ -35,6 +35,6 @@ struct BuiltArguments {
   std::vector<InputSpec> specs;       // all of the options, each with the name of its place
 };
 // Arguments and leaves with their values. Throws as make_inputs() does.
-BuiltArguments build_arguments(const Options& o, const Loaded& m, ExampleFiles& files);
+BuiltArguments build_arguments(const InputOptions& o, const Loaded& m, ExampleFiles& files);
 
 }  // namespace oe::torch_io

@@ -115,11 +115,12 @@ void move_to(c10::Device device, ExampleInputs& e) {
 
 }  // namespace
 
-ExampleInputs make_inputs(const Options& o, const Loaded& m, ExampleFiles& files) {
+ExampleInputs make_inputs(const InputOptions& o, const Loaded& m, ExampleFiles& files) {
   BuiltArguments built = build_arguments(o, m, files);
   name_axes(o, built.leaf_specs, built.inputs);
   add_alternatives(o, m, files, built.specs, built.inputs);
   move_to(m.device, built.inputs);
+  built.inputs.options = o;
   return std::move(built.inputs);
 }
 

@@ -10,6 +10,7 @@
 
 #include "lib/support/draw.h"
 #include "lib/torch/example_files.h"
+#include "lib/torch/input_options.h"
 #include "lib/torch/load.h"
 
 namespace oe::torch_io {
@@ -41,13 +42,14 @@ struct ExampleInputs {
   std::vector<std::string> state;  // attributes that are inputs too (lib/torch/state.h)
   // Attributes that are one tensor with one of `state`: it, and which.
   std::vector<std::pair<std::string, size_t>> tied;
-  uint64_t seed = 0;  // of the example itself
+  uint64_t seed = 0;     // of the example itself
+  InputOptions options;  // that say how state is called and which of its axes are dynamic
 };
 
 // Builds the example arguments. Unknown names and axes, a wrong number of inputs, a missing input
 // with no known shape: Failure(Usage or Refused) with the nearest match and what the model expects.
-ExampleInputs make_inputs(const Options& o, const Loaded& m, ExampleFiles& files);
-inline ExampleInputs make_inputs(const Options& o, const Loaded& m) {
+ExampleInputs make_inputs(const InputOptions& o, const Loaded& m, ExampleFiles& files);
+inline ExampleInputs make_inputs(const InputOptions& o, const Loaded& m) {
   ExampleFiles files;
   return make_inputs(o, m, files);
 }

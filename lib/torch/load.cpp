@@ -110,7 +110,7 @@ bool takes_tensors(const torch::jit::Method& m) {
 
 // The method that is wanted. Without a forward: the only one that takes tensors, where nobody named
 // several.
-std::string method_of(const torch::jit::Module& m, const Options& o,
+std::string method_of(const torch::jit::Module& m, const LoadOptions& o,
                       std::vector<Loaded::Note>& notes) {
   if (m.find_method(o.method)) return o.method;
   std::vector<std::string> names, useful;
@@ -154,7 +154,7 @@ void open_operator_library(const std::string& path) {
                   "cannot load the operator library " + path + ": " + dlerror());
 }
 
-Loaded load(const Options& o, const rules::Rules& rules) {
+Loaded load(const LoadOptions& o, const rules::Rules& rules) {
   for (const std::string& library : o.custom_op_libs) open_operator_library(library);
   disarm_operators();
   register_stub_operators();

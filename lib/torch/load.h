@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "lib/options.h"
 #include "lib/rules/rules.h"
 #include "lib/support/diagnostics.h"
 #include "lib/support/files.h"
+#include "lib/torch/load_options.h"
 
 namespace oe::torch_io {
 
@@ -35,7 +35,7 @@ struct Loaded {
 // TorchScript, a plain state_dict, an eager pickle, a .pt2, truncated), Unsupported (an operator
 // that is not registered: named, with what to do), Usage (a rule of the user that LibTorch
 // refuses).
-Loaded load(const Options& o, const rules::Rules& rules = {});
+Loaded load(const LoadOptions& o, const rules::Rules& rules = {});
 
 // Opens a library that registers operators (--custom-op-lib). Throws Failure(MissingPart, OE0121).
 void open_operator_library(const std::string& path);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lib/support/draw.h"
+#include "lib/support/left_out.h"
 #include "lib/support/tensor.h"
 #include "lib/torch/inputs.h"
 

@@ -51,12 +51,12 @@ void show_warnings(bool shown) {
   c10::WarningUtils::set_warning_handler(shown ? &plain : &silent);
 }
 
-void configure(const Options& o) {
+void configure(const LoadOptions& o) {
   use_device(o.device);
-  show_warnings(o.verbosity >= 1);
+  show_warnings(o.show_warnings);
   // Standard output is the file's or the report's; and the model runs more often than once.
   static Printed printed;
-  printed.shown = o.verbosity >= 1;
+  printed.shown = o.show_warnings;
   torch::jit::setPrintHandler([](const std::string& text) { printed.add(text); });
   torch::jit::setAutocastMode(true);  // as in Python
   if (o.threads > 0) at::set_num_threads(o.threads);

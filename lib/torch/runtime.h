@@ -4,7 +4,7 @@
 #include <exception>
 #include <string>
 
-#include "lib/options.h"
+#include "lib/torch/load_options.h"
 
 namespace oe::torch_io {
 
@@ -13,7 +13,7 @@ void show_warnings(bool shown);
 
 // Threads, no autograd; LibTorch's warnings and what the model prints go to
 // standard error, and only with -v (they speak of Python code the user may not have written).
-void configure(const Options& o);
+void configure(const LoadOptions& o);
 
 // The message without LibTorch's stack trace and the interpreter's traceback.
 std::string message_of(const std::exception& e);

@@ -119,7 +119,7 @@ void set_attribute(const torch::jit::Module& m, const std::string& path, const c
   put(m, path, own_copy(value));
 }
 
-void add_state(const Options& o, const torch::jit::Module& m, const std::vector<std::string>& paths,
+void add_state(const torch::jit::Module& m, const std::vector<std::string>& paths,
                ExampleInputs& e) {
   const size_t before = e.leaves.size();
   for (const std::string& path : paths) {
@@ -133,10 +133,11 @@ void add_state(const Options& o, const torch::jit::Module& m, const std::vector<
     e.arguments.push_back(value);
     e.state.push_back(path);
   }
-  name_state_axes(o, before, e);
+  name_state_axes(before, e);
 }
 
-void add_parameters(const Options& o, const torch::jit::Module& m, ExampleInputs& e) {
+void add_parameters(const torch::jit::Module& m, bool stay_inputs, ExampleInputs& e) {
+  const std::vector<std::string>& names = e.options.names;
   std::vector<at::Tensor> known;
   for (const std::string& path : state_names(m)) {
     const at::Tensor t = attribute_value(m, path).toTensor();
@@ -151,11 +152,11 @@ void add_parameters(const Options& o, const torch::jit::Module& m, ExampleInputs
     known.push_back(t);
     InputLeaf leaf = state_leaf(t, path);
     const size_t at = e.leaves.size();
-    leaf.name = !o.export_params && at < o.input_names.size() ? o.input_names[at] : path;
+    leaf.name = stay_inputs && at < names.size() ? names[at] : path;
     leaf.normal = false;
     leaf.argument = e.arguments.size();
     if (std::ranges::any_of(e.leaves, [&](const InputLeaf& l) { return l.name == leaf.name; })) {
-      if (!o.export_params)
+      if (stay_inputs)
         usage_error("OE0213", "two inputs are named '" + leaf.name + "'",
                     "name the inputs with --input-names");
       leaf.name += ".parameter";
@@ -164,9 +165,9 @@ void add_parameters(const Options& o, const torch::jit::Module& m, ExampleInputs
     e.arguments.push_back(t);
     e.state.push_back(path);
   }
-  if (!o.export_params && o.input_names.size() > e.leaves.size())
+  if (stay_inputs && names.size() > e.leaves.size())
     throw Failure(ExitCode::Usage, "OE0222",
-                  "--input-names: " + std::to_string(o.input_names.size()) + " names for " +
+                  "--input-names: " + std::to_string(names.size()) + " names for " +
                       plural(e.leaves.size(), "input") + ", parameters and buffers among them");
 }
 

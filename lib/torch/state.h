@@ -25,13 +25,13 @@ void set_attribute(const torch::jit::Module& m, const std::string& path, const c
 // numbers leaves with the saved values. --input-names and --dynamic-axes hold for them by their
 // names; --dynamic-batch and '*' mean the method's own inputs alone. Throws Failure: Unsupported
 // for a value that no input can be (None, a string, an empty list), Usage as make_inputs() does.
-void add_state(const Options& o, const torch::jit::Module& m, const std::vector<std::string>& paths,
+void add_state(const torch::jit::Module& m, const std::vector<std::string>& paths,
                ExampleInputs& e);
 
 // All parameters and buffers become arguments behind those that `e` has, in state_dict order and by
 // their names; tied ones once. With --no-export-params --input-names goes on into them. Nothing is
 // drawn for them that they do not hold.
-void add_parameters(const Options& o, const torch::jit::Module& m, ExampleInputs& e);
+void add_parameters(const torch::jit::Module& m, bool stay_inputs, ExampleInputs& e);
 
 // What the method itself takes of `arguments`; the rest is state.
 std::vector<c10::IValue> own_arguments(const ExampleInputs& e,

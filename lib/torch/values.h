@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "lib/options.h"
 #include "lib/torch/example_files.h"
+#include "lib/torch/input_options.h"
 
 namespace oe::torch_io {
 

@@ -49,7 +49,7 @@ bool Judge::is_decided(size_t output) const {
 std::string Judge::problem(size_t output, const std::string& where, const OrtValue& actual,
                            const OrtValue& expected) {
   const bool rounded = r_.half != DType::Undefined && !is_drawn(output);
-  const double error = v_.max_abs;
+  const LargestError error = v_.error;
   std::string what = is_drawn(output) ? form_difference(output, actual, expected)
                      : rounded        ? rounded_difference(output, actual, expected)
                                       : difference(output, actual, expected);
@@ -59,7 +59,7 @@ std::string Judge::problem(size_t output, const std::string& where, const OrtVal
     return {};
   }
   if (is_open(output)) {
-    v_.max_abs = error;
+    v_.error = error;
     return {};
   }
   noise_.clear();
@@ -80,7 +80,7 @@ std::string Judge::problem(size_t output, const std::string& where, const OrtVal
         "a comparison or an index decides it, and LibTorch itself gives another where its weights "
         "and inputs, or what its operators give, are some units in the last place off";
   if (why.empty()) return what;
-  v_.max_abs = error;
+  v_.error = error;
   if (open_.insert(output).second) v_.gaps.push_back(what + " (" + why + ")");
   return {};
 }
@@ -147,7 +147,7 @@ std::string Judge::rounded_difference(size_t output, const OrtValue& actual,
     if (const Comparison in_own = compare_rounded(*a[i], *own[i], r_.half, given);
         in_own.ok && !c.ok)
       c = in_own;
-    v_.max_abs = std::max(v_.max_abs, c.max_abs);
+    v_.error.add(c.max_abs, *own[i]);
     scaled = std::max(scaled, c.max_rel);
     if (!c.ok) what = c.message;
   }
@@ -225,7 +225,7 @@ std::string Judge::difference(size_t output, const OrtValue& actual, const OrtVa
 
 std::string Judge::difference(size_t output, const Tensor& actual, const Tensor& expected) {
   const Comparison c = compare(actual, expected, tolerance_of(r_, r_.output_names[output]));
-  v_.max_abs = std::max(v_.max_abs, c.max_abs);
+  v_.error.add(c.max_abs, expected);
   return c.ok ? std::string() : c.message.empty() ? "it is another" : c.message;
 }
 

@@ -16,15 +16,19 @@ std::string Verification::quantized_text() const {
 }
 
 std::string Verification::line() const {
-  char error[32];
-  std::snprintf(error, sizeof error, "%.2g", max_abs);
+  char largest[96];
+  std::snprintf(largest, sizeof largest, "%.2g", error.absolute);
+  // An error that looks large says nothing without the size of the numbers.
+  if (error.absolute > 1e-3)
+    std::snprintf(largest, sizeof largest, "%.2g among values up to %.2g", error.absolute,
+                  error.among);
   char scaled[96] = "";
   if (half != DType::Undefined)
     std::snprintf(scaled, sizeof scaled,
                   " from float64, %.2g %% of the largest element (%.2g %% allowed)",
                   100 * max_scaled, 100 * kRoundingSteps * rounding_epsilon(half));
   return "verified: " + plural(runs, "run") + ", " + plural(sizes, "size") + ", " +
-         plural(static_cast<size_t>(elements), "element") + ", max abs error " + error + scaled +
+         plural(static_cast<size_t>(elements), "element") + ", max abs error " + largest + scaled +
          (steps ? ", " + plural(steps, "call") + " in a row" : std::string()) +
          (drifted ? " (" + plural(drifted, "call") + " from LibTorch's state: rounding adds up)"
                   : std::string()) +
@@ -37,6 +41,12 @@ std::string Verification::line() const {
          (drawn.empty() ? std::string()
                         : " (" + plural(drawn.size(), "output") + " by shape, type" +
                               (draws ? " and moments)" : ")"));
+}
+
+void LargestError::add(double error, const Tensor& expected) {
+  if (!(error > absolute)) return;
+  absolute = error;
+  among = largest_difference(expected, nullptr);
 }
 
 Tolerance tolerance_of(const Request& r, const std::string& output) {

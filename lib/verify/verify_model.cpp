@@ -201,13 +201,13 @@ class Driver {
                                 " in a row";
       ReferenceRun own = expected;
       for (size_t i = 0; i < left.size(); ++i) own.inputs[r_.state[i].leaf] = left[i];
-      const double error = v_.max_abs;
+      const LargestError error = v_.error;
       const Draw draw{sizes, seed + 1000 * step, {}};
       if (!one_run(where, draw, own)) {
         if (step == 0) return false;
         // Rounding that many calls add up, or a mistake: one call from LibTorch's own state tells.
         v_.mismatch.clear();
-        v_.max_abs = error;
+        v_.error = error;
         if (!one_run(where, draw, expected)) return false;
         ++v_.drifted;
       }
@@ -329,7 +329,7 @@ class Driver {
       return run;  // LibTorch does not take these values
     }
     run.ran = true;
-    const double error = v_.max_abs;
+    const LargestError error = v_.error;
     if (one_run(" at " + run.values, draw, *expected)) return run;
     if (kind.floats.kind == Variation::Kind::Scale && same_at_scale(*expected)) {
       v_.mismatch.clear();
@@ -339,7 +339,7 @@ class Driver {
                           ? is_unstable(draw, *expected)
                           : !std::isfinite(kind.floats.value) && !r_.asks_for_nan;
     if (!told) return std::nullopt;
-    v_.max_abs = error;
+    v_.error = error;
     run.difference = std::exchange(v_.mismatch, {});
     if (std::isfinite(kind.floats.value))
       run.difference += "; LibTorch's own results for 1e-5 and 2e-5 are as far apart";

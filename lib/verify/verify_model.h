@@ -93,6 +93,13 @@ std::unique_ptr<Ort::Session> open(Ort& ort, const Request& r, bool optimize = t
 // What the request says of an output.
 Tolerance tolerance_of(const Request& r, const std::string& output);
 
+// The largest |ONNX Runtime - LibTorch| of all comparisons.
+struct LargestError {
+  double absolute = 0;
+  double among = 0;  // the largest finite |LibTorch| of the tensor it was found in
+  void add(double error, const Tensor& expected);
+};
+
 struct Verification {
   size_t runs = 0, sizes = 0;
   int64_t elements = 0;  // that were compared, of all runs; not of the outputs that follow
@@ -105,7 +112,7 @@ struct Verification {
   // half a step, and the largest difference in steps.
   size_t quantized = 0, stepped = 0;
   double max_steps = 0;
-  double max_abs = 0;
+  LargestError error;
   double max_scaled = 0;  // --to: the largest error as a part of its output's largest element
   DType half = DType::Undefined;
   std::string mismatch;           // the first one: output, size, seed, what differs; empty: none

@@ -158,7 +158,7 @@ class Builder {
 };
 
 // Every size that capture would try besides the example's is said to have crashed.
-void leave_out_other_sizes(const torch_io::ExampleInputs& inputs, Options& o) {
+void leave_out_other_sizes(const torch_io::ExampleInputs& inputs, CaptureOptions& o) {
   const std::vector<capture::DynamicAxis> axes = capture::dynamic_axes(inputs);
   std::vector<std::string> names;
   for (const torch_io::InputLeaf& l : inputs.leaves) names.push_back(l.name);
@@ -331,7 +331,7 @@ Capture captured(const torch::jit::Operator& op, const Sample& sample, const Var
   try {
     Builder b(sample, v);
     b.build(op);
-    Options o;
+    CaptureOptions o;
     if (one_world) leave_out_other_sizes(b.inputs, o);
     Diagnostics d;
     out.program = capture::capture(b.loaded, b.inputs, o, lower::has_row, d).program;

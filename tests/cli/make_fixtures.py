@@ -349,6 +349,15 @@ class Guarded(nn.Module):
         return x * 2
 
 
+def overflowing() -> nn.Module:
+    """A convolution some of whose sums leave the range of float32."""
+    torch.manual_seed(0)
+    conv = nn.Conv2d(16, 8, 3)
+    with torch.no_grad():
+        conv.weight.mul_(3e38)
+    return conv.eval()
+
+
 class Counter(nn.Module):
     """Writes its own state."""
 
@@ -580,6 +589,7 @@ def main() -> None:
     save(torch.jit.script(Chosen().eval()), "chosen.pt")
     save(torch.jit.script(Dropped().train()), "train.pt")
     save(torch.jit.script(Guarded().train()), "guarded.pt")
+    save(torch.jit.script(overflowing()), "overflowing.pt")
     save(torch.jit.script(Counter().eval()), "counter.pt")
     save(torch.jit.script(Policy().eval()), "policy.pt")
     trained, batch = Trained().train(), torch.randn(2, 4, 5)

@@ -113,9 +113,9 @@ void make_runs_of(const std::string& what, const Options& o, const torch_io::Loa
   for (int call = 0; call < (state.empty() ? 1 : 3); ++call) {
     Run run{what + (call ? ", call " + std::to_string(call + 1) : ""), {}, {}};
     // Other storages and another module: forward may write to both.
-    torch_io::ExampleInputs given = torch_io::make_inputs(o, loaded);
-    torch_io::ExampleInputs fresh = torch_io::make_inputs(o, loaded);
-    torch_io::add_state(o, module, state, given);
+    torch_io::ExampleInputs given = torch_io::make_inputs(o.input, loaded);
+    torch_io::ExampleInputs fresh = torch_io::make_inputs(o.input, loaded);
+    torch_io::add_state(module, state, given);
     for (const torch_io::InputLeaf& leaf : given.leaves) run.inputs[leaf.name] = host(leaf.value);
     run.expected = expected(module.get_method(loaded.method)(std::move(fresh.arguments)).deepcopy(),
                             c, module, loaded.method);
@@ -130,8 +130,8 @@ std::vector<Run> make_runs(const Case& c, const Options& base, const torch_io::L
   const auto add = [&](const std::string& what, const std::vector<InputSpec>& specs) {
     for (uint64_t seed = 0; seed < (c.seeds ? 2 : 1); ++seed) {
       Options o = base;
-      o.inputs = specs;
-      o.seed = seed;
+      o.input.specs = specs;
+      o.input.seed = seed;
       const std::string label = what + ", seed " + std::to_string(seed);
       try {
         make_runs_of(label, o, loaded, captured, state, runs);
@@ -140,8 +140,8 @@ std::vector<Run> make_runs(const Case& c, const Options& base, const torch_io::L
       }
     }
   };
-  add("the example", base.inputs);
-  for (const auto& run : c.also) add("also " + join(run, " "), replaced(base.inputs, run));
+  add("the example", base.input.specs);
+  for (const auto& run : c.also) add("also " + join(run, " "), replaced(base.input.specs, run));
   return runs;
 }
 
@@ -273,9 +273,9 @@ class Runner {
     Converted no_program;
     try {
       Diagnostics d;
-      torch_io::ExampleInputs inputs = torch_io::make_inputs(options_, module_);
+      torch_io::ExampleInputs inputs = torch_io::make_inputs(options_.input, module_);
       keep_types(inputs);
-      captured_ = capture::capture(module_, inputs, options_, lower::has_row, d);
+      captured_ = capture::capture(module_, inputs, options_.capture, lower::has_row, d);
       state_ = inputs.state;
       throw_errors(d, -1);
       throw_problems("the program", program::verify(captured_->program));
@@ -304,8 +304,8 @@ class Runner {
  private:
   // Other values keep the example's element types: [1,2] for a float input is no int tensor.
   void keep_types(const torch_io::ExampleInputs& inputs) {
-    for (size_t i = 0; i < options_.inputs.size(); ++i) {
-      InputSpec& spec = options_.inputs[i];
+    for (size_t i = 0; i < options_.input.specs.size(); ++i) {
+      InputSpec& spec = options_.input.specs[i];
       for (size_t k = 0; k < inputs.leaves.size(); ++k) {
         const torch_io::InputLeaf& leaf = inputs.leaves[k];
         if ((spec.name.empty() ? k == i : spec.name == leaf.name) && leaf.value.isTensor())
@@ -355,15 +355,16 @@ class Runner {
   // Nothing of the example's sizes may be in the file: exported from the sizes of an `-- also` run
   // it is the same text.
   void compare_examples() {
-    const torch_io::ExampleInputs first = torch_io::make_inputs(options_, module_);
+    const torch_io::ExampleInputs first = torch_io::make_inputs(options_.input, module_);
     for (const auto& run : case_.also) {
       Options o = options_;
-      o.inputs = replaced(options_.inputs, run);
+      o.input.specs = replaced(options_.input.specs, run);
       try {
-        torch_io::ExampleInputs other = torch_io::make_inputs(o, module_);
+        torch_io::ExampleInputs other = torch_io::make_inputs(o.input, module_);
         if (!has_other_sizes(other, first)) continue;
         Diagnostics d;
-        const capture::Captured again = capture::capture(module_, other, o, lower::has_row, d);
+        const capture::Captured again =
+            capture::capture(module_, other, o.capture, lower::has_row, d);
         // One that reaches less says what it assumes.
         if (again.assumptions.size() > captured_->assumptions.size()) continue;
         const std::string was = ir::print(convert_at(captured_->program, kSameGraphOpset));

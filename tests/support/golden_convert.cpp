@@ -25,12 +25,12 @@ void throw_errors(const Diagnostics& d, int64_t opset) {
 
 Options options_of(const Case& c) {
   Options o;
-  for (const std::string& spec : c.inputs) o.inputs.push_back(parse_input_spec(spec));
-  if (!c.dynamic.empty()) parse_dynamic_axes(c.dynamic, o.dynamic_axes);
-  if (c.mode == "script") o.mode = CaptureMode::Script;
-  if (c.mode == "trace") o.mode = CaptureMode::Trace;
-  if (c.state == "outputs") o.state = State::Outputs;
-  if (c.state == "io") o.state = State::InputsAndOutputs;
+  for (const std::string& spec : c.inputs) o.input.specs.push_back(parse_input_spec(spec));
+  if (!c.dynamic.empty()) parse_dynamic_axes(c.dynamic, o.input.dynamic_axes);
+  if (c.mode == "script") o.capture.mode = CaptureMode::Script;
+  if (c.mode == "trace") o.capture.mode = CaptureMode::Trace;
+  if (c.state == "outputs") o.capture.state = State::Outputs;
+  if (c.state == "io") o.capture.state = State::InputsAndOutputs;
   return o;
 }
 

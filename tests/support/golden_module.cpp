@@ -197,7 +197,7 @@ torch_io::Loaded load_python_module(const std::filesystem::path& directory, size
     text << in.rdbuf();
     throw std::runtime_error("Python could not make the model: " + text.str());
   }
-  Options o;
+  LoadOptions o;
   o.model = model.string();
   return torch_io::load(o);
 }

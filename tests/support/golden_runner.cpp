@@ -142,7 +142,7 @@ Case found_alone(Case c, const torch_io::Loaded& module) {
   c.pinned.clear();
   c.dynamic.clear();
   torch_io::ExampleFiles files;
-  const infer::Found found = infer::find_inputs(options_of(c), module, files);
+  const infer::Found found = infer::find_inputs(options_of(c).input, module, files, {});
   if (!found.problem.empty()) throw std::runtime_error("no inputs were found: " + found.problem);
   for (const InputSpec& spec : found.specs) c.inputs.push_back(spec_text(spec));
   return c;

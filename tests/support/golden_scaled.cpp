@@ -58,7 +58,7 @@ Counts count(const Case& c, const torch_io::Loaded& module, ExampleInputs inputs
   Counts counts;
   Diagnostics d;
   const capture::Captured captured =
-      capture::capture(module, inputs, options_of(c), lower::has_row, d);
+      capture::capture(module, inputs, options_of(c).capture, lower::has_row, d);
   for (const auto& [opset, r] : convert(captured.program, opsets))
     if (r.model) count_nodes(r.model->graph, counts[opset]);
   return counts;
@@ -136,7 +136,7 @@ Scaled run_scaled(const Case& c, const torch_io::Loaded& module,
   ExampleInputs inputs;
   Counts own;
   try {
-    inputs = torch_io::make_inputs(options_of(c), module);
+    inputs = torch_io::make_inputs(options_of(c).input, module);
     for (InputLeaf& l : inputs.leaves)
       if (l.value.isTensor()) l.axis_names.resize(static_cast<size_t>(l.value.toTensor().dim()));
     own = count(c, module, inputs, opsets);

@@ -104,12 +104,12 @@ class Walk {
   std::map<int64_t, Verdict> judge(size_t index, const Sample& s) const {
     std::map<int64_t, Verdict> verdicts;
     try {
-      Options o;
+      LoadOptions o;
       o.model = (arguments_.folder / (std::to_string(index) + ".pt")).string();
       const torch_io::Loaded module = torch_io::load(o);
       torch_io::ExampleInputs inputs = inputs_of(s, module);
       Diagnostics d;
-      const capture::Captured c = capture::capture(module, inputs, o, lower::has_row, d);
+      const capture::Captured c = capture::capture(module, inputs, {}, lower::has_row, d);
       golden::throw_errors(d, -1);
       golden::throw_problems("the program", program::verify(c.program));
       for (auto& [opset, made] : golden::convert(c.program, arguments_.opsets))

@@ -28,9 +28,9 @@ torch_io::Loaded model(const std::string& signature, const std::string& body,
   return m;
 }
 
-Options options(const std::vector<std::string>& specs) {
-  Options o;
-  for (const std::string& s : specs) o.inputs.push_back(parse_input_spec(s));
+InputOptions options(const std::vector<std::string>& specs) {
+  InputOptions o;
+  for (const std::string& s : specs) o.specs.push_back(parse_input_spec(s));
   return o;
 }
 
@@ -53,7 +53,7 @@ TEST_CASE("positional and named inputs", "[inputs]") {
 
 TEST_CASE("the same seed gives the same numbers, another other ones", "[inputs]") {
   const auto m = model("x: Tensor", "return x");
-  Options o = options({"x:5"});
+  InputOptions o = options({"x:5"});
   const at::Tensor a = make_inputs(o, m).arguments[0].toTensor();
   CHECK(a.equal(make_inputs(o, m).arguments[0].toTensor()));
   o.seed = 1;
@@ -115,7 +115,7 @@ TEST_CASE("values: literals, words and ranges", "[inputs]") {
 
 TEST_CASE("axis names from specs, options and positions", "[inputs]") {
   const auto m = model("x: Tensor, y: Tensor", "return x");
-  Options o = options({"x:batch=2x3", "y:batchx?"});
+  InputOptions o = options({"x:batch=2x3", "y:batchx?"});
   auto e = make_inputs(o, m);
   CHECK(e.leaves[0].axis_names == Names{"batch", ""});
   CHECK(e.leaves[1].axis_names == Names{"batch", "y_dynamic_axes_1"});
@@ -135,8 +135,8 @@ TEST_CASE("axis names from specs, options and positions", "[inputs]") {
 
 TEST_CASE("input names replace the method's own, for axes too", "[inputs]") {
   const auto m = model("x: Tensor, y: Tensor", "return x");
-  Options o = options({"2", "2"});
-  o.input_names = {"data"};
+  InputOptions o = options({"2", "2"});
+  o.names = {"data"};
   parse_dynamic_axes("data:0=n y:0=n", o.dynamic_axes);
   const auto e = make_inputs(o, m);
   CHECK(names(e) == Names{"data", "y"});
@@ -152,8 +152,8 @@ TEST_CASE("a file of inputs keeps nested structure", "[inputs]") {
           .string();
   std::ofstream(path, std::ios::binary)
       .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  Options o;
-  o.inputs_file = path;
+  InputOptions o;
+  o.file = path;
   const auto e = make_inputs(o, m);
   CHECK(names(e) == Names{"x", "state.0", "state.1", "k"});
   CHECK(e.arguments[2].toInt() == 3);
@@ -215,9 +215,9 @@ TEST_CASE("drawn inputs are varied, fixed ones are not", "[inputs]") {
 
 TEST_CASE("further examples say which axes differ", "[inputs]") {
   const auto m = model("x: Tensor, ids: Tensor, n: int, word: str = 'a'", "return x + ids + n");
-  Options o = options({"x:2x3", "ids:2x3@i64=randint(4,9)", "n=4"});
+  InputOptions o = options({"x:2x3", "ids:2x3@i64=randint(4,9)", "n=4"});
   const auto further = [&](const std::vector<std::string>& specs) {
-    o.alternatives = {options(specs).inputs};
+    o.alternatives = {options(specs).specs};
     return make_inputs(o, m);
   };
   const auto e = further({"x:2x5", "ids:2x5", "n=7"});
@@ -238,7 +238,7 @@ TEST_CASE("further examples say which axes differ", "[inputs]") {
 
 TEST_CASE("constants are arguments and no inputs", "[inputs]") {
   const auto m = model("x: Tensor, n: int, p: Tuple[Tensor, int]", "return x + n + p[0] + p[1]");
-  Options o = options({"x:2", "n=4", "p.0:2", "p.1=1"});
+  InputOptions o = options({"x:2", "n=4", "p.0:2", "p.1=1"});
   o.constants = {"n", "p"};
   const auto e = make_inputs(o, m);
   CHECK(names(e) == Names{"x"});
@@ -264,7 +264,7 @@ TEST_CASE("a file is read once", "[inputs]") {
   std::ofstream(path, std::ios::binary)
       .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   torch_io::ExampleFiles files;
-  const Options o = options({"x=@" + path.string(), "y=@" + path.string()});
+  const InputOptions o = options({"x=@" + path.string(), "y=@" + path.string()});
   const auto first = make_inputs(o, m, files);
   std::filesystem::remove(path);
   const auto second = make_inputs(o, m, files);

@@ -77,10 +77,7 @@ T nan_to_num(T x, const std::optional<double>& nan, const std::optional<double>&
              const std::optional<double>& lowest) {
   const DType t = x.dtype();
   if (!is_float(t)) return x;
-  const double end = t == DType::Double     ? std::numeric_limits<double>::max()
-                     : t == DType::Float16  ? 65504.0
-                     : t == DType::BFloat16 ? std::ldexp(255.0, 120)
-                                            : std::numeric_limits<float>::max();
+  const double end = largest_finite(t);
   const double inf = std::numeric_limits<double>::infinity();
   T up = equal(x, inf), down = equal(x, -inf);
   x = where(is_nan(x), nan.value_or(0), x);

@@ -1,0 +1,26 @@
+// How a model is captured, as the command line says it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "lib/support/left_out.h"
+
+namespace oe {
+
+enum class CaptureMode { Auto, Script, Trace };
+// What becomes of attributes that the method writes: --state=discard, outputs, io.
+enum class State { Discard, Outputs, InputsAndOutputs };
+
+struct CaptureOptions {
+  CaptureMode mode = CaptureMode::Auto;
+  int64_t unroll = 64;  // longest loop of a known number of iterations that is unrolled
+  State state = State::Discard;
+  // Results of constant operands that are larger than these are recorded when they have more bytes;
+  // nullopt: all that are made of tensors are.
+  std::optional<int64_t> fold_limit = 1 << 20;
+  std::vector<LeftOut> left_out;  // by the supervisor, when it repeats a run
+};
+
+}  // namespace oe

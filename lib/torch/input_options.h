@@ -1,0 +1,55 @@
+// What the command line says of the model's inputs. Standard library only.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/support/dtype.h"
+
+namespace oe {
+
+// One DIM of an input SPEC: 224 | ? | batch | batch=2 | 1..8 | batch=1..8
+struct DimSpec {
+  std::optional<int64_t> size;  // example size, when given
+  std::string symbol;           // axis name, when given; such an axis is dynamic
+  bool dynamic = false;         // named, '?', or bounded
+  std::optional<int64_t> low, high;
+};
+
+// One --input SPEC (README.md, "Options").
+struct InputSpec {
+  std::string name;  // may be a path (x.0, cfg.mask); empty: positional
+  std::optional<std::vector<DimSpec>> shape;
+  DType dtype = DType::Undefined;  // Undefined: float for tensors, or what the file knows
+  std::string value;               // text after '='; empty: random of the given shape and type
+};
+
+// --dynamic-axes: input or output (name, index as text, or "*") -> axis -> name ("": automatic).
+struct AxesSpec {
+  bool every_axis = false;  // the option without a value
+  std::vector<std::pair<std::string, std::map<int64_t, std::string>>> entries;
+  bool empty() const { return !every_axis && entries.empty(); }
+};
+
+struct InputOptions {
+  std::vector<InputSpec> specs;  // --input
+  std::string file;              // --inputs FILE.pt
+  std::string folder;            // --inputs-from DIR
+  // Files output_N.pb in it, for the example and for each alternative: N, path.
+  std::vector<std::vector<std::pair<size_t, std::string>>> expected;
+  // Further examples: each replaces some of the inputs. Axes whose sizes differ are dynamic.
+  std::vector<std::vector<InputSpec>> alternatives;
+  std::vector<std::string> constants;  // arguments that are no inputs but keep the example's value
+  bool guess = true;                   // what is not said of the inputs is found (--guess=auto)
+  bool guess_sure = false;             // only where the program forces it (--guess=sure)
+  uint64_t seed = 0;
+  AxesSpec dynamic_axes;
+  bool dynamic_batch = false;
+  std::vector<std::string> names;  // --input-names
+};
+
+}  // namespace oe
