@@ -115,8 +115,11 @@ std::optional<std::vector<Sym>> Interpreter::call_composite(const OpInfo& op,
   if (!writes && !ex_.site.held() && (special || f == composite(op.name)))
     ex_.apply.attempt(op, args);
   const Site::Held held(ex_.site);
-  const Sym result = run_function(*f, args, ex_.site.path(), ex_.site.call());
-  return result.is(K::Tuple) ? result.tuple() : std::vector<Sym>{result};
+  const auto run = [&] {
+    const Sym result = run_function(*f, args, ex_.site.path(), ex_.site.call());
+    return result.is(K::Tuple) ? result.tuple() : std::vector<Sym>{result};
+  };
+  return ex_.gradient.has_rules(op, args) ? ex_.gradient.whole(op, args, run) : run();
 }
 
 // The operator along one of the axes that a tensor has: one after the other as an If. Nothing where
@@ -186,10 +189,7 @@ Sym Interpreter::call_operator(const std::string& op, const std::vector<Sym>& ar
 std::vector<Sym> Interpreter::call_operator(const OpInfo& op, const std::vector<Sym>& args,
                                             JitNode* n) {
   if (op.missing) ex_.site.refuse("OE0122", op.base + " is not registered", "", Need::Operators);
-  if (op.base == "aten::grad" || op.base == "aten::backward")
-    ex_.site.refuse("OE4063",
-                    op.base + ": the model differentiates itself, for which ONNX has no operators",
-                    "save the model without it, or with the derivative written out");
+  if (op.base == "aten::grad" || op.base == "aten::backward") return ex_.gradient.call(op, args);
   if (auto known = known_of_tensor(op, args)) return {*known};
   if (auto known = known_by_bounds(op, args)) return {*known};
   if (auto out = call_squeeze(op, args)) return *out;

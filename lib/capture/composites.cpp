@@ -120,11 +120,18 @@ const Sources& sources(CompositeOf of) {
 
 }  // namespace
 
+std::vector<Composite> composites(CompositeOf of) {
+  std::vector<Composite> all;
+  for (const auto& [op, source] : sources(of))
+    all.push_back({op, source.file->function(source.name)});
+  return all;
+}
+
 std::vector<Composite> composites() {
   std::vector<Composite> all;
   for (const CompositeOf of : kCompositeOf)
-    for (const auto& [op, source] : sources(of))
-      all.push_back({op, source.file->function(source.name)});
+    if (of != CompositeOf::Derivative)
+      for (Composite& c : composites(of)) all.push_back(std::move(c));
   return all;
 }
 

@@ -19,6 +19,7 @@
 //   Places        lists of views of one tensor (places.cpp, place_lists.cpp)
 //   Control       If and Loop: taken, unrolled or kept (control_flow.cpp, kept_if.cpp,
 //                 kept_loop.cpp, iterations.cpp)
+//   Gradient      the tape, and torch.autograd.grad on it (gradient_*.cpp)
 //   Interpreter   functions, blocks, instructions (interpreter.cpp, instructions.cpp, inlined.cpp,
 //                 lifetimes.cpp)
 // What branches and iterations leave behind is Frozen (frozen.cpp), joined by a Joiner (join.cpp)
@@ -35,6 +36,7 @@
 #include "lib/capture/capture.h"
 #include "lib/capture/containers.h"
 #include "lib/capture/control.h"
+#include "lib/capture/gradient.h"
 #include "lib/capture/heap.h"
 #include "lib/capture/interpreter.h"
 #include "lib/capture/made_up.h"
@@ -94,6 +96,7 @@ class Executor {
   OpenLists open_lists{*this};
   Places places{*this};
   Control control{*this, plan};
+  Gradient gradient{*this};
   Interpreter interpreter{*this};
 };
 

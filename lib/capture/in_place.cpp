@@ -267,7 +267,10 @@ std::optional<std::vector<Sym>> Writes::call(const OpInfo& op, const std::vector
     ex_.views.look_as(args[0].tensor(), *now.tensor());
     return std::vector<Sym>{};
   }
-  if (op.base == "aten::requires_grad_") return std::vector<Sym>{args[0]};
+  if (op.base == "aten::requires_grad_") {
+    ex_.gradient.require(args[0], args[1]);
+    return std::vector<Sym>{args[0]};
+  }
   if (op.composite && !op.twin) return std::nullopt;  // its function writes
   if (op.written >= 0) return call_in_place(op, args);
   if (op.schema->is_mutable())

@@ -12,6 +12,7 @@ Sym Interpreter::run_method(const Sym& self, const std::string& method, std::vec
     Frame frame;
     frame.path = self.object()->path;
     const c10::ClassType& type = *self.object()->type;
+    ex_.gradient.begin(type.getMethod(method));
     return run_code(with_casts(type.getMethod(method), type), std::move(args), frame);
   } catch (const Unreachable& u) {
     ex_.site.refuse("OE4061", "no example runs the model beyond this line: " + u.message,

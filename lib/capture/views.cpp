@@ -73,7 +73,8 @@ void Views::restride(TensorValue& v, const TensorValue& like) {
 
 void Views::write(const std::shared_ptr<TensorHandle>& h, TensorValuePtr v) {
   auto mended = std::make_shared<TensorValue>(*v);
-  restride(*mended, *read(h));
+  const TensorValuePtr before = read(h);
+  restride(*mended, *before);
   if (!h->parent) {
     ex_.heap.check_write(*h->storage);
     ex_.heap.set_base(*h->storage, mended);
@@ -86,6 +87,7 @@ void Views::write(const std::shared_ptr<TensorHandle>& h, TensorValuePtr v) {
     seen->cached = mended;
     seen->cached_version = h->storage->version;
   }
+  ex_.gradient.overwrite(*before, *mended);
   if (!h->parent) propagate(h->storage);
 }
 

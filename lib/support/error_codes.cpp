@@ -424,8 +424,10 @@ constexpr ErrorCode kCodes[] = {
     {"OE4062", Unsupported, "LibTorch cannot say what this line needs.",
      "Rewrite the line; the message gives LibTorch's reason."},
     {"OE4063", Unsupported,
-     "The model computes gradients (`torch.autograd.grad`, `backward`), for which ONNX has no operators.",
-     "Save the model without them, or with the derivative written out."},
+     "The model computes a gradient (`torch.autograd.grad`) through an operator, a condition or a loop "
+     "of which none is known, or uses `backward()`.",
+     "Compute what is differentiated with other operators, or save the model with the derivative written "
+     "out."},
     {"OE4064", Unsupported,
      "A list of views of one tensor leaves a branch or a loop, and the tensor or the other elements "
      "do not.",

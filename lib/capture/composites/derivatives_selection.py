@@ -1,0 +1,129 @@
+# Vector-Jacobian products of what chooses between values: bounds, the larger of two, conditions.
+# Gradients at ties and at bounds are as LibTorch defines them.
+
+def clamp__self(grad: Tensor, self: Tensor, min: Optional[number], max: Optional[number]) -> Tensor:
+    zeros = torch.zeros_like(grad)
+    if min is not None and max is not None:
+        return torch.where(torch.logical_and(self >= min, self <= max), grad, zeros)
+    if min is not None:
+        return torch.where(self >= min, grad, zeros)
+    if max is not None:
+        return torch.where(self <= max, grad, zeros)
+    return grad
+
+def clamp__Tensor__self(grad: Tensor, self: Tensor, min: Optional[Tensor], max: Optional[Tensor]) -> Tensor:
+    zeros = torch.zeros_like(grad)
+    if min is not None and max is not None:
+        return torch.where(torch.logical_and(self >= min, self <= max), grad, zeros)
+    if min is not None:
+        return torch.where(self >= min, grad, zeros)
+    if max is not None:
+        return torch.where(self <= max, grad, zeros)
+    return grad
+
+def clamp__Tensor__min(grad: Tensor, self: Tensor, min: Optional[Tensor], max: Optional[Tensor]) -> Tensor:
+    assert min is not None
+    below = self < min
+    if max is not None:
+        below = torch.logical_and(below, min < max)
+    return torch.where(below, grad, torch.zeros_like(grad))
+
+def clamp__Tensor__max(grad: Tensor, self: Tensor, min: Optional[Tensor], max: Optional[Tensor]) -> Tensor:
+    assert max is not None
+    above = self > max
+    if min is not None:
+        above = torch.logical_or(above, max < min)
+    return torch.where(above, grad, torch.zeros_like(grad))
+
+def clamp_min__self(grad: Tensor, self: Tensor, min: number) -> Tensor:
+    return torch.where(self >= min, grad, torch.zeros_like(grad))
+
+def clamp_min__Tensor__self(grad: Tensor, self: Tensor, min: Tensor) -> Tensor:
+    return torch.where(self >= min, grad, torch.zeros_like(grad))
+
+def clamp_min__Tensor__min(grad: Tensor, self: Tensor, min: Tensor) -> Tensor:
+    return torch.where(self < min, grad, torch.zeros_like(grad))
+
+def clamp_max__self(grad: Tensor, self: Tensor, max: number) -> Tensor:
+    return torch.where(self <= max, grad, torch.zeros_like(grad))
+
+def clamp_max__Tensor__self(grad: Tensor, self: Tensor, max: Tensor) -> Tensor:
+    return torch.where(self <= max, grad, torch.zeros_like(grad))
+
+def clamp_max__Tensor__max(grad: Tensor, self: Tensor, max: Tensor) -> Tensor:
+    return torch.where(self > max, grad, torch.zeros_like(grad))
+
+# Half of it where the two are equal.
+def _larger(grad: Tensor, self: Tensor, other: Tensor) -> Tensor:
+    return _zero_where(self < other, torch.where(self == other, grad / 2, grad))
+
+def maximum__self(grad: Tensor, self: Tensor, other: Tensor) -> Tensor:
+    return _larger(grad, self, other)
+
+def maximum__other(grad: Tensor, self: Tensor, other: Tensor) -> Tensor:
+    return _larger(grad, other, self)
+
+def minimum__self(grad: Tensor, self: Tensor, other: Tensor) -> Tensor:
+    return _larger(grad, -self, -other)
+
+def minimum__other(grad: Tensor, self: Tensor, other: Tensor) -> Tensor:
+    return _larger(grad, -other, -self)
+
+def max__other__self(grad: Tensor, self: Tensor, other: Tensor) -> Tensor:
+    return _larger(grad, self, other)
+
+def max__other__other(grad: Tensor, self: Tensor, other: Tensor) -> Tensor:
+    return _larger(grad, other, self)
+
+def min__other__self(grad: Tensor, self: Tensor, other: Tensor) -> Tensor:
+    return _larger(grad, -self, -other)
+
+def min__other__other(grad: Tensor, self: Tensor, other: Tensor) -> Tensor:
+    return _larger(grad, -other, -self)
+
+def fmax__self(grad: Tensor, self: Tensor, other: Tensor) -> Tensor:
+    mine = torch.logical_or(self >= other, torch.isnan(other))
+    return torch.where(mine, grad, torch.zeros_like(grad))
+
+def fmax__other(grad: Tensor, self: Tensor, other: Tensor) -> Tensor:
+    return _zero_where(torch.logical_or(self >= other, torch.isnan(other)), grad)
+
+def fmin__self(grad: Tensor, self: Tensor, other: Tensor) -> Tensor:
+    mine = torch.logical_or(self <= other, torch.isnan(other))
+    return torch.where(mine, grad, torch.zeros_like(grad))
+
+def fmin__other(grad: Tensor, self: Tensor, other: Tensor) -> Tensor:
+    return _zero_where(torch.logical_or(self <= other, torch.isnan(other)), grad)
+
+def where__self__self(grad: Tensor, condition: Tensor) -> Tensor:
+    return torch.where(condition, grad, torch.zeros_like(grad))
+
+def where__self__other(grad: Tensor, condition: Tensor) -> Tensor:
+    return torch.where(condition, torch.zeros_like(grad), grad)
+
+def where__ScalarSelf__other(grad: Tensor, condition: Tensor) -> Tensor:
+    return torch.where(condition, torch.zeros_like(grad), grad)
+
+def where__ScalarOther__self(grad: Tensor, condition: Tensor) -> Tensor:
+    return torch.where(condition, grad, torch.zeros_like(grad))
+
+def masked_fill__Scalar__self(grad: Tensor, mask: Tensor) -> Tensor:
+    return _zero_where(mask, grad)
+
+def masked_fill__Tensor__self(grad: Tensor, mask: Tensor) -> Tensor:
+    return _zero_where(mask, grad)
+
+def masked_fill__Tensor__value(grad: Tensor, mask: Tensor) -> Tensor:
+    return torch.where(mask, grad, torch.zeros_like(grad)).sum()
+
+def fill__Scalar__self(grad: Tensor) -> Tensor:
+    return torch.zeros_like(grad)
+
+def fill__Tensor__self(grad: Tensor) -> Tensor:
+    return torch.zeros_like(grad)
+
+def fill__Tensor__value(grad: Tensor) -> Tensor:
+    return grad.sum()
+
+def zero__self(grad: Tensor) -> Tensor:
+    return torch.zeros_like(grad)

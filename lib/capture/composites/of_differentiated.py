@@ -1,0 +1,134 @@
+# Operators that are differentiated through the operators that they are made of.
+
+def _normalized(input: Tensor, axes: List[int], eps: float) -> Tensor:
+    middle = input - input.mean(axes, keepdim=True)
+    return middle * torch.rsqrt((middle * middle).mean(axes, keepdim=True) + eps)
+
+def _last_axes(n: int) -> List[int]:
+    axes: List[int] = []
+    for i in range(n):
+        axes.append(i - n)
+    return axes
+
+def layer_norm(input: Tensor, normalized_shape: List[int], weight: Optional[Tensor], bias: Optional[Tensor], eps: float, cudnn_enable: bool) -> Tensor:
+    y = _normalized(input, _last_axes(len(normalized_shape)), eps)
+    if weight is not None:
+        y = y * weight
+    return y if bias is None else y + bias
+
+def rms_norm(input: Tensor, normalized_shape: List[int], weight: Optional[Tensor], eps: Optional[float]) -> Tensor:
+    assert eps is not None, "rms_norm without eps"
+    axes = _last_axes(len(normalized_shape))
+    y = input * torch.rsqrt((input * input).mean(axes, keepdim=True) + eps)
+    return y if weight is None else y * weight
+
+def _by_channel(t: Tensor, rank: int) -> Tensor:
+    shape: List[int] = [-1]
+    for i in range(rank - 2):
+        shape.append(1)
+    return t.reshape(shape)
+
+def group_norm(input: Tensor, num_groups: int, weight: Optional[Tensor], bias: Optional[Tensor], eps: float, cudnn_enabled: bool) -> Tensor:
+    y = _normalized(input.reshape([input.size(0), num_groups, -1]), [2], eps).reshape(input.size())
+    if weight is not None:
+        y = y * _by_channel(weight, input.dim())
+    return y if bias is None else y + _by_channel(bias, input.dim())
+
+def instance_norm(input: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], running_mean: Optional[Tensor], running_var: Optional[Tensor], use_input_stats: bool, momentum: float, eps: float, cudnn_enabled: bool) -> Tensor:
+    if use_input_stats:
+        axes: List[int] = []
+        for i in range(input.dim() - 2):
+            axes.append(i + 2)
+        y = _normalized(input, axes, eps)
+    else:
+        assert running_mean is not None and running_var is not None
+        y = (input - _by_channel(running_mean, input.dim())) * _by_channel(torch.rsqrt(running_var + eps), input.dim())
+    if weight is not None:
+        y = y * _by_channel(weight, input.dim())
+    return y if bias is None else y + _by_channel(bias, input.dim())
+
+def batch_norm(input: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], running_mean: Optional[Tensor], running_var: Optional[Tensor], training: bool, momentum: float, eps: float, cudnn_enabled: bool) -> Tensor:
+    if training:
+        axes: List[int] = [0]
+        for i in range(input.dim() - 2):
+            axes.append(i + 2)
+        y = _normalized(input, axes, eps)
+    else:
+        assert running_mean is not None and running_var is not None
+        y = (input - _by_channel(running_mean, input.dim())) * _by_channel(torch.rsqrt(running_var + eps), input.dim())
+    if weight is not None:
+        y = y * _by_channel(weight, input.dim())
+    return y if bias is None else y + _by_channel(bias, input.dim())
+
+def prelu(self: Tensor, weight: Tensor) -> Tensor:
+    slopes = _by_channel(weight, self.dim()) if weight.numel() > 1 else weight.reshape([])
+    return torch._prelu_kernel(self, slopes.expand_as(self))
+
+def inner(self: Tensor, other: Tensor) -> Tensor:
+    if self.dim() == 0 or other.dim() == 0:
+        return self * other
+    rows = torch.mm(self.reshape([-1, self.size(-1)]), other.reshape([-1, other.size(-1)]).t())
+    return rows.reshape(self.size()[:-1] + other.size()[:-1])
+
+def tensordot(self: Tensor, other: Tensor, dims_self: List[int], dims_other: List[int]) -> Tensor:
+    left, left_axes, right, right_axes = [0], [0], [0], [0]
+    left.clear()
+    left_axes.clear()
+    right.clear()
+    right_axes.clear()
+    for i in range(self.dim()):
+        if i not in dims_self and i - self.dim() not in dims_self:
+            left.append(self.size(i))
+            left_axes.append(i)
+    for i in range(other.dim()):
+        if i not in dims_other and i - other.dim() not in dims_other:
+            right.append(other.size(i))
+            right_axes.append(i)
+    n = 1
+    for d in dims_self:
+        n = n * self.size(d)
+    a = self.permute(left_axes + dims_self).reshape([-1, n])
+    b = other.permute(dims_other + right_axes).reshape([n, -1])
+    return torch.mm(a, b).reshape(left + right)
+
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Optional[Tensor]) -> Tensor:
+    outer = (input1.unsqueeze(-1) * input2.unsqueeze(-2)).flatten(-2)
+    y = torch.matmul(outer, weight.reshape([weight.size(0), -1]).t())
+    return y if bias is None else y + bias
+
+def _reduced(loss: Tensor, reduction: int) -> Tensor:
+    return loss if reduction == 0 else loss.mean() if reduction == 1 else loss.sum()
+
+def mse_loss(self: Tensor, target: Tensor, reduction: int) -> Tensor:
+    d = self - target
+    return _reduced(d * d, reduction)
+
+def l1_loss(self: Tensor, target: Tensor, reduction: int) -> Tensor:
+    return _reduced(torch.abs(self - target), reduction)
+
+def smooth_l1_loss(self: Tensor, target: Tensor, reduction: int, beta: float) -> Tensor:
+    d = torch.abs(self - target)
+    if beta == 0.0:
+        return _reduced(d, reduction)
+    return _reduced(torch.where(d < beta, 0.5 * d * d / beta, d - 0.5 * beta), reduction)
+
+def huber_loss(self: Tensor, target: Tensor, reduction: int, delta: float) -> Tensor:
+    d = torch.abs(self - target)
+    return _reduced(torch.where(d < delta, 0.5 * d * d, delta * (d - 0.5 * delta)), reduction)
+
+def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Optional[Tensor], dropout_p: float, is_causal: bool, scale: Optional[float], enable_gqa: bool) -> Tensor:
+    assert dropout_p == 0.0 and not enable_gqa, "attention with dropout or grouped queries"
+    factor = 1.0 / float(query.size(-1)) ** 0.5 if scale is None else scale
+    scores = torch.matmul(query * factor, key.transpose(-2, -1))
+    if is_causal:
+        allowed = torch.ones([query.size(-2), key.size(-2)], dtype=11).tril()  # bool
+        scores = torch.where(allowed, scores, torch.full_like(scores, float("-inf")))
+    if attn_mask is not None:
+        if attn_mask.dtype == 11:
+            scores = torch.where(attn_mask, scores, torch.full_like(scores, float("-inf")))
+        else:
+            scores = scores + attn_mask
+    return torch.matmul(torch.softmax(scores, -1), value)
+
+def var_mean__correction(self: Tensor, dim: Optional[List[int]], correction: Optional[number], keepdim: bool) -> Tuple[Tensor, Tensor]:
+    return torch.var(self, dim, correction=correction, keepdim=keepdim), torch.mean(self, dim, keepdim=keepdim)

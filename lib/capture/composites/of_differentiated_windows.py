@@ -1,0 +1,120 @@
+# Windows, padding and pooling, differentiated through the operators that they are made of.
+
+def _conv(x: Tensor, weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: List[int], dilation: List[int], groups: int) -> Tensor:
+    if weight.dim() == 3:
+        return torch.conv1d(x, weight, bias, stride, padding, dilation, groups)
+    if weight.dim() == 4:
+        return torch.conv2d(x, weight, bias, stride, padding, dilation, groups)
+    return torch.conv3d(x, weight, bias, stride, padding, dilation, groups)
+
+def _conv_transpose(x: Tensor, weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: List[int], output_padding: List[int], groups: int, dilation: List[int]) -> Tensor:
+    if weight.dim() == 3:
+        return torch.conv_transpose1d(x, weight, bias, stride, padding, output_padding, groups, dilation)
+    if weight.dim() == 4:
+        return torch.conv_transpose2d(x, weight, bias, stride, padding, output_padding, groups, dilation)
+    return torch.conv_transpose3d(x, weight, bias, stride, padding, output_padding, groups, dilation)
+
+def convolution(input: Tensor, weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: List[int], dilation: List[int], transposed: bool, output_padding: List[int], groups: int) -> Tensor:
+    if transposed:
+        return _conv_transpose(input, weight, bias, stride, padding, output_padding, groups, dilation)
+    return _conv(input, weight, bias, stride, padding, dilation, groups)
+
+def _convolution(input: Tensor, weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: List[int], dilation: List[int], transposed: bool, output_padding: List[int], groups: int, benchmark: bool, deterministic: bool, cudnn_enabled: bool, allow_tf32: bool) -> Tensor:
+    if transposed:
+        return _conv_transpose(input, weight, bias, stride, padding, output_padding, groups, dilation)
+    return _conv(input, weight, bias, stride, padding, dilation, groups)
+
+# The mean of every window, as a convolution of each channel with equal weights.
+def _averages(x: Tensor, spatial: int, kernel_size: List[int], stride: List[int], padding: List[int], ceil_mode: bool, count_include_pad: bool, divisor: Optional[int]) -> Tensor:
+    assert not ceil_mode, "average pooling with ceil_mode"
+    kernel: List[int] = []
+    n = 1
+    for i in range(spatial):
+        kernel.append(kernel_size[i % len(kernel_size)])
+        n = n * kernel[i]
+    step = stride if len(stride) > 0 else kernel
+    ones = torch.ones([1, 1] + kernel, dtype=x.dtype)
+    one: List[int] = []
+    for i in range(spatial):
+        one.append(1)
+    planes = x.reshape([-1, 1] + x.size()[x.dim() - spatial:])
+    total = _conv(planes, ones, None, step, padding, one, 1)
+    if divisor is not None:
+        mean = total / divisor
+    elif count_include_pad:
+        mean = total / n
+    else:
+        mean = total / _conv(torch.ones_like(planes), ones, None, step, padding, one, 1)
+    return mean.reshape(x.size()[:x.dim() - spatial] + mean.size()[2:])
+
+def avg_pool1d(self: Tensor, kernel_size: List[int], stride: List[int], padding: List[int], ceil_mode: bool, count_include_pad: bool) -> Tensor:
+    return _averages(self, 1, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
+
+def avg_pool2d(self: Tensor, kernel_size: List[int], stride: List[int], padding: List[int], ceil_mode: bool, count_include_pad: bool, divisor_override: Optional[int]) -> Tensor:
+    return _averages(self, 2, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+def avg_pool3d(self: Tensor, kernel_size: List[int], stride: List[int], padding: List[int], ceil_mode: bool, count_include_pad: bool, divisor_override: Optional[int]) -> Tensor:
+    return _averages(self, 3, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+def max_pool1d(self: Tensor, kernel_size: List[int], stride: List[int], padding: List[int], dilation: List[int], ceil_mode: bool) -> Tensor:
+    return torch.max_pool1d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
+
+def max_pool2d(self: Tensor, kernel_size: List[int], stride: List[int], padding: List[int], dilation: List[int], ceil_mode: bool) -> Tensor:
+    return torch.max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
+
+def max_pool3d(self: Tensor, kernel_size: List[int], stride: List[int], padding: List[int], dilation: List[int], ceil_mode: bool) -> Tensor:
+    return torch.max_pool3d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
+
+# Rows of every padded axis by number, the last axis first.
+def _padded(x: Tensor, pad: List[int], mode: str) -> Tensor:
+    for i in range(len(pad) // 2):
+        d = x.dim() - 1 - i
+        at = torch.arange(-pad[2 * i], x.size(d) + pad[2 * i + 1])
+        last = x.size(d) - 1
+        if mode == "replicate":
+            at = torch.clamp_max(torch.clamp_min(at, 0), last)
+        elif mode == "reflect":
+            at = last - torch.abs(last - torch.abs(at))
+        else:
+            at = torch.remainder(at, x.size(d))
+        x = x.index_select(d, at)
+    return x
+
+def reflection_pad1d(self: Tensor, padding: List[int]) -> Tensor:
+    return _padded(self, padding, "reflect")
+
+def reflection_pad2d(self: Tensor, padding: List[int]) -> Tensor:
+    return _padded(self, padding, "reflect")
+
+def reflection_pad3d(self: Tensor, padding: List[int]) -> Tensor:
+    return _padded(self, padding, "reflect")
+
+def replication_pad1d(self: Tensor, padding: List[int]) -> Tensor:
+    return _padded(self, padding, "replicate")
+
+def replication_pad2d(self: Tensor, padding: List[int]) -> Tensor:
+    return _padded(self, padding, "replicate")
+
+def replication_pad3d(self: Tensor, padding: List[int]) -> Tensor:
+    return _padded(self, padding, "replicate")
+
+def _pad_circular(self: Tensor, pad: List[int]) -> Tensor:
+    return _padded(self, pad, "circular")
+
+def pad(self: Tensor, pad: List[int], mode: str, value: Optional[float]) -> Tensor:
+    if mode == "constant":
+        return torch.constant_pad_nd(self, pad, 0.0 if value is None else value)
+    return _padded(self, pad, mode)
+
+def pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:
+    r, lead = upscale_factor, self.size()[:-3]
+    n = len(lead)
+    c, h, w = self.size(-3) // (r * r), self.size(-2), self.size(-1)
+    x = self.reshape([-1, c, r, r, h, w]).permute([0, 1, 4, 2, 5, 3])
+    return x.reshape(lead + [c, h * r, w * r])
+
+def pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
+    r, lead = downscale_factor, self.size()[:-3]
+    c, h, w = self.size(-3), self.size(-2) // r, self.size(-1) // r
+    x = self.reshape([-1, c, h, r, w, r]).permute([0, 1, 3, 5, 2, 4])
+    return x.reshape(lead + [c * r * r, h, w])
