@@ -74,7 +74,9 @@ Output::Output(const std::vector<Options>& methods)
   const fs::path folder = folder_.empty() ? fs::path(".") : folder_;
   std::error_code error;
   const fs::file_status status = fs::status(folder, error);
-  if (!fs::exists(status)) unwritable("OE0701", folder, "the output folder does not exist");
+  if (!fs::exists(status))
+    unwritable("OE0701", folder, "the output folder does not exist",
+               "create it, or choose another path with -o");
   if (!fs::is_directory(status)) unwritable("OE0701", folder, "is not a folder");
   // Files beside the models are looked at later: a killed run may have left them.
   for (const Made& m : models()) check_target(m);

@@ -157,12 +157,12 @@ void Comparison::tell(verify::Verification& v, verify::Ort& ort, Outcome& out, D
   if (!v.uncounted.empty())
     note(d, "OE0610",
          "comparing " + join(v.uncounted, ", ") +
-             " says nothing; inputs that make them vary (--inputs-from, --input x=@FILE) would");
+             " proves nothing; use inputs that make them vary (--inputs-from, --input x=@FILE)");
   if (!v.drawn.empty())
     note(d, "OE0606",
          "random numbers determine " + join(v.drawn, ", ") +
-             ": compared were the shape and the element type" +
-             (v.draws ? ", and the moments over " + plural(v.draws, "run") : ""));
+             ": compared only by shape and element type" +
+             (v.draws ? ", and by the moments over " + plural(v.draws, "run") : ""));
   out.coverage = std::move(v.coverage);
 }
 

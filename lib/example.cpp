@@ -23,9 +23,9 @@ torch_io::ExampleInputs example_inputs(const Options& o, const torch_io::Loaded&
   for (const InputSpec& s : found.specs) texts.push_back(spec_text(s));
   if (!found.problem.empty())
     throw Failure(ExitCode::Usage, "OE0206",
-                  "no inputs were found that the model runs on" +
+                  "could not find inputs that the model accepts" +
                       std::string(found.exhausted ? "" : " within the limit of the search") +
-                      "; with " + join(texts, " ") + " it stops: " + found.problem +
+                      "; with " + join(texts, " ") + " it fails: " + found.problem +
                       infer::reasons_text(found),
                   "describe them with --input, as in --input " + texts.at(0), found.origin);
   InputOptions complete = o.input;
@@ -76,9 +76,9 @@ void report_doubts(const Options& o, const Outcome& outcome, Diagnostics& d) {
     specs.push_back("--input " + in.spec);
   }
   if (doubts.empty()) return;
-  const std::string what = "guessed, not forced: " + join(doubts, "; ") +
+  const std::string what = "guessed, not required by the model: " + join(doubts, "; ") +
                            (more ? "; and " + plural(more, "more input") : std::string());
-  const std::string hint = "say it: " + join(specs, " ");
+  const std::string hint = "specify it: " + join(specs, " ");
   if (o.input.guess_sure) throw Failure(ExitCode::Usage, "OE0242", what, hint);
   d.report({"OE0241", Severity::Warning, "", what, hint, nullptr, 0});
 }

@@ -81,9 +81,10 @@ FileInputs match_inputs(const ir::Model& file, const torch_io::ExampleInputs& e,
     for (const ir::Value* v : own) theirs.push_back(v->name);
     for (const InputLeaf& l : e.leaves) ours.push_back(l.name);
     throw Failure(ExitCode::Usage, "OE0240",
-                  "verify: FILE has inputs " + join(theirs, ", ") + ", and the method takes " +
-                      (ours.empty() ? "none" : join(ours, ", ")) + ": which is which is not known",
-                  "--input-names gives what FILE calls them, in the method's order");
+                  "verify: cannot match the inputs of FILE (" + join(theirs, ", ") +
+                      ") to those of the method (" + (ours.empty() ? "none" : join(ours, ", ")) +
+                      ")",
+                  "list the names in FILE with --input-names, in the method's order");
   }
   for (size_t i = 0; i < leaves.size(); ++i) inputs.names[place(leaves[i])] = own[i]->name;
   return inputs;

@@ -49,8 +49,8 @@ class Share {
       const std::string hint = did_you_mean(first, all_.load.methods);
       usage_error(
           "OE0236",
-          option + (path.empty() ? ": a value without a name does not say of which method it is"
-                                 : ": '" + path + "' begins with none of the methods " +
+          option + (path.empty() ? ": a value without a name does not specify its method"
+                                 : ": '" + path + "' does not begin with one of the methods " +
                                        join(all_.load.methods, ", ")),
           hint.empty()
               ? "write it as " + all_.load.methods[0] + "." + (path.empty() ? "NAME" : path)
@@ -120,7 +120,7 @@ void require_meaning(const Options& o) {
   for (const auto& [option, given] : refused)
     if (given)
       usage_error("OE0237",
-                  std::string(option) + " has one method in mind, and --method names " +
+                  std::string(option) + " works for one method, and --method names " +
                       std::to_string(o.load.methods.size()),
                   "convert the methods one at a time");
 }

@@ -31,7 +31,8 @@ class Renamer {
 
   void rename(ir::Value* v, const std::string& name) {
     if (!chosen_.insert(name).second)
-      throw Failure(ExitCode::Usage, "OE0220", "two values are to be named '" + name + "'");
+      throw Failure(ExitCode::Usage, "OE0220", "two values would be named '" + name + "'",
+                    "choose another name");
     if (v->name == name) return;
     if (ir::Value* other = find(name)) {
       move(other, m_.names.unique(name));

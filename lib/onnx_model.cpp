@@ -53,9 +53,10 @@ onnx::WriteOptions write_options(ir::Model& m, const Options& o,
   onnx::WriteOptions w = o.write;
   const bool has_to = m.ir_version < 4;
   if (has_to && o.keep_initializers == KeepInitializers::No)
-    throw Failure(ExitCode::Usage, "OE0225",
-                  "--keep-initializers-as-inputs=no: below IR version 4 they have to be inputs",
-                  "opset " + std::to_string(o.opset) + " can be written with --ir-version 4");
+    throw Failure(
+        ExitCode::Usage, "OE0225",
+        "--keep-initializers-as-inputs=no: below IR version 4 every initializer must be an input",
+        "opset " + std::to_string(o.opset) + " can be written with --ir-version 4");
   w.initializers_as_inputs = has_to || o.keep_initializers == KeepInitializers::Yes;
   if (!w.initializers_as_inputs) return w;
   std::map<std::string, size_t> order;

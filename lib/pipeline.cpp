@@ -55,7 +55,7 @@ void note_other_names(const Options& o, const Outcome& out, Diagnostics& d) {
   const auto note = [&](const std::string& wanted, const std::string& name, const char* what) {
     if (name.empty() || name == wanted) return;
     d.report({"OE0305", Severity::Note, "",
-              wanted + " already exists, and a model may use it until this one replaces that: " +
+              wanted + " already exists, and the old model uses it until this one replaces it: " +
                   what + name,
               "", nullptr, 0});
   };

@@ -107,11 +107,12 @@ InputOptions with_test_sets(InputOptions o) {
   const fs::path dir = o.folder;
   std::error_code error;
   if (!fs::is_directory(dir, error))
-    usage_error("OE0208", "--inputs-from: " + dir.string() + " is no folder");
+    usage_error("OE0208", "--inputs-from: " + dir.string() + " is not a folder");
   const std::vector<fs::path> folders = set_folders(dir);
   if (folders.empty())
     usage_error("OE0208",
-                "--inputs-from: " + dir.string() + " holds neither input_0.pb nor test_data_set_0");
+                "--inputs-from: " + dir.string() + " has neither input_0.pb nor test_data_set_0",
+                "--save-test-data writes such a folder");
   std::vector<std::vector<InputSpec>> sets;
   for (const fs::path& folder : folders) {
     std::vector<InputSpec>& specs = sets.emplace_back();

@@ -144,12 +144,13 @@ void report_inexact(const std::vector<verify::OutputErrors>& errors, Diagnostics
   for (const verify::OutputErrors& e : errors) {
     const double rounding = std::max(e.of_libtorch, e.unit * e.largest);
     if (e.of_onnx_runtime <= much * rounding) continue;
-    d.report({"OE0620", Severity::Warning, "",
-              "output '" + e.name + "' is within the tolerance, but its error beside float64 (" +
-                  float_text(static_cast<float>(e.of_onnx_runtime)) +
-                  ") is that of another formula: " + "LibTorch's is " +
-                  float_text(static_cast<float>(e.of_libtorch)),
-              "", nullptr, 0});
+    d.report(
+        {"OE0620", Severity::Warning, "",
+         "output '" + e.name +
+             "' is within the tolerance, but less exact than LibTorch: its error against float64 is " +
+             float_text(static_cast<float>(e.of_onnx_runtime)) + ", LibTorch's is " +
+             float_text(static_cast<float>(e.of_libtorch)),
+         "", nullptr, 0});
   }
 }
 

@@ -244,8 +244,8 @@ SandboxLevel confine(const Launch& l) {
   level.seccomp = Filter(l.gpu).load();
   if (l.limits.sandbox == SandboxMode::Require && !level.complete())
     throw Failure(ExitCode::MissingPart, "OE0811",
-                  "--sandbox=require: this kernel gives " + sandbox_text(level),
-                  "use --sandbox=auto to run with what it has");
+                  "--sandbox=require: a part is missing on this kernel: " + sandbox_text(level),
+                  "use --sandbox=auto to run with the other parts");
   return level;
 }
 

@@ -89,7 +89,7 @@ std::string Archive::check_name(const std::string& name, uint64_t at) {
   if (name.find('\\') != std::string::npos) bad("holds a backslash");
   const std::string inside = name + "/";
   if (inside.starts_with("../") || inside.find("/../") != std::string::npos)
-    bad("leaves its folder");
+    bad("points outside the archive");
   const std::string folder = name.substr(0, slash);
   if (folder_.empty()) folder_ = folder;
   if (folder != folder_) bad("lies in another folder than '" + folder_ + "'");

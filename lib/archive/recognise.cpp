@@ -113,13 +113,13 @@ Archive recognise_zip(const fs::path& path, File file) {
       has("serialized_exported_program.json") || zip.find("serialized_exported_program.json"))
     unreadable("OE0109", path, "is a torch.export program (.pt2), not a TorchScript file",
                "convert it in Python with torch.onnx.export(dynamo=True), or trace the module it "
-               "was made from: torch.jit.save(torch.jit.trace(model, example), FILE)");
+               "was exported from: torch.jit.save(torch.jit.trace(model, example), FILE)");
   if (has("bytecode.pkl"))
     unreadable(
         "OE0113", path,
-        "holds bytecode for PyTorch's mobile interpreter and no code, from which nothing can "
+        "has bytecode for PyTorch's mobile interpreter and no TorchScript code, so it cannot "
         "be converted",
-        "convert the file that torch.jit.save wrote, before it was made for mobile");
+        "convert the file that torch.jit.save wrote before it was optimized for mobile");
   if (zip.find("MAR-INF/MANIFEST.json"))
     unreadable("OE0105", path, "is a TorchServe archive (.mar); it holds " + some_names(records),
                "unpack it (it is a zip file) and convert the .pt in it");
@@ -131,7 +131,7 @@ Archive recognise_zip(const fs::path& path, File file) {
     name_pickle(path, archive.read(*archive.find("data.pkl")), "torch.save");
   }
   unreadable("OE0105", path,
-             "is a zip archive but no TorchScript file (" +
+             "is a zip archive, not a TorchScript file (" +
                  (records.empty() ? "it is empty" : "it holds " + some_names(records)) + ")");
 }
 

@@ -66,9 +66,10 @@ void Apply::require_known_types(const OpInfo& op, const std::vector<Sym>& args) 
     const c10::TypePtr type = op.schema->arguments()[i].real_type();
     const auto optional = type->cast<c10::OptionalType>();
     if ((optional ? optional->getElementType() : type)->kind() == c10::TypeKind::ScalarTypeType)
-      ex_.site.refuse("OE4017",
-                      "the element type that " + op.base + " is given depends on the input",
-                      "ONNX types are fixed: convert to one type, or choose between the results");
+      ex_.site.refuse(
+          "OE4017", "the element type that " + op.base + " is given depends on the input",
+          "ONNX types are fixed: convert to one type, choose between the results, or make the "
+          "argument a constant with --constant");
   }
 }
 
@@ -235,7 +236,7 @@ TensorValuePtr Apply::typed(const Call& call, PerWorld c, size_t index) {
   v->c = std::move(c);
   const at::Tensor first = example(*v);
   if (const char* kind = foreign_kind(first); kind && !call.folded)
-    ex_.site.refuse("OE4018", op.base + " gives " + kind + ", which ONNX graphs do not have",
+    ex_.site.refuse("OE4018", op.base + " returns " + kind + ", which ONNX graphs do not have",
                     "convert it to a dense tensor in the model");
   const auto rank = static_cast<size_t>(first.dim());
   for (size_t w = 0; w < ex_.worlds.count(); ++w) {
@@ -287,8 +288,9 @@ Sym Apply::list_output(const Call& call, const PerWorld& c) {
     known = known && (!c.has(w) || c.at(w).toListRef().size() == n);
   if (!known)
     ex_.site.refuse(
-        "OE4013", call.op.base + " gives a list whose length depends on a dynamic size or on data",
-        "give the axis a fixed size, or unpack the list into a fixed number of values");
+        "OE4013",
+        call.op.base + " returns a list whose length depends on a dynamic size or on data",
+        "make the axis static, or unpack the list into a fixed number of values");
   std::vector<Sym> items;
   for (size_t k = 0; k < n; ++k) {
     const auto kth = [&](const c10::IValue& list) { return list.toListRef()[k]; };
@@ -312,8 +314,8 @@ Sym Apply::make_output(const Call& call, PerWorld c, size_t index) {
   const bool number = first.isInt() || first.isDouble() || first.isBool();
   if (!number && !first.isString()) {
     if (call.taint != Taint::Constant)
-      ex_.site.refuse("OE4014",
-                      call.op.base + " gives a " + first.tagKind() + " that depends on the input");
+      ex_.site.refuse("OE4014", call.op.base + " returns a " + first.tagKind() +
+                                    " that depends on the input, which ONNX graphs cannot compute");
     return ex_.values.constant(first, "");
   }
   Sym s;

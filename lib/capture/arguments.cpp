@@ -64,7 +64,7 @@ c10::IValue Apply::value(const Sym& s, size_t w) {
     case K::Sequence:
       return s.sequence()->c.has(w) ? s.sequence()->c.at(w) : missing();
     case K::Uninitialized:
-      ex_.site.refuse("OE4009", "a value is used that was never set");
+      ex_.site.refuse("OE4009", "a value is used that was never assigned");
     default:
       return s.c.has(w) ? s.c.at(w) : missing();
   }
@@ -120,7 +120,7 @@ program::Arg Apply::arg(const Sym& s) {
       if (is_custom_class(*s.object())) return {};
       [[fallthrough]];
     default:
-      ex_.site.refuse("OE4012", "a value of this kind cannot be an argument of an operator");
+      ex_.site.refuse("OE4012", "a value of this kind cannot be an argument of an ONNX operator");
   }
 }
 

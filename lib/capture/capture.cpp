@@ -61,7 +61,7 @@ Captured capture(const torch_io::Loaded& m, torch_io::ExampleInputs& inputs,
     if (o.state == State::InputsAndOutputs && widen_state(m, c, inputs)) continue;
     if (c.program.outputs.empty())
       throw Failure(ExitCode::Refused, "OE2304", "the method '" + m.method + "' returns nothing",
-                    "where it writes attributes, --state=outputs and --state=io return those");
+                    "if it writes attributes, --state=outputs and --state=io return them");
     for (const Diagnostic& x : out.diagnostics.all()) d.report(x);
     return std::move(c);
   }

@@ -21,8 +21,8 @@ program::Type type_of(const program::Arg& a) {
   throw Failure(ExitCode::Unsupported, "OE2303",
                 "--state=io: attribute '" + attribute + "' is " + before + " before the call and " +
                     after + " after it",
-                "save the model after a call of it, so that its state has the type it keeps; "
-                "--state=outputs returns what a call makes of the saved state",
+                "call the model once before saving it, so that the attribute has its final type; "
+                "--state=outputs returns the new state without making it an input",
                 origin);
 }
 
@@ -73,9 +73,9 @@ void add_state_outputs(Executor& ex, const torch_io::ExampleInputs& inputs,
   for (const OriginPtr& line : ex.values.written_constants())
     d.report(
         {"OE2206", Severity::Warning, "",
-         "the model writes into a constant of its code; LibTorch keeps that for the next call, "
-         "each call of the ONNX file starts from the saved value",
-         "a trace saves what tracing has left there: make the tensor with torch.zeros or "
+         "the model writes into a constant of its code; LibTorch keeps the new value for the next "
+         "call, each call of the ONNX file starts from the saved one",
+         "the saved value is the one after tracing: create the tensor with torch.zeros or "
          "torch.full in forward, or register it as a buffer",
          line, 0});
   const std::vector<Values::State> written = ex.values.written_state(state == State::Discard);

@@ -11,7 +11,7 @@ int64_t Apply::known_int(const Sym& s, const char* what) {
   if (s.is(K::Int) && s.taint == Taint::Constant) return s.c.at(0).toInt();
   if (s.is(K::Int) && ex_.worlds.alone()) return value(s, *ex_.worlds.alone()).toInt();
   ex_.site.refuse("OE4030", std::string("a list is used with a computed ") + what,
-                  "ONNX has no list whose elements are picked at run time here; use a tensor");
+                  "ONNX cannot choose an element of this list at run time; use a tensor");
 }
 
 bool equal_constants(const Sym& a, const Sym& b) {
@@ -28,7 +28,10 @@ bool equal_constants(const Sym& a, const Sym& b) {
 
 Sym Containers::tolist(const std::vector<Sym>& args, JitNode* n) {
   const TensorValuePtr t = ex_.views.read(args[0].tensor());
-  if (!t->ranked) ex_.site.refuse("OE4015", "a tensor whose rank varies is taken as a list");
+  if (!t->ranked)
+    ex_.site.refuse(
+        "OE4015",
+        "tolist() of a tensor whose rank depends on the input; reshape it to a fixed number of axes");
   ex_.worlds.each([&](size_t w) {
     if (!t->c.has(w)) return;
     try {
@@ -105,7 +108,9 @@ struct Containers::Operators {
   const Sym* perhaps_none() const {
     if (!args[0].is(K::Maybe) && !args[1].is(K::Maybe)) return nullptr;
     if (!args[0].is(K::None) && !args[1].is(K::None))
-      ex.site.refuse("OE4037", "two values that may be None are compared for identity");
+      ex.site.refuse(
+          "OE4037",
+          "two values that may be None are compared with 'is'; compare each of them with None");
     return args[0].is(K::Maybe) ? &args[0] : &args[1];
   }
   Outputs is() {
@@ -195,8 +200,8 @@ std::optional<std::vector<Sym>> Containers::list_operator(const OpInfo& op,
   const bool tensors = args[0].list()->element->kind() == c10::TypeKind::TensorType;
   ex_.site.refuse(
       "OE4038", op.base + " of a list whose length depends on the input",
-      tensors ? "ONNX has no such operator on lists of unknown length: stack the list first"
-              : "ONNX has no such operator on lists of unknown length: keep the values in a "
+      tensors ? "ONNX has no such operator on lists of unknown length: stack the tensors first"
+              : "ONNX has no such operator on lists of unknown length: store the values in a "
                 "tensor, and extend it with torch.cat");
 }
 

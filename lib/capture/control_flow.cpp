@@ -65,7 +65,7 @@ void Control::conditionally(const Sym& guard, bool when, const std::function<voi
   };
   if (!kept_branches(guard, run, {false, false}, false))
     ex_.site.refuse("OE4020",
-                    "a tensor is written that may or may not share memory with another one",
+                    "cannot tell whether the tensor written here shares memory with another one",
                     "copy it with clone() before the write", Need::Views);
 }
 

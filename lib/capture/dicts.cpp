@@ -29,9 +29,10 @@ struct Containers::DictMethods {
     return ex.apply.taint_of(key) != Taint::Constant && !ex.worlds.alone();
   }
   [[noreturn]] void refuse_key(const char* what) {
-    ex.site.refuse("OE4033", std::string("a dict is ") + what + " a key that depends on the input",
-                   "an ONNX graph can look an entry up by such a key, but all keys are known at "
-                   "export: use a tensor and index it");
+    ex.site.refuse(
+        "OE4033", std::string("a dict is ") + what + " a key that depends on the input",
+        "a key that depends on the input can only look up an entry that exists: use a tensor "
+        "and index it");
   }
   auto find(const Sym& key) {
     if (computed(key)) refuse_key("changed at");
@@ -113,8 +114,8 @@ struct Containers::DictMethods {
   }
   void require_order() {
     if (dict.unordered && !ex.worlds.alone())
-      ex.site.refuse("OE4035", "a dict is looped over whose keys depend on the input",
-                     "give it the same keys, in one order, whatever the input is");
+      ex.site.refuse("OE4035", "a loop goes over a dict whose keys depend on the input",
+                     "give the dict the same keys, in the same order, for every input");
   }
 
   Outputs len() {

@@ -167,8 +167,8 @@ std::vector<Sym> Gradient::whole(const OpInfo& op, const std::vector<Sym>& args,
 
 bool Gradient::known_flag(const Sym& s) {
   if (s.taint != Taint::Constant)
-    ex_.site.refuse("OE4063", "what is differentiated depends on the input",
-                    "give requires_grad_() and grad() flags that are constants");
+    ex_.site.refuse("OE4063", "which tensors are differentiated depends on the input",
+                    "pass constants as the flags of requires_grad_() and grad()");
   return s.c.at(0).toBool();
 }
 

@@ -13,7 +13,7 @@ namespace oe::capture {
 namespace {
 
 constexpr const char* kNoGradient = "OE4063";
-constexpr const char* kHint = "compute what is differentiated with other operators";
+constexpr const char* kHint = "compute the part that is differentiated with other operators";
 
 // The operator as others, for which there are rules.
 torch::jit::Function* made_of(const OpInfo& op) {
@@ -128,10 +128,11 @@ void Gradient::Walk::refuse_unseen(const Sym& s) {
                              : by && by->op == "prim::Loop" ? "a loop that stays in the graph"
                              : by                           ? by->op
                                                             : "a loop";
-    ex.site.refuse(kNoGradient,
-                   "aten::grad: the gradient would go through " + what +
-                       at_line(by ? by->origin : nullptr) + ", which is not supported",
-                   "compute what is differentiated without it, for instance with torch.where");
+    ex.site.refuse(
+        kNoGradient,
+        "aten::grad: the gradient would go through " + what + at_line(by ? by->origin : nullptr) +
+            ", which is not supported",
+        "compute the part that is differentiated without it, for instance with torch.where");
   });
 }
 
@@ -175,7 +176,7 @@ void Gradient::Walk::require_rules(const std::vector<size_t>& entries) {
   if (missing.empty()) return;
   std::string list;
   for (const std::string& m : missing) list += (list.empty() ? "" : ", ") + m;
-  throw Failure(ExitCode::Unsupported, kNoGradient, "no gradient is known of " + list, kHint,
+  throw Failure(ExitCode::Unsupported, kNoGradient, "no derivative is known of " + list, kHint,
                 first);
 }
 
@@ -278,7 +279,7 @@ Sym Gradient::Walk::run_rule(const Entry& e, torch::jit::Function& rule, std::ve
     const std::string prefix = "AssertionError: ";
     ex.site.refuse(
         kNoGradient,
-        "no gradient is known of " + e.op->base + at_line(e.origin) + ": " +
+        "no derivative is known of " + e.op->base + at_line(e.origin) + ": " +
             (r.message.starts_with(prefix) ? r.message.substr(prefix.size()) : r.message),
         kHint);
   }

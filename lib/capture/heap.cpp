@@ -35,21 +35,23 @@ void Heap::change(Cell& c) {
 void Heap::check_write(const Cell& c) const {
   const auto maker = [](const Cell& of) {
     if (!of.made || of.made->text.empty()) return std::string();
-    return "made by '" + of.made->text + "'" +
+    return "created by '" + of.made->text + "'" +
            (of.made->line ? " at " + of.made->file + ":" + std::to_string(of.made->line) : "");
   };
   for (const auto& weak : c.entangled)
     if (const auto other = weak.lock()) {
       const std::string mine = maker(c), theirs = maker(*other);
       std::string made = theirs.empty() ? "" : ", " + theirs;  // both places
-      if (!mine.empty() && mine != theirs) made += "; what is written was " + mine;
+      if (!mine.empty() && mine != theirs) made += "; the written one was " + mine;
       if (dynamic_cast<const StorageCell*>(&c))
-        site_.refuse("OE4020",
-                     "a tensor is written that may or may not share memory with another one" + made,
-                     "copy it with clone() before the write", Need::Views);
-      site_.refuse("OE4020",
-                   "a list, dict or object is changed that may or may not be another one" + made,
-                   "make a copy before the change", Need::Views);
+        site_.refuse(
+            "OE4020",
+            "cannot tell whether the tensor written here shares memory with another one" + made,
+            "copy it with clone() before the write", Need::Views);
+      site_.refuse(
+          "OE4020",
+          "cannot tell whether the list, dict or object changed here is also another one" + made,
+          "make a copy before the change", Need::Views);
     }
 }
 

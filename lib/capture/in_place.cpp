@@ -112,7 +112,8 @@ std::vector<Sym> Writes::call_in_place(const OpInfo& op, const std::vector<Sym>&
     return {target};
   }
   if (!op.twin)
-    ex_.site.refuse("OE4022", "in-place operator " + op.base + " has no functional counterpart");
+    ex_.site.refuse("OE4022",
+                    "in-place operator " + op.base + " has no out-of-place form to convert");
   if (op.metadata_in_place) {
     ex_.views.look_as(target.tensor(),
                       *ex_.interpreter.call_operator(*op.twin, args).at(0).tensor());
@@ -123,8 +124,7 @@ std::vector<Sym> Writes::call_in_place(const OpInfo& op, const std::vector<Sym>&
 }
 
 std::vector<Sym> Writes::call_out(const OpInfo& op, const std::vector<Sym>& args) {
-  if (!op.twin)
-    ex_.site.refuse("OE4024", "the out= form of " + op.base + " has no functional counterpart");
+  if (!op.twin) ex_.site.refuse("OE4024", "aten has no form of " + op.base + " without out=");
   std::vector<Sym> out(args.end() - op.outs, args.end());
   std::vector<Sym> results = call_twin(op, args, out[0]);
   for (size_t i = 0; i < out.size(); ++i) {
@@ -274,7 +274,7 @@ std::optional<std::vector<Sym>> Writes::call(const OpInfo& op, const std::vector
   if (op.composite && !op.twin) return std::nullopt;  // its function writes
   if (op.written >= 0) return call_in_place(op, args);
   if (op.schema->is_mutable())
-    ex_.site.refuse("OE4016", op.base + " changes its arguments in a way that is not supported");
+    ex_.site.refuse("OE4016", op.base + " writes its arguments in a way that is not supported");
   return std::nullopt;
 }
 

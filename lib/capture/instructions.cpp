@@ -76,7 +76,8 @@ struct Interpreter::Instruction {
   void get_attribute() { out(ex.values.attribute(in(), n->s(c10::attr::name))); }
   void set_attribute() {
     const Sym object = in();
-    if (!object.is(K::Object)) ex.site.refuse("OE4007", "an attribute of a foreign object is set");
+    if (!object.is(K::Object))
+      ex.site.refuse("OE4007", "an attribute of an object without TorchScript code is set");
     ex.values.load_attributes(*object.object());
     ex.heap.change(*object.object());
     ex.values.note_write(*object.object(), n->s(c10::attr::name));
@@ -147,7 +148,7 @@ struct Interpreter::Instruction {
     std::vector<Sym> args = f.inputs_of(n);
     const std::string& name = n->s(c10::attr::name);
     if (!args[0].is(K::Object))
-      ex.site.refuse("OE4006", "method '" + name + "' is called on a value that is no object",
+      ex.site.refuse("OE4006", "method '" + name + "' is called on a value that is not an object",
                      "interfaces and custom classes have no TorchScript code to convert");
     const ObjectCell& self = *args[0].object();
     torch::jit::Function& method = self.type->getMethod(name);

@@ -16,7 +16,7 @@ Sym Interpreter::run_method(const Sym& self, const std::string& method, std::vec
     return run_code(with_casts(type.getMethod(method), type), std::move(args), frame);
   } catch (const Unreachable& u) {
     ex_.site.refuse("OE4061", "no example runs the model beyond this line: " + u.message,
-                    "give an example, or sizes of dynamic axes, with which all of it runs",
+                    "use an example, or sizes of dynamic axes, with which the whole model runs",
                     Need::MadeUpValues);
   } catch (Failure& f) {
     if (!f.origin) f.origin = ex_.site.here();
@@ -25,7 +25,7 @@ Sym Interpreter::run_method(const Sym& self, const std::string& method, std::vec
     // LibTorch refused to tell something about a value, outside of the operators it ran.
     if (torch_io::is_out_of_memory(e.what())) throw;
     ex_.site.refuse("OE4062",
-                    "LibTorch cannot say what this line needs: " + torch_io::message_of(e));
+                    "LibTorch cannot provide what this line needs: " + torch_io::message_of(e));
   }
 }
 
@@ -134,7 +134,7 @@ std::vector<Sym> Frame::inputs_of(const JitNode* n) const {
 void Frame::set(const JitNode* n, std::vector<Sym> outputs) {
   if (outputs.size() != n->outputs().size())
     throw Failure(ExitCode::Internal, "OE1003",
-                  std::string(n->kind().toQualString()) + " gave a wrong number of results");
+                  std::string(n->kind().toQualString()) + " returned a wrong number of results");
   for (size_t i = 0; i < outputs.size(); ++i) values[n->outputs()[i]] = std::move(outputs[i]);
 }
 

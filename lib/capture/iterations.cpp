@@ -74,8 +74,8 @@ void Control::note_if_missed(const JitNode* n, size_t branch) {
        std::move(where),
        Failure(
            ExitCode::Unsupported, "OE4059",
-           "a branch that the first iteration cannot run is taken in a later one: " + *why,
-           "set what the branch reads before the loop, so that the first iteration could run it too",
+           "a later iteration takes a branch that the first one cannot run: " + *why,
+           "assign what the branch reads before the loop, so that the first iteration could run it",
            ex_.site.here())});
 }
 

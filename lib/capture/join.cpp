@@ -77,8 +77,8 @@ Sym Joiner::leaf(const Frozen& a, const Frozen& b) {
 
 Sym Joiner::sequence_leaf(const Frozen& a, const Frozen& b) {
   if (!a.sym.is(K::Sequence) || !b.sym.is(K::Sequence))
-    ex.site.cannot_join("OE4051", "a list is set in one branch only",
-                        "set it before the condition");
+    ex.site.cannot_join("OE4051", "a list is assigned in one branch only",
+                        "assign it before the condition");
   const SequenceValue &x = *a.sym.sequence(), &y = *b.sym.sequence();
   TensorValue element = ex.contents.join_elements(x.element, y.element);
   node->blocks[0]->returns.emplace_back(x.recorded);
@@ -156,9 +156,9 @@ Sym Joiner::merge_shapes(const Frozen& a, const Frozen& b) {
   if (a.sym.is(K::Dict) && permissive && same_keys(x, y)) return merge(x, y);
   ex.site.cannot_join("OE4052",
                       std::string(describe(a.sym)) +
-                          " has another length or other keys in the two branches of a condition "
+                          " has different lengths or keys in the two branches of a condition "
                           "that depends on the input",
-                      "build containers of one shape in both branches");
+                      "use the same length and keys in both branches");
 }
 
 Sym Joiner::merge_containers(const Frozen& a, const Frozen& b) {
@@ -177,7 +177,7 @@ Sym Joiner::merge_containers(const Frozen& a, const Frozen& b) {
     ex.site.cannot_join("OE4057",
                         std::string("one of two different ") + describe(a.sym) +
                             "s is chosen by a condition that depends on the input",
-                        "make a new one in both branches");
+                        "create a new one in both branches");
   std::vector<Sym> items;
   for (size_t i = 0; i < a.items.size(); ++i) items.push_back(merge(a.items[i], b.items[i]));
   Frozen like = a;
@@ -212,7 +212,7 @@ Sym Joiner::merge(const Frozen& a, const Frozen& b) {
     ex.site.cannot_join("OE4051",
                         std::string("a value is ") + describe(a.sym) + " in one branch and " +
                             describe(b.sym) + " in the other",
-                        "give both branches the same kind of value");
+                        "use the same kind of value in both branches");
   if (container(a.sym)) return merge_containers(a, b);
   // Nothing in the graph can stand for both, but each branch can go on with its own.
   if (!permissive)

@@ -87,8 +87,8 @@ struct Control::KeptLoop {
               u.message);
           return false;
         }
-        ex.site.refuse("OE4056", "the body of a loop could be run with no example: " + u.message,
-                       "give an example for which the loop runs at least once", Need::MadeUpValues);
+        ex.site.refuse("OE4056", "no example runs the body of the loop: " + u.message,
+                       "use an example for which the loop runs at least once", Need::MadeUpValues);
       }
       settle();
     }

@@ -156,8 +156,10 @@ Sym OpenLists::backwards(const Sym& sequence) {
 }
 
 void OpenLists::refuse_kinds() const {
-  ex_.site.refuse("OE4036",
-                  "the elements of a list whose length depends on the input differ in kind");
+  ex_.site.refuse(
+      "OE4036",
+      "the elements of a list whose length depends on the input differ in kind; use one list for "
+      "each kind");
 }
 
 // Content in columns with what `f` makes of each and of that column of `other`.
@@ -266,7 +268,8 @@ Sym OpenLists::content_of(const ListCell& list, const char* why) {
   if (auto content = ex_.contents.of(list.items, list.element)) return *content;
   ex_.site.refuse(
       "OE4030", std::string("a list is used with ") + why,
-      "its elements have no one kind and shape that a tensor or an ONNX sequence could hold");
+      "its elements differ in kind or shape, so no tensor or ONNX sequence can hold them: use "
+      "elements of one kind and shape");
 }
 
 void OpenLists::set_open(ListCell& list, Sym content, const std::vector<Sym>& added) {

@@ -15,8 +15,8 @@ Sym OpenLists::output(const Sym& list, const std::string& name) {
   const Sym content = ex_.places.copied(list.list()->open);
   if (content.is(K::Tuple))
     throw Failure(ExitCode::Unsupported, "OE4043",
-                  "output " + name +
-                      " is a list of tuples, lists or objects whose length depends on the input",
+                  "output '" + name +
+                      "' is a list of tuples, lists or objects whose length depends on the input",
                   "return one list for each field");
   const bool tensors = list.list()->element->kind() == c10::TypeKind::TensorType;
   return content.is(K::Tensor) && tensors ? ex_.contents.sequence_from(content) : content;

@@ -343,8 +343,8 @@ TensorValue Places::element_type(const Sym& places) {
     });
   });
   if (t.c.empty())
-    ex_.site.refuse("OE4064", "no example has an element of a list of views",
-                    "give an example with which the list has elements");
+    ex_.site.refuse("OE4064", "in no example has a list of views an element",
+                    "use an example with which the list has elements");
   t.axes.assign(static_cast<size_t>(example(t).dim()), Axis{Taint::Data, 0});
   return t;
 }
@@ -429,9 +429,9 @@ void Places::require_older(const Frozen& list, Older older) {
   if (!list.sym.is(K::Places)) return;
   for (const Pattern& p : list.sym.places()->kinds)
     if (p.base->storage->serial >= older.serial || !known_before(*p.base, older.value))
-      ex_.site.refuse(
-          "OE4064", "a list of views of a tensor is set where that tensor is made, and used behind",
-          "make the tensor before the branch or the loop");
+      ex_.site.refuse("OE4064",
+                      "a list of views is used after the branch or loop that creates their tensor",
+                      "create the tensor before the branch or the loop, or collect clone()s");
 }
 
 // --- copies

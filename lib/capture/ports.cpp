@@ -110,8 +110,8 @@ class OutputBuilder {
       case K::Dict:
         if (s.dict()->unordered)
           throw Failure(ExitCode::Unsupported, "OE4044",
-                        "output " + label(name) + " is a dict whose keys depend on the input",
-                        "return its entries as values of their own");
+                        "output '" + label(name) + "' is a dict whose keys depend on the input",
+                        "return its entries as separate values");
         for (const auto& [k, v] : s.dict()->items) {
           const c10::IValue& key = k.c.at(0);
           add(v, join(name, key.isString() ? key.toStringRef() : std::to_string(key.toInt()),
@@ -121,8 +121,8 @@ class OutputBuilder {
       case K::None:
         if (present_) refuse_optional(name, "a container that has a None of its own");
         ++absent_;
-        d_.report({"OE2201", Severity::Note, "", "output " + label(name) + " is None and left out",
-                   "", nullptr, 0});
+        d_.report({"OE2201", Severity::Note, "",
+                   "output '" + label(name) + "' is None and left out", "", nullptr, 0});
         return;
       case K::Maybe:
         return add_optional(s, name);
@@ -133,16 +133,16 @@ class OutputBuilder {
             return add(args_by_rank(ex_, {s}, *guard, *known).at(0), name);
         if (const TensorValuePtr t = ex_.views.read(s.tensor()); !t->ranked) {
           d_.report({"OE4065", Severity::Note, "",
-                     "output " + label(name) +
-                         " has a rank that depends on the input; it is an optional that always "
-                         "has a value, because ONNX wants a rank of every other output",
+                     "output '" + label(name) +
+                         "' has a rank that depends on the input; it is an optional that always "
+                         "has a value, because ONNX requires a fixed rank of every other output",
                      "", nullptr, 0});
           return put(label(name), {some(s)});
         }
         if (const std::string steps = ex_.quantized.describe(s); !steps.empty())
           d_.report({"OE3063", Severity::Note, "",
-                     "output " + label(name) +
-                         " is a quantized tensor; the file gives its integers, " + steps,
+                     "output '" + label(name) +
+                         "' is a quantized tensor; the file returns its integers, " + steps,
                      "", nullptr, 0});
         [[fallthrough]];
       case K::Sequence:
@@ -152,7 +152,7 @@ class OutputBuilder {
         return put(label(name), present_ ? program::Arg{optional(s)} : ex_.apply.arg(s));
       default:
         throw Failure(ExitCode::Unsupported, "OE4040",
-                      "output " + label(name) + " is neither a tensor nor a number",
+                      "output '" + label(name) + "' is neither a tensor nor a number",
                       "return tensors, numbers, and tuples, lists or dicts of them");
     }
   }
@@ -179,8 +179,8 @@ class OutputBuilder {
   }
   [[noreturn]] static void refuse_optional(const std::string& name, const std::string& what) {
     throw Failure(ExitCode::Unsupported, "OE4041",
-                  "output " + label(name) + " is None or " + what + ", depending on the input",
-                  "return tensors or numbers that may be None each");
+                  "output '" + label(name) + "' is None or " + what + ", depending on the input",
+                  "return tensors or numbers that may each be None");
   }
   // None or a value: each tensor and number in it is an optional.
   void add_optional(const Sym& s, const std::string& name) {

@@ -118,7 +118,7 @@ bool Quantized::relabels(const OpInfo& op) {
 std::shared_ptr<const Quantizer> Quantized::of(const TensorValue& t) {
   if (t.quantizer) return t.quantizer;
   if (t.taint != Taint::Constant)
-    ex_.site.refuse("OE3060", "what scale this quantized tensor has is not known here",
+    ex_.site.refuse("OE3060", "the scale of this quantized tensor is not known here",
                     "quantize it where it is used");
   const at::Tensor& q = example(t);
   const auto made = std::make_shared<Quantizer>();
@@ -145,8 +145,8 @@ std::shared_ptr<const Quantizer> Quantized::of_result(const OpInfo& op,
     auto own = of(*ex_.views.read(args[0]));
     if (only_moves(op.base) && (!own->axis || keeps_axes(op.base))) return own;
   }
-  ex_.site.refuse("OE3061", op.base + " of quantized tensors has no form in ONNX operators yet",
-                  "dequantize before it and quantize behind it");
+  ex_.site.refuse("OE3061", op.base + " on quantized tensors cannot be converted",
+                  "dequantize before it and quantize after it");
 }
 
 std::string Quantized::describe(const Sym& s) {
@@ -166,7 +166,7 @@ std::shared_ptr<const Quantizer> Quantized::joined(const TensorValue& a, const T
   const bool same = x->axis == y->axis && !x->axis && same_number(x->scale, y->scale) &&
                     same_number(x->zero_point, y->zero_point);
   if (!same)
-    ex_.site.cannot_join("OE3062", "a quantized tensor has another scale on another path",
+    ex_.site.cannot_join("OE3062", "a quantized tensor has different scales on two paths",
                          "dequantize it before the paths meet");
   return x;
 }

@@ -44,7 +44,8 @@ program::Value* Recorder::value(const TensorValuePtr& t) {
   if (dense.layout() != c10::kStrided)
     throw Failure(ExitCode::Unsupported, "OE4002",
                   (t->name.empty() ? "a constant" : "'" + t->name + "'") + " is a tensor of type " +
-                      dense.toString() + ", which ONNX graphs do not have");
+                      dense.toString() +
+                      ", which ONNX graphs do not have; convert it with to_dense()");
   dense = dense.resolve_conj().resolve_neg().to(at::kCPU).contiguous();
   const DType dtype = recorded_dtype(dense);
   if (dtype == DType::Undefined)

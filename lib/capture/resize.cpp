@@ -48,8 +48,8 @@ void Writes::move(const Sym& target, const Sym& now, bool kept) {
   if (const auto old = before.lock(); kept && old) Heap::share(*now.tensor()->storage, *old);
   ex_.views.look_as(target.tensor(), *now.tensor());
   if (!kept && (related || !before.expired()))
-    ex_.site.refuse("OE4025", "a tensor is resized and written whose memory another one shares",
-                    "give out= a tensor of the result's shape, or an empty one");
+    ex_.site.refuse("OE4025", "a write resizes a tensor whose memory another tensor shares",
+                    "pass out= a tensor with the shape of the result, or an empty one");
 }
 
 // The first elements of the tensor's memory in another shape; where it has to grow, what follows
@@ -59,8 +59,8 @@ void Writes::resize(const Sym& target, const std::vector<Sym>& sizes) {
   if (has_sizes(target, sizes)) return;
   const TensorValuePtr before = ex_.views.read(target);
   if (!is_contiguous(ex_.worlds, *before))
-    ex_.site.refuse("OE4025", "a tensor is resized that is not contiguous",
-                    "make the tensor contiguous() first");
+    ex_.site.refuse("OE4025", "resize_ of a tensor that is not contiguous",
+                    "call contiguous() first");
   const auto ints = [&](std::vector<Sym> v) {
     return ex_.values.list(std::move(v), c10::IntType::get());
   };
@@ -75,8 +75,9 @@ void Writes::resize(const Sym& target, const std::vector<Sym>& sizes) {
   const bool fits = known && count.c.at(0).toInt() <= had.c.at(0).toInt();
   if (!fits) {
     if (!fills_storage(*target.tensor()))
-      ex_.site.refuse("OE4025", "a view is resized, perhaps beyond its elements",
-                      "clone() it before it is resized");
+      ex_.site.refuse("OE4025",
+                      "resize_ of a view that shares memory, possibly beyond its elements",
+                      "clone() it first");
     const Sym none = Sym::none();
     const Sym more =
         ex_.apply("prim::max.int", {ex_.apply("aten::sub.int", {count, had}), whole(0)});
@@ -102,11 +103,12 @@ bool Writes::resizes(const OpInfo& op, const std::vector<Sym>& args) {
   }
   if (op.name != "aten::resize_" && !like) return false;
   if (!args[2].is(K::None) && args[2].c.at(0).toInt() != 0)
-    ex_.site.refuse("OE4025", op.base + " to another memory format", "give none");
+    ex_.site.refuse("OE4025", op.base + " to another memory format",
+                    "call it without a memory format");
   const Sym sizes = like ? ex_.apply.sizes_of(args[1]) : args[1];
   if (sizes.list()->is_open())
     ex_.site.refuse("OE4025", op.base + " to a number of axes that depends on the input",
-                    "give it sizes of which the number is known");
+                    "pass a fixed number of sizes");
   resize(args[0], sizes.list()->items);
   return true;
 }

@@ -90,9 +90,9 @@ void Slot::settle(Executor& ex) {
     if (!list) list = opened(ex, init, Form::Sequence, sample);
     if (!list)
       ex.site.refuse("OE4036",
-                     "a list of unknown length gets tuples, lists or objects that hold tensors of "
-                     "sizes that differ or are not known before the loop",
-                     "collect the tensors in a list of their own");
+                     "a list of unknown length has tuples, lists or objects with tensors whose "
+                     "sizes differ or are not known before the loop",
+                     "collect the tensors in a separate list");
     init = std::move(*list);
     kind = Kind::Items;
     items.assign(1, Slot{});
@@ -138,7 +138,7 @@ void Slot::check_kind(Executor& ex, const Frozen& end) const {
     ex.site.refuse("OE4053",
                    std::string("a value starts a loop as ") + describe(init.sym) +
                        " and ends its body as " + describe(end.sym),
-                   "give it the same kind of value before the loop");
+                   "use the same kind of value before the loop");
 }
 
 // A container of another length or other keys; true when it had to become wider for that.
@@ -151,11 +151,12 @@ bool Slot::restructure(Executor& ex, const Frozen& end) {
   }
   const bool nested =
       init.sym.is(K::List) && init.sym.list()->element->kind() == c10::TypeKind::ListType;
-  ex.site.refuse("OE4054",
-                 std::string(describe(init.sym)) +
-                     " changes its length or keys in a loop whose trip count depends on the input",
-                 nested ? "give all its lists one length that is known at export"
-                        : "collect values of one kind, or in a tensor of known size");
+  ex.site.refuse(
+      "OE4054",
+      std::string(describe(init.sym)) +
+          " changes its length or keys in a loop whose number of iterations depends on the input",
+      nested ? "give all its lists the same length, known when the model is converted"
+             : "collect values of one kind, or use a tensor of known size");
 }
 
 // What has been the same so far.
@@ -163,7 +164,8 @@ bool Slot::widen_same(Executor& ex, const Frozen& end) {
   if (identical(ex, init, end)) return false;
   check_kind(ex, end);
   if (end.sym.is(K::Sequence)) {
-    if (init.sym.is(K::Uninitialized)) ex.site.refuse("OE4055", "a list is set in a loop only");
+    if (init.sym.is(K::Uninitialized))
+      ex.site.refuse("OE4055", "a list is first assigned inside a loop");
     kind = Kind::Leaf;
     element = ex.contents.join_elements(init.sym.sequence()->element, end.sym.sequence()->element);
     return true;
@@ -176,8 +178,11 @@ bool Slot::widen_same(Executor& ex, const Frozen& end) {
     return true;
   }
   if (!container(init.sym))
-    ex.site.refuse("OE4055",
-                   std::string(describe(init.sym)) + " that ONNX cannot carry changes in a loop");
+    ex.site.refuse(
+        "OE4055",
+        std::string(describe(init.sym)) +
+            " that ONNX loops cannot carry changes in a loop; choose between numbers or tensors "
+            "instead");
   if (!restructure(ex, end)) widen_pieces(ex, end);
   return true;
 }
@@ -285,7 +290,8 @@ void Slot::know_origins(Executor& ex, const std::vector<const Frozen*>& found,
 
 // Something of the right type where the value is not set.
 program::Arg Slot::unset_arg(Executor& ex) const {
-  if (element) ex.site.refuse("OE4055", "a list is set in a loop only", "set it before the loop");
+  if (element)
+    ex.site.refuse("OE4055", "a list is first assigned inside a loop", "assign it before the loop");
   Frozen like;
   like.tensor = type;
   like.sym.kind = type ? K::Tensor : number;

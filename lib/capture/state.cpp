@@ -102,8 +102,8 @@ void Values::refuse_shared(const std::vector<State>& carried) const {
           continue;
         throw Failure(ExitCode::Unsupported, "OE2302",
                       "--state=io: '" + s.path + "' and '" + at->second +
-                          "' may be one object after the call, and the model writes into it",
-                      "clone() what is kept", s.origin);
+                          "' may share memory after the call, and the model writes into it",
+                      "store a copy: clone()", s.origin);
       }
     });
 }

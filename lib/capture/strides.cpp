@@ -127,8 +127,8 @@ std::vector<Sym> Views::strides_of(const Sym& tensor) {
     if (t->c.has(w)) dense = dense && t->c.at(w).toTensor().permute(order).is_contiguous();
   });
   if (!dense)
-    ex_.site.refuse("OE4029", "the strides of a tensor that does not fill its memory in one piece",
-                    "make the tensor contiguous() first");
+    ex_.site.refuse("OE4029", "the strides of a tensor that is not dense in memory",
+                    "call contiguous() first");
   std::vector<Sym> strides(order.size());
   Sym inner = Sym::of(int64_t{1});
   for (size_t k = order.size(); k-- > 0;) {
@@ -178,8 +178,8 @@ Sym Views::as_strided(const OpInfo& op, const std::vector<Sym>& args) {
     if (!root->storage->base->c.has(w)) return;
     const at::Tensor memory = look(*root, w);
     if (memory.storage_offset() != 0 || !memory.permute(order).is_contiguous())
-      ex_.site.refuse("OE4027", "as_strided of a tensor that does not fill its memory in one piece",
-                      "make the tensor contiguous() first");
+      ex_.site.refuse("OE4027", "as_strided of a tensor that is not dense in memory",
+                      "call contiguous() first");
     fixed = fixed && look(*args[0].tensor(), w).storage_offset() == offset;
   });
   if (!std::is_sorted(order.begin(), order.end())) {
@@ -192,8 +192,8 @@ Sym Views::as_strided(const OpInfo& op, const std::vector<Sym>& args) {
   if (start.is(K::None)) {
     if (!fixed)
       ex_.site.refuse("OE4028",
-                      "as_strided starts where its tensor starts, which depends on the input",
-                      "give as_strided a storage_offset");
+                      "as_strided starts at the offset of its tensor, which depends on the input",
+                      "pass storage_offset to as_strided");
     start = Sym::of(offset);
   }
   std::vector<Sym> out = ex_.apply(op, {base, args[1], args[2], start});

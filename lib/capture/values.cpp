@@ -80,9 +80,10 @@ void Values::owns_memory(const at::Tensor& t, TensorHandle& handle) {
   for (const Owned& other : same_storage) {
     if (!overlap(t, other.tensor)) continue;
     if (other.cell->version != other.version)
-      ex_.site.refuse("OE4020",
-                      "a tensor is read that shares memory with another one, which was written",
-                      "copy one of them with clone() in __init__", Need::Views);
+      ex_.site.refuse(
+          "OE4020",
+          "a tensor is read that shares memory with another one, which was written before",
+          "copy one of them with clone() in __init__", Need::Views);
     Heap::entangle(*other.cell, *handle.storage);
   }
   same_storage.push_back({t, handle.storage, handle.storage->version});
@@ -182,7 +183,7 @@ void Values::load_attributes(ObjectCell& o) {
 
 Sym Values::attribute(const Sym& s, const std::string& name) {
   if (!s.is(K::Object))
-    ex_.site.refuse("OE4031", "attribute '" + name + "' of a value that is no object");
+    ex_.site.refuse("OE4031", "attribute '" + name + "' is read of a value that is not an object");
   auto& attributes = s.object()->attributes;
   auto it = attributes.find(name);
   if (it != attributes.end()) return it->second;

@@ -34,7 +34,8 @@ TensorValuePtr Views::read(const std::shared_ptr<TensorHandle>& h) {
     const ViewStep& step = *h->step;
     if (step.op.starts_with('?'))
       ex_.site.refuse(
-          "OE4026", "what " + step.op.substr(1) + " returned shares memory that was written since",
+          "OE4026",
+          "the result of " + step.op.substr(1) + " shares memory that was written after the call",
           "clone() it before the write");
     if (step.op.empty()) {
       v = parent;

@@ -146,9 +146,10 @@ TensorValuePtr Views::write_back_by_places(const ViewStep& step, const Sym& p, c
     if (!at->c.has(w)) return;
     const at::Tensor flat = at->c.at(w).toTensor().reshape({-1});
     if (std::get<0>(at::_unique(flat)).numel() != flat.numel())
-      ex_.site.refuse("OE4021",
-                      "a write through " + base_of(step.op) + ", of which elements overlap",
-                      "write to the tensor itself, or clone() the view first");
+      ex_.site.refuse(
+          "OE4021",
+          "an in-place write through " + base_of(step.op) + ", whose elements overlap in memory",
+          "write to the tensor itself, or clone() the view first");
   });
   const Sym minus_one = ex_.values.list({Sym::of(int64_t{-1})}, c10::IntType::get());
   auto flat = [&](const Sym& s) { return ex_.apply("aten::reshape", {s, minus_one}); };
@@ -166,10 +167,10 @@ TensorValuePtr Views::write_back(const TensorHandle& h, const TensorValuePtr& pa
   auto rank = static_cast<int64_t>(parent->axes.size());
 
   if (step.op == "aten::view.dtype" || step.op.starts_with('?'))
-    ex_.site.refuse(
-        "OE4021",
-        "a write through " + base.substr(step.op.starts_with('?')) + " cannot be expressed",
-        "write to the tensor itself, or clone() the view first");
+    ex_.site.refuse("OE4021",
+                    "an in-place write through " + base.substr(step.op.starts_with('?')) +
+                        " cannot be converted",
+                    "write to the tensor itself, or clone() the view first");
   if (regroups(base)) return done(ex_.apply("aten::reshape_as", {n, p}));
   if (base == "aten::transpose" || base == "aten::swapaxes" || base == "aten::swapdims")
     return done(ex_.apply("aten::transpose.int", {n, step.args[0], step.args[1]}));
@@ -221,7 +222,7 @@ TensorValuePtr Views::write_back(const TensorHandle& h, const TensorValuePtr& pa
     return done(ex_.apply("aten::reshape_as", {n, p}));
   }
   if (is_view_operator(base)) return write_back_by_places(step, p, n);
-  ex_.site.refuse("OE4021", "a write through " + base + " cannot be expressed",
+  ex_.site.refuse("OE4021", "an in-place write through " + base + " cannot be converted",
                   "write to the tensor itself, or clone() the view first");
 }
 

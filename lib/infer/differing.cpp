@@ -34,16 +34,17 @@ void require_agreement(const torch_io::ExampleInputs& e) {
       const auto [it, fresh] = known.try_emplace(name, leaf.name, sizes);
       for (size_t k = 1; k < sizes.size(); ++k) {
         if (!fresh && it->second.second[k] != sizes[k])
-          usage_error("OE0214",
-                      "in a further example axis '" + name + "' is " +
-                          std::to_string(it->second.second[k]) + " in input '" + it->second.first +
-                          "' and " + std::to_string(sizes[k]) + " in input '" + leaf.name + "'",
-                      "axes of one name have one size: give both, or use two names");
+          usage_error(
+              "OE0214",
+              "in a further example axis '" + name + "' is " +
+                  std::to_string(it->second.second[k]) + " in input '" + it->second.first +
+                  "' and " + std::to_string(sizes[k]) + " in input '" + leaf.name + "'",
+              "axes with the same name must have the same size: change both, or use two names");
         const auto [low, high] = leaf.bounds[axis];
         if (low <= high && (sizes[k] < low || sizes[k] > high))
           usage_error("OE0215", "axis '" + name + "' of input '" + leaf.name + "' is " +
                                     std::to_string(sizes[k]) +
-                                    " in a further example, outside its own bounds");
+                                    " in a further example, outside its bounds");
       }
     }
   }

@@ -29,7 +29,7 @@ constexpr Reason kReasons[] = {
 
 const char* why_not_written(std::string_view op) {
   const auto* it = std::ranges::find(kReasons, op, &Reason::op);
-  return it == std::end(kReasons) ? "no lowering for this operator" : it->text;
+  return it == std::end(kReasons) ? "the converter does not support this operator" : it->text;
 }
 
 }  // namespace oe::lower

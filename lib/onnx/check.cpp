@@ -32,8 +32,8 @@ struct Parsed {
         !model->ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
       throw Failure(
           ExitCode::Limit, "OE7004",
-          "the graph is larger, or its branches and loops nest deeper, than protobuf holds",
-          "where conditions are constants for every input, give them as such");
+          "the graph is larger, or its branches and loops nest deeper, than protobuf allows",
+          "make conditions that never change constants, as --mode trace does");
   }
 };
 

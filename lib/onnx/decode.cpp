@@ -237,7 +237,7 @@ std::unique_ptr<ir::Node> NodeReader::node(const pb::NodeProto& n, Scope& scope)
     // In a function body a missing optional input is a formal that maps to null.
     if (!i.empty() && !inputs.back() && !scope.has(i))
       refuse("node '" + n.name() + "' (" + n.op_type() + ") uses '" + i +
-             "', which nothing before it makes");
+             "', which no earlier node produces");
   }
   for (const std::string& o : n.output())
     outputs.push_back(o.empty() ? nullptr : scope.values.at(o));

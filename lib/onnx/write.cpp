@@ -98,7 +98,9 @@ class Output {
     }
   }
   [[noreturn]] void fail(const std::string& why) const {
-    throw Failure(ExitCode::Unwritable, "OE7001", "cannot write '" + path_.string() + "': " + why);
+    // The folder is a private one, from which the file is moved to its place.
+    throw Failure(ExitCode::Unwritable, "OE7001",
+                  "cannot write '" + path_.filename().string() + "': " + why);
   }
 
   std::filesystem::path path_;

@@ -19,7 +19,7 @@ bool covers(const std::string& name, const std::string& path) {
 
 [[noreturn]] void other_form(const InputLeaf& leaf, const std::string& what) {
   usage_error("OE0207", "input '" + leaf.path + "': " + what,
-              "further examples differ in sizes and values alone");
+              "further examples may differ in sizes and values only");
 }
 
 // The SPECs of a further example, each with the name of its place.
@@ -117,7 +117,7 @@ void add_alternatives(const InputOptions& o, const Loaded& m, ExampleFiles& file
       usage_error("OE0207",
                   "examples of another structure: one has the inputs " + join(paths_of(e), ", ") +
                       ", another " + join(paths_of(built), ", "),
-                  "further examples differ in sizes and values alone");
+                  "further examples may differ in sizes and values only");
     std::vector<std::vector<int64_t>> sizes;
     for (size_t i = 0; i < e.leaves.size(); ++i) {
       compare_leaf(e.leaves[i], built.leaves[i]);

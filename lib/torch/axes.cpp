@@ -105,14 +105,14 @@ void refuse_two_sizes(const ExampleInputs& e) {
       const auto [it, fresh] = sizes.try_emplace(leaf.axis_names[i], n, leaf.name);
       if (!fresh && it->second.first != n)
         usage_error("OE0214",
-                    "axis name '" + leaf.axis_names[i] + "' is " +
-                        std::to_string(it->second.first) + " in input '" + it->second.second +
-                        "' and " + std::to_string(n) + " in input '" + leaf.name + "'",
-                    "axes of one name have one size: use two names");
+                    "axis '" + leaf.axis_names[i] + "' is " + std::to_string(it->second.first) +
+                        " in input '" + it->second.second + "' and " + std::to_string(n) +
+                        " in input '" + leaf.name + "'",
+                    "axes with the same name must have the same size: use two names");
       const auto [low, high] = leaf.bounds[i];
       if (low <= high && (n < low || n > high))
         usage_error("OE0215", "axis '" + leaf.axis_names[i] + "' of input '" + leaf.name +
-                                  "' is outside its own bounds");
+                                  "' is outside its bounds");
     }
 }
 

@@ -56,7 +56,7 @@ class Tree {
     if (!missing_.empty())
       usage_error("OE0203",
                   "no example for input" + std::string(missing_.size() == 1 ? " " : "s ") +
-                      join(missing_, ", ") + ": the file does not say " +
+                      join(missing_, ", ") + ": the file does not specify " +
                       (missing_.size() == 1 ? "its shape" : "their shapes"),
                   "give one with --input " + first_missing_ +
                       ":1x3x224x224 (name, sizes; @f32 or "

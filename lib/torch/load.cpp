@@ -124,7 +124,7 @@ std::string method_of(const torch::jit::Module& m, const LoadOptions& o,
     throw Failure(ExitCode::Unreadable, "OE0112",
                   o.model + ": holds " + std::to_string(tensors) +
                       (tensors == 1 ? " tensor" : " tensors") + " and no program",
-                  "weights alone do not say what to compute; save a module that has a forward");
+                  "weights alone do not define a computation; save a module that has a forward");
   }
   if (o.method == "forward" && o.methods.empty() && useful.size() == 1) {
     notes.push_back({"OE0126", "the file has no forward: '" + useful[0] +
@@ -151,7 +151,8 @@ void open_operator_library(const std::string& path) {
   // second call for the same path finds it open.
   if (!dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL))
     throw Failure(ExitCode::MissingPart, "OE0121",
-                  "cannot load the operator library " + path + ": " + dlerror());
+                  "cannot load the operator library " + path + ": " + dlerror(),
+                  "correct the path; a library in the working directory needs ./ before its name");
 }
 
 Loaded load(const LoadOptions& o, const rules::Rules& rules) {

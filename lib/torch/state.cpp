@@ -53,11 +53,12 @@ using Visit = std::function<void(const c10::IValue& leaf, const std::string& nam
 // The tensors and numbers of `v` in the order of leaf_values(), named as add_carried() names them.
 void each_leaf(const c10::IValue& v, const std::string& name, const Visit& visit) {
   const auto refuse = [&](const std::string& what) {
-    throw Failure(ExitCode::Unsupported, "OE2301",
-                  "--state=io: attribute '" + name + "' is " + what +
-                      " before the call, which no input can be",
-                  "give it a tensor or number in __init__, or save the model after a call of it; "
-                  "--state=outputs returns what a call makes of the saved state");
+    throw Failure(
+        ExitCode::Unsupported, "OE2301",
+        "--state=io: attribute '" + name + "' is " + what +
+            " before the call, which cannot be an input",
+        "set it to a tensor or number in __init__, or call the model once before saving it; "
+        "--state=outputs returns the new state without making it an input");
   };
   if ((v.isTensor() && v.toTensor().defined()) || v.isInt() || v.isDouble() || v.isBool()) {
     visit(v, name);

@@ -22,11 +22,14 @@ bool LeftOutSizes::contains(const std::vector<int64_t>& sizes) const {
 void LeftOutSizes::report(Diagnostics& d) const {
   for (const LeftOut& l : job_.options.left_out) {
     if (l.sizes == kAsked || l.sizes == kLookedFor || l.sizes == kMadeUp) continue;
-    d.report({"OE2204", Severity::Warning, "",
-              "LibTorch ended the process in " + l.op + " at " + l.sizes + other_axes(l) +
-                  ": the operator does not check its sizes; these were left out",
-              "axes that have to agree need one name: --dynamic-axes x:1=batch,h:1=batch", nullptr,
-              0});
+    d.report(
+        {"OE2204", Severity::Warning, "",
+         "LibTorch crashed in " + l.op + " at " + l.sizes + other_axes(l) +
+             ": the operator does not check its sizes; these sizes, which the converter tried, were "
+             "skipped",
+         "give axes that must have the same size the same name: --dynamic-axes "
+         "x:1=batch,h:1=batch",
+         nullptr, 0});
   }
 }
 

@@ -85,7 +85,7 @@ class Round {
     for (const auto& [w, message] : r.dead)
       if (worlds_[w].alternative)
         throw Failure(ExitCode::Refused, "OE2103",
-                      "LibTorch does not run the model on the further example of sizes " +
+                      "LibTorch refuses the further example of sizes " +
                           trial_text(job_, worlds_[w].sizes) + ": " + message);
   }
 

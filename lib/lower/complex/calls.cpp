@@ -15,8 +15,8 @@ bool Driver::splits(const program::Node& n) const {
 
 void Driver::note_pairs(const char* kind, const std::string& name) {
   diagnostics_.report({"OE2205", Severity::Note, "",
-                       std::string(kind) + " " + name +
-                           " is complex: pairs of real and imaginary part on a last axis of 2",
+                       std::string(kind) + " '" + name +
+                           "' is complex: real and imaginary part are on a last axis of 2",
                        "", nullptr, 0});
 }
 
@@ -177,7 +177,7 @@ void Driver::squares_call(const program::Node& n, bool root) {
 
 const Lowering& Driver::real_row(const program::Node& n) const {
   if (const Lowering* row = find(n.op)) return *row;
-  throw Unsupported("no lowering for this operator");
+  throw Unsupported("the converter does not support this operator");
 }
 
 void Driver::complex_call(const program::Node& n) {
