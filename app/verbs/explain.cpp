@@ -6,6 +6,7 @@
 
 #include "app/verbs/list_ops.h"
 #include "lib/support/error_codes.h"
+#include "lib/support/error_examples.h"
 #include "lib/support/text.h"
 
 namespace oe::app {
@@ -16,13 +17,32 @@ bool is_code(const std::string& what) {
          std::isdigit(static_cast<unsigned char>(what[2]));
 }
 
+std::string indented(std::string_view lines, std::string_view prefix = "") {
+  std::string out;
+  while (!lines.empty()) {
+    const size_t end = lines.find('\n');
+    const std::string_view line = lines.substr(0, end);
+    if (!line.empty()) out.append("    ").append(prefix).append(line);
+    out += "\n";
+    lines.remove_prefix(end == std::string_view::npos ? lines.size() : end + 1);
+  }
+  return out;
+}
+
+void show_example(const ErrorExample& e, std::ostream& out) {
+  out << "\nExample" << (e.model.empty() ? "" : ", model.py") << ":\n\n";
+  if (!e.model.empty()) out << indented(e.model) << "\n";
+  out << indented(e.command, "$ ") << indented(e.message);
+  if (!e.instead.empty()) out << "\nInstead:\n\n" << indented(e.instead);
+}
+
 void explain_code(const std::string& what, std::ostream& out) {
   Strings known;
   for (const ErrorCode& e : error_codes()) {
     if (e.code == what) {
-      out << e.code << " (exit " << static_cast<int>(e.exit_code) << ")\n"
-          << e.meaning << "\n"
-          << e.cure << "\n";
+      out << e.code << " (exit code " << static_cast<int>(e.exit_code) << ")\n\n"
+          << wrapped(e.meaning) << wrapped("What to do: " + std::string(e.cure));
+      if (const auto example = error_example(e.code)) show_example(*example, out);
       return;
     }
     known.emplace_back(e.code);

@@ -63,6 +63,7 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
         Group("random_language", language + ["--opsets", "11,18,26"], language + ["--opsets", "18"]),
         Group("cli", [python, str(tests / "support/cli_runner.py"), "--build", str(build)]),
         Group("tool", [python, str(tests / "support/tool_tests.py"), "--build", str(build)]),
+        Group("explain", [python, str(tests / "explain/run.py"), "--build", str(build), "--jobs", str(jobs)]),
         Group("examples", [python, str(tests / "support/run_examples.py"), "--tool", tool]),
         Group("files", files),
         Group("precision", [python, str(tests / "files/precision.py"), "--build", str(build)]),
