@@ -42,6 +42,7 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
     matrix = [python, str(tests / "support/matrix.py"), "--build", str(build), "--jobs", str(jobs)]
     attacks = [python, str(tests / "safety/archives.py"), "--build", str(build), "--jobs", str(jobs)]
     fuzz = [python, str(tests / "fuzz/run.py"), "--build", str(ROOT / "build/fuzz"), "--jobs", str(jobs)]
+    explain = [python, str(tests / "explain/run.py"), "--build", str(build), "--jobs", str(jobs)]
     layers = [python, str(ROOT / "scripts/check-layers")]
 
     def safety(test: str, *more: str) -> list[str]:
@@ -63,7 +64,7 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
         Group("random_language", language + ["--opsets", "11,18,26"], language + ["--opsets", "18"]),
         Group("cli", [python, str(tests / "support/cli_runner.py"), "--build", str(build)]),
         Group("tool", [python, str(tests / "support/tool_tests.py"), "--build", str(build)]),
-        Group("explain", [python, str(tests / "explain/run.py"), "--build", str(build), "--jobs", str(jobs)]),
+        Group("explain", explain, explain + ["--quick"]),
         Group("examples", [python, str(tests / "support/run_examples.py"), "--tool", tool]),
         Group("files", files),
         Group("precision", [python, str(tests / "files/precision.py"), "--build", str(build)]),
