@@ -5,6 +5,7 @@
 
 #include "lib/example.h"
 #include "lib/lower/lower.h"
+#include "lib/support/safe_text.h"
 #include "lib/support/text.h"
 #include "lib/torch/module_classes.h"
 #include "lib/torch/runtime.h"
@@ -76,7 +77,9 @@ capture::Captured capture_model(LoadedModel& m, const Options& o, Outcome& outco
     return m.user_rules.find(op) || lower::has_row(op);
   };
   const auto told = [&](const std::string& how, const std::string& ended) {
-    if (o.verbosity > 0) stages.out() << "# capture, " << how << ": " << ended << "\n";
+    // The reason may quote what the model raises.
+    if (o.verbosity > 0)
+      stages.out() << "# capture, " << how << ": " << safe_line(ended) << "\n";
   };
   complete();
   stages.begin("capture");
