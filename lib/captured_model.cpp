@@ -78,8 +78,7 @@ capture::Captured capture_model(LoadedModel& m, const Options& o, Outcome& outco
   };
   const auto told = [&](const std::string& how, const std::string& ended) {
     // The reason may quote what the model raises.
-    if (o.verbosity > 0)
-      stages.out() << "# capture, " << how << ": " << safe_line(ended) << "\n";
+    if (o.verbosity > 0) stages.out() << "# capture, " << how << ": " << safe_line(ended) << "\n";
   };
   complete();
   stages.begin("capture");
