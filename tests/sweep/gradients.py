@@ -14,11 +14,11 @@ import linecache
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import make_samples  # noqa: E402
+import run as sweep  # noqa: E402
 
 MODULE = """import torch
 from torch import Tensor, nn
@@ -136,43 +136,19 @@ def write(op, sample, path, second):
     return (inputs, tuple(given), (None,) * len(given)), make_samples._words(call)
 
 
-def make(op, dtype_name, limit, folder, samples, second):
-    import torch
-
-    dtype = getattr(torch, dtype_name)
-    if not op.supports_autograd or dtype not in op.dtypes or op.name in make_samples.UNINITIALISED:
-        return
-    torch.manual_seed(0)
-    try:
-        every = list(op.sample_inputs("cpu", dtype))
-    except Exception as e:
-        return samples.leave_out(op, dtype_name, f"its samples cannot be made: {make_samples._first_line(e)}")
-    count = min(limit, len(every))
-    for k in range(count):
-        at = k * len(every) // count
-        try:
-            values, call = write(op, every[at], folder / f"{len(samples.values)}.pt", second)
-            samples.add(op, dtype_name, at, values, call)
-        except make_samples.LeftOut as e:
-            samples.leave_out(op, dtype_name, str(e))
-
-
 def judge(options, ops, folder):
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     samples = make_samples.Samples()
+
+    def made(op, sample, path):
+        yield "", *write(op, sample, path, options.second)
+
     for op in ops:
-        make(op, options.dtype, options.limit, folder, samples, options.second)
+        if op.supports_autograd and op.name not in make_samples.UNINITIALISED:
+            make_samples.make(op, options.dtype, options.limit, folder, samples, made)
     samples.write(folder)
-    results = []
-    if samples.about:
-        child = subprocess.run([str(options.build / "sweep_tests"), str(folder), "--opsets", options.opsets],
-                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace")
-        for line in child.stdout.splitlines():
-            if line.startswith("{"):
-                r = json.loads(line)
-                results.append({**samples.about[r["sample"]], **r})
-    return results, samples.left_out
+    return sweep.results_of(samples, folder, options.build, options.opsets), samples.left_out
 
 
 def main() -> int:
@@ -181,7 +157,7 @@ def main() -> int:
     parser.add_argument("--ops", default="", help="regular expression: part of the operator's name")
     parser.add_argument("--dtype", default="float64")
     parser.add_argument("--opsets", default="18")
-    parser.add_argument("--limit", type=int, default=6)
+    parser.add_argument("--limit", type=int, default=6, help="samples of an operator; 0: all")
     parser.add_argument("--second", action="store_true", help="gradients of gradients")
     options = parser.parse_args()
     options.build = options.build.resolve()

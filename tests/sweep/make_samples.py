@@ -12,6 +12,7 @@ import contextlib
 import json
 import pathlib
 import re
+import shutil
 import sys
 import warnings
 from unittest import mock
@@ -51,8 +52,11 @@ def name_of(op) -> str:
     return f"{op.name}.{op.variant_test_name}" if op.variant_test_name else op.name
 
 
-def make(op, dtype_name: str, limit: int, folder: pathlib.Path, samples: "Samples", other_ranks=False) -> None:
-    """Adds the samples of one operator at one dtype; nothing where it does not take the dtype."""
+def make(op, dtype_name: str, limit: int, folder: pathlib.Path, samples: "Samples", made=None) -> None:
+    """Adds the samples of one operator at one dtype; nothing where it does not take the dtype.
+
+    made(op, sample, path) writes the file and yields (suffix of the number, what samples.add() gets of it).
+    """
     import torch
 
     dtype = getattr(torch, dtype_name)
@@ -69,16 +73,24 @@ def make(op, dtype_name: str, limit: int, folder: pathlib.Path, samples: "Sample
         at = k * len(every) // count
         path = folder / f"{len(samples.values)}.pt"
         try:
-            values, call = _traced(op, every[at], path)
-            if not other_ranks:
-                samples.add(op, dtype_name, at, values, call)
-                continue
-            file = path.read_bytes()
-            for n, (changed, other) in enumerate(_at_other_ranks(path, values[0])):
-                (folder / f"{len(samples.values)}.pt").write_bytes(file)
-                samples.add(op, dtype_name, f"{at}.{n}", other, f"{call}, {changed}")
+            for suffix, values, call in (made or as_it_is)(op, every[at], path):
+                own = folder / f"{len(samples.values)}.pt"
+                if own != path:
+                    shutil.copyfile(path, own)
+                samples.add(op, dtype_name, f"{at}{suffix}" if suffix else at, values, call)
         except LeftOut as e:
             samples.leave_out(op, dtype_name, str(e))
+
+
+def as_it_is(op, sample, path: pathlib.Path):
+    yield "", *_traced(op, sample, path)
+
+
+def at_other_ranks(op, sample, path: pathlib.Path):
+    """The traced file on inputs of one rank less and more, where it runs on them."""
+    values, call = _traced(op, sample, path)
+    for n, (changed, other) in enumerate(_at_other_ranks(path, values[0])):
+        yield f".{n}", other, f"{call}, {changed}"
 
 
 def _at_other_ranks(path: pathlib.Path, inputs):
@@ -302,7 +314,7 @@ def main():
     for op in database():
         if re.search(options.ops, name_of(op)):
             for dtype in options.dtypes.split(","):
-                make(op, dtype, options.limit, options.folder, samples, options.other_ranks)
+                make(op, dtype, options.limit, options.folder, samples, at_other_ranks if options.other_ranks else None)
     samples.write(options.folder)
     print(f"{len(samples.values)} samples, {sum(samples.left_out.values())} left out")
 

@@ -37,28 +37,36 @@ def reason_of(detail: str) -> str:
     return re.sub(r"(?<![A-Za-z_0-9])-?(\d+(\.\d+)?(e[-+]?\d+)?|nan|inf)(?!\w)", "#", text)[:160]
 
 
+def results_of(samples, folder: pathlib.Path, build: pathlib.Path, opsets: str) -> list:
+    """What sweep_tests says of the samples that were written into the folder."""
+    if not samples.about:
+        return []
+    child = subprocess.run([str(build / "sweep_tests"), str(folder), "--opsets", opsets],
+                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace")
+    results = []
+    for line in child.stdout.splitlines():
+        if line.startswith("{"):  # operators print warnings of their own
+            r = json.loads(line)
+            results.append({**samples.about[r["sample"]], **r, "reason": reason_of(r["detail"])})
+    if child.returncode or len(results) != len(samples.about) * len(opsets.split(",")):
+        raise RuntimeError("sweep_tests did not judge every sample")
+    return results
+
+
 def judge(operators, dtype, options, folder) -> None:
     """One part, in a process of its own: writes FOLDER.json."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     began = time.monotonic()
     samples = make_samples.Samples()
+    made = make_samples.at_other_ranks if options.other_ranks else None
     for op in operators:
-        make_samples.make(op, dtype, options.limit, folder, samples, options.other_ranks)
+        make_samples.make(op, dtype, options.limit, folder, samples, made)
     samples.write(folder)
-    made = time.monotonic()
-    results = []
-    if samples.about:
-        child = subprocess.run([str(options.build / "sweep_tests"), str(folder), "--opsets", options.opsets],
-                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace")
-        for line in child.stdout.splitlines():
-            if line.startswith("{"):  # operators print warnings of their own
-                r = json.loads(line)
-                results.append({**samples.about[r["sample"]], **r, "reason": reason_of(r["detail"])})
-        if child.returncode or len(results) != len(samples.about) * len(options.opsets.split(",")):
-            raise RuntimeError("sweep_tests did not judge every sample")
+    ready = time.monotonic()
+    results = results_of(samples, folder, options.build, options.opsets)
     left_out = json.loads((folder / "samples.json").read_text())["left_out"]
-    seconds = [made - began, time.monotonic() - made]
+    seconds = [ready - began, time.monotonic() - ready]
     folder.with_suffix(".json").write_text(json.dumps([results, left_out, seconds]))
     shutil.rmtree(folder)
 
