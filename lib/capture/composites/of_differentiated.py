@@ -28,37 +28,31 @@ def _by_channel(t: Tensor, rank: int) -> Tensor:
         shape.append(1)
     return t.reshape(shape)
 
+def _scaled(y: Tensor, weight: Optional[Tensor], bias: Optional[Tensor]) -> Tensor:
+    if weight is not None:
+        y = y * _by_channel(weight, y.dim())
+    return y if bias is None else y + _by_channel(bias, y.dim())
+
+# By the input's own statistics over `first` and the axes behind the channels, or by running ones.
+def _channel_norm(input: Tensor, first: List[int], mean: Optional[Tensor], var: Optional[Tensor],
+                  own_statistics: bool, eps: float) -> Tensor:
+    if own_statistics:
+        for i in range(input.dim() - 2):
+            first.append(i + 2)
+        return _normalized(input, first, eps)
+    assert mean is not None and var is not None
+    return (input - _by_channel(mean, input.dim())) * _by_channel(torch.rsqrt(var + eps), input.dim())
+
 def group_norm(input: Tensor, num_groups: int, weight: Optional[Tensor], bias: Optional[Tensor], eps: float, cudnn_enabled: bool) -> Tensor:
     y = _normalized(input.reshape([input.size(0), num_groups, -1]), [2], eps).reshape(input.size())
-    if weight is not None:
-        y = y * _by_channel(weight, input.dim())
-    return y if bias is None else y + _by_channel(bias, input.dim())
+    return _scaled(y, weight, bias)
 
 def instance_norm(input: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], running_mean: Optional[Tensor], running_var: Optional[Tensor], use_input_stats: bool, momentum: float, eps: float, cudnn_enabled: bool) -> Tensor:
-    if use_input_stats:
-        axes: List[int] = []
-        for i in range(input.dim() - 2):
-            axes.append(i + 2)
-        y = _normalized(input, axes, eps)
-    else:
-        assert running_mean is not None and running_var is not None
-        y = (input - _by_channel(running_mean, input.dim())) * _by_channel(torch.rsqrt(running_var + eps), input.dim())
-    if weight is not None:
-        y = y * _by_channel(weight, input.dim())
-    return y if bias is None else y + _by_channel(bias, input.dim())
+    none: List[int] = []
+    return _scaled(_channel_norm(input, none, running_mean, running_var, use_input_stats, eps), weight, bias)
 
 def batch_norm(input: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], running_mean: Optional[Tensor], running_var: Optional[Tensor], training: bool, momentum: float, eps: float, cudnn_enabled: bool) -> Tensor:
-    if training:
-        axes: List[int] = [0]
-        for i in range(input.dim() - 2):
-            axes.append(i + 2)
-        y = _normalized(input, axes, eps)
-    else:
-        assert running_mean is not None and running_var is not None
-        y = (input - _by_channel(running_mean, input.dim())) * _by_channel(torch.rsqrt(running_var + eps), input.dim())
-    if weight is not None:
-        y = y * _by_channel(weight, input.dim())
-    return y if bias is None else y + _by_channel(bias, input.dim())
+    return _scaled(_channel_norm(input, [0], running_mean, running_var, training, eps), weight, bias)
 
 def prelu(self: Tensor, weight: Tensor) -> Tensor:
     slopes = _by_channel(weight, self.dim()) if weight.numel() > 1 else weight.reshape([])
