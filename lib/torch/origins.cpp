@@ -7,6 +7,8 @@
 #include <memory>
 #include <optional>
 
+#include "lib/support/text.h"
+
 namespace oe::torch_io {
 namespace {
 
@@ -42,13 +44,6 @@ std::optional<Frame> author_of(std::string_view stack) {
   return innermost;
 }
 
-std::string_view trimmed(std::string_view text) {
-  const char* blank = " \t\r\n";
-  const auto first = text.find_first_not_of(blank);
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(blank) - first + 1);
-}
-
 // The line at the beginning of `text`, with those that follow as long as a bracket is open.
 std::string whole_condition(std::string_view text) {
   constexpr size_t max_length = 200;
@@ -61,9 +56,9 @@ std::string whole_condition(std::string_view text) {
       if (c == '(' || c == '[' || c == '{') ++open;
       if (c == ')' || c == ']' || c == '}') --open;
     }
-    const bool joins = out.empty() || out.ends_with('(') || trimmed(line).starts_with(')');
+    const bool joins = out.empty() || out.ends_with('(') || strip(line).starts_with(')');
     if (!joins) out += ' ';
-    out += trimmed(line);
+    out += strip(line);
   } while (open > 0 && !text.empty() && out.size() < max_length);
   if (out.size() > max_length) out = out.substr(0, max_length) + "...";
   return out;
@@ -76,7 +71,7 @@ bool is_condition(const torch::jit::Node& n) {
 }  // namespace
 
 // LibTorch's own get_line() looks through the whole text, which the lines of a long one make slow.
-std::string_view Origins::line_of(const torch::jit::SourceRange& range) {
+std::string_view Origins::lines_from(const torch::jit::SourceRange& range) {
   const auto& source = range.source();
   auto [it, fresh] = texts_.try_emplace(source.get());
   Text& text = it->second;
@@ -88,15 +83,7 @@ std::string_view Origins::line_of(const torch::jit::SourceRange& range) {
       if (text.whole[i] == '\n') text.lines.push_back(i + 1);
   }
   const auto next = std::upper_bound(text.lines.begin(), text.lines.end(), range.start());
-  const size_t begin = *std::prev(next);
-  const size_t end = next == text.lines.end() ? text.whole.size() : *next;
-  return std::string_view(text.whole).substr(begin, end - begin);
-}
-
-std::string_view Origins::lines_from(const torch::jit::SourceRange& range) {
-  const std::string_view line = line_of(range);
-  const std::string_view whole = texts_.at(range.source().get()).whole;
-  return whole.substr(static_cast<size_t>(line.data() - whole.data()));
+  return std::string_view(text.whole).substr(*std::prev(next));
 }
 
 OriginPtr Origins::of(const torch::jit::Node* n, const std::string& module_path,
@@ -116,7 +103,8 @@ OriginPtr Origins::of(const torch::jit::Node* n, const std::string& module_path,
   }
   if (author.source()) {
     const std::string_view lines = lines_from(author);
-    o->text = is_condition(*n) ? whole_condition(lines) : std::string(trimmed(line_of(author)));
+    o->text = is_condition(*n) ? whole_condition(lines)
+                               : std::string(strip(lines.substr(0, lines.find('\n'))));
     if (frame_of(o->text))
       if (const auto frame = author_of(lines)) {
         o->file = frame->file;

@@ -28,7 +28,6 @@ class Origins {
     std::string whole;
     std::vector<size_t> lines;  // where each begins
   };
-  std::string_view line_of(const torch::jit::SourceRange& range);
   // The line of `range` and all that follow.
   std::string_view lines_from(const torch::jit::SourceRange& range);
 
