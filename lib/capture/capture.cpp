@@ -56,7 +56,7 @@ Captured capture(const torch_io::Loaded& m, torch_io::ExampleInputs& inputs,
       return {};
     }
     if (out.failure) std::rethrow_exception(out.failure);
-    Captured& c = *out.captured;
+    Captured& c = out.captured.value();
     // Until no more state is found that the method carries on.
     if (o.state == State::InputsAndOutputs && widen_state(m, c, inputs)) continue;
     if (c.program.outputs.empty())

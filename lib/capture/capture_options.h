@@ -10,7 +10,8 @@
 namespace oe {
 
 enum class CaptureMode { Auto, Script, Trace };
-// What becomes of attributes that the method writes: --state=discard, outputs, io.
+// --state=discard, outputs, io: attributes that the method writes are dropped, are outputs, or are
+// inputs and outputs.
 enum class State { Discard, Outputs, InputsAndOutputs };
 
 struct CaptureOptions {

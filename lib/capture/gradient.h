@@ -9,6 +9,7 @@
 
 #include <torch/csrc/jit/api/function_impl.h>
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <string>
@@ -40,13 +41,13 @@ class Gradient {
   void require(const Sym& tensor, const Sym& wanted);
   // The content of a tensor is replaced in place.
   void overwrite(const TensorValue& before, const TensorValue& after);
-  // What autograd answers about a tensor (requires_grad, is_leaf); nothing without a tape.
+  // The answer of autograd about a tensor (requires_grad, is_leaf); nothing without a tape.
   std::optional<Sym> answer(const OpInfo& op, const std::vector<Sym>& args);
   // aten::grad
   std::vector<Sym> call(const OpInfo& op, const std::vector<Sym>& args);
 
  private:
-  // What autograd knows of a tensor. Unseen: no operator gave it (a kept If or Loop did).
+  // How autograd sees a tensor. Unseen: no operator gave it (a kept If or Loop did).
   enum class Kind : uint8_t { Constant, Leaf, Computed, Unseen };
   struct Variable {
     TensorValuePtr value;  // kept, so that its address stays its own
@@ -79,6 +80,14 @@ class Gradient {
 // The rule for an operator's argument: aten::mul.Tensor and other are mul__Tensor__other; null:
 // there is none.
 torch::jit::Function* derivative_of(const OpInfo& op, const std::string& argument);
+
+// Whether `f` holds of a tensor that an argument is or holds.
+template <class F>
+bool any_tensor(const Sym& s, F&& f) {
+  if (s.is(Sym::Kind::Tensor)) return f(s);
+  return s.is(Sym::Kind::List) &&
+         std::ranges::any_of(s.list()->items, [&](const Sym& e) { return any_tensor(e, f); });
+}
 
 // Calls `f` with every tensor that an argument is or holds.
 template <class F>

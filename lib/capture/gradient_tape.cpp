@@ -142,9 +142,8 @@ bool Gradient::has_rules(const OpInfo& op, const std::vector<Sym>& args) {
   if (!on_ || paused_ || op.schema->is_mutable()) return false;
   bool any = false, all = true;
   for (size_t i = 0; i < args.size(); ++i) {
-    bool wanted = false;
-    each_tensor(args[i], [&](const Sym& t) {
-      wanted = wanted || kind_of(ex_.views.read(t.tensor())) != Kind::Constant;
+    const bool wanted = any_tensor(args[i], [&](const Sym& t) {
+      return kind_of(ex_.views.read(t.tensor())) != Kind::Constant;
     });
     if (!wanted) continue;
     any = true;

@@ -41,9 +41,7 @@ struct Gradient::Walk {
   size_t id(const Sym& s) { return g.id_of(ex.views.read(s.tensor())); }
 
   bool depends(const Sym& s) {
-    bool found = false;
-    each_tensor(s, [&](const Sym& t) { found = found || reached.contains(id(t)); });
-    return found;
+    return any_tensor(s, [&](const Sym& t) { return reached.contains(id(t)); });
   }
 
   // --- which calls lie between the inputs and the outputs
@@ -74,9 +72,9 @@ std::vector<size_t> Gradient::Walk::leading_to(const std::vector<Sym>& outputs) 
   for (const Sym& o : outputs) wanted.insert(id(o));
   for (size_t i = g.tape_.size(); i-- > 0;) {
     const Entry& e = g.tape_[i];
-    bool leads = false;
-    for (const Sym& o : e.out)
-      each_tensor(o, [&](const Sym& t) { leads = leads || wanted.contains(id(t)); });
+    const bool leads = std::ranges::any_of(e.out, [&](const Sym& o) {
+      return any_tensor(o, [&](const Sym& t) { return wanted.contains(id(t)); });
+    });
     if (!leads) continue;
     found.push_back(i);
     for (const Sym& a : e.args) each_tensor(a, [&](const Sym& t) { wanted.insert(id(t)); });
@@ -148,13 +146,11 @@ void Gradient::Walk::reach(const Entry& e) {
 
 // What keeps a call from being differentiated; empty: nothing.
 std::string Gradient::Walk::obstacle(const Entry& e) {
-  bool complex = false;
-  const auto look = [&](const Sym& s) {
-    complex = complex || holds_complex(*ex.views.read(s.tensor()));
+  const auto complex = [&](const Sym& s) {
+    return any_tensor(s, [&](const Sym& t) { return holds_complex(*ex.views.read(t.tensor())); });
   };
-  for (const Sym& a : e.args) each_tensor(a, look);
-  for (const Sym& o : e.out) each_tensor(o, look);
-  if (complex) return e.op->base + " of complex numbers";
+  if (std::ranges::any_of(e.args, complex) || std::ranges::any_of(e.out, complex))
+    return e.op->base + " of complex numbers";
   if (made_of(*e.op)) return {};
   for (size_t i = 0; i < e.args.size(); ++i)
     if (depends(e.args[i]) && !derivative_of(*e.op, e.op->schema->arguments()[i].name()))
@@ -337,9 +333,9 @@ void Gradient::Walk::differentiate_through(const Entry& e, const std::vector<Sym
 }
 
 void Gradient::Walk::differentiate(const Entry& e) {
-  bool any = false;
-  for (const Sym& o : e.out)
-    each_tensor(o, [&](const Sym& t) { any = any || grads.contains(id(t)); });
+  const bool any = std::ranges::any_of(e.out, [&](const Sym& o) {
+    return any_tensor(o, [&](const Sym& t) { return grads.contains(id(t)); });
+  });
   if (!any) return;
   const std::vector<Sym> of_outputs = gradients_of_outputs(e);
   const auto& parameters = e.op->schema->arguments();

@@ -46,7 +46,7 @@ class Probe {
   std::string refused(const Sizes& sizes) {
     Arguments a;
     try {
-      for (const c10::IValue& v : torch_io::resized_inputs(example_, sizes, example_.seed))
+      for (const c10::IValue& v : torch_io::resized_inputs(example_, sizes, example_.options.seed))
         a.values.push_back({map_tensors(v, without_data)});
     } catch (const c10::Error&) {
       return "it cannot be made";

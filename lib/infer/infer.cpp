@@ -103,7 +103,7 @@ std::string reasons_text(const Found& f) {
 
 std::string refusal(const torch_io::Loaded& m, const torch_io::ExampleInputs& e) {
   Draw draw;
-  draw.seed = e.seed;
+  draw.seed = e.options.seed;
   for (const torch_io::InputLeaf& l : e.leaves)
     draw.sizes.push_back(l.value.isTensor() ? l.value.toTensor().sizes().vec()
                                             : std::vector<int64_t>{});

@@ -126,7 +126,7 @@ void add_alternatives(const InputOptions& o, const Loaded& m, ExampleFiles& file
                           : std::vector<int64_t>());
     }
     // Where only a shape is given the numbers are like the example's.
-    std::vector<c10::IValue> values = leaf_values(e, resized_inputs(e, sizes, e.seed));
+    std::vector<c10::IValue> values = leaf_values(e, resized_inputs(e, sizes, e.options.seed));
     for (size_t i = 0; i < values.size(); ++i)
       for (const InputSpec& f : further)
         if (covers(f.name, e.leaves[i].path) && !f.value.empty()) values[i] = built.leaves[i].value;

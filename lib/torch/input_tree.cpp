@@ -47,7 +47,7 @@ class Tree {
 
   ExampleInputs build() {
     ExampleInputs e;
-    e.seed = o_.seed;
+    e.options = o_;
     for (size_t i = 0; i < slots_.size(); ++i) {
       argument_ = i;
       place_ = 0;

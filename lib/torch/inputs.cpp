@@ -120,7 +120,6 @@ ExampleInputs make_inputs(const InputOptions& o, const Loaded& m, ExampleFiles& 
   name_axes(o, built.leaf_specs, built.inputs);
   add_alternatives(o, m, files, built.specs, built.inputs);
   move_to(m.device, built.inputs);
-  built.inputs.options = o;
   return std::move(built.inputs);
 }
 
@@ -153,9 +152,10 @@ std::vector<c10::IValue> resized_inputs(const ExampleInputs& e,
       const InputLeaf& leaf = e.leaves[*at];
       const std::vector<int64_t>& size = sizes.at(*at);
       const uint64_t own_seed = leaf_seed(seed, *at);
-      if (!v.isTensor()) return seed == e.seed || leaf.fixed ? v : other_number(v, own_seed);
+      if (!v.isTensor())
+        return seed == e.options.seed || leaf.fixed ? v : other_number(v, own_seed);
       const at::Tensor t = v.toTensor();
-      if (leaf.fixed || (seed == e.seed && t.sizes().vec() == size)) return t.clone();
+      if (leaf.fixed || (seed == e.options.seed && t.sizes().vec() == size)) return t.clone();
       return random_like(t, size, leaf.normal, own_seed).to(t.device());
     }));
   }

@@ -42,8 +42,7 @@ struct ExampleInputs {
   std::vector<std::string> state;  // attributes that are inputs too (lib/torch/state.h)
   // Attributes that are one tensor with one of `state`: it, and which.
   std::vector<std::pair<std::string, size_t>> tied;
-  uint64_t seed = 0;     // of the example itself
-  InputOptions options;  // that say how state is called and which of its axes are dynamic
+  InputOptions options;  // that describe it: the seed, names and dynamic axes, also of state
 };
 
 // Builds the example arguments. Unknown names and axes, a wrong number of inputs, a missing input

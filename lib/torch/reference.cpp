@@ -255,7 +255,7 @@ std::pair<std::vector<HostValue>, std::vector<HostValue>> Reference::first_and_t
   std::vector<HostValue> calls[3];
   for (std::vector<HostValue>& outputs : calls) {
     at::Generator generator = at::globalContext().defaultGenerator(module_.device);
-    generator.set_current_seed(e.seed);  // random numbers are the same in each
+    generator.set_current_seed(e.options.seed);  // random numbers are the same in each
     outputs = call(e, e.arguments, {});
   }
   return {std::move(calls[0]), std::move(calls[2])};
@@ -317,7 +317,7 @@ HostRun Reference::run(const ExampleInputs& e, const Draw& draw, const Form& for
   const bool varies = std::any_of(e.leaves.begin(), e.leaves.end(), [](const InputLeaf& l) {
     return is_number(l.value) && !l.fixed;
   });
-  if (!varies || draw.seed == e.seed) return attempt(e);
+  if (!varies || draw.seed == e.options.seed) return attempt(e);
   try {
     return attempt(e);
   } catch (const std::exception&) {
@@ -333,7 +333,7 @@ HostRun Reference::step(const ExampleInputs& e, const Draw& draw, const Form& fo
   const size_t own = arguments.size() - e.state.size();
   if (begin) {
     snapshot_->restore();
-    bool saved = draw.seed == e.seed;  // then what the module has is not touched
+    bool saved = draw.seed == e.options.seed;  // then what the module has is not touched
     for (size_t i = 0; i < e.leaves.size(); ++i)
       if (e.leaves[i].value.isTensor())
         saved = saved && e.leaves[i].value.toTensor().sizes() == draw.sizes.at(i);

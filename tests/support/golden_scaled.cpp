@@ -99,7 +99,7 @@ std::optional<ExampleInputs> scaled(const ExampleInputs& e, const Choice& grows)
   }
   if (!grown || elements > kMostElements) return std::nullopt;
   ExampleInputs out = e;
-  out.arguments = torch_io::resized_inputs(e, shapes, e.seed);
+  out.arguments = torch_io::resized_inputs(e, shapes, e.options.seed);
   const std::vector<c10::IValue> values = torch_io::leaf_values(e, out.arguments);
   for (size_t i = 0; i < values.size(); ++i) out.leaves[i].value = values[i];
   return out;

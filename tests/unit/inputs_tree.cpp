@@ -164,7 +164,7 @@ TEST_CASE("other sizes and seeds of the same inputs", "[inputs]") {
   const auto m = model("x: Tensor, ids: Tensor, lengths: Tensor, n: int", "return x");
   const auto e =
       make_inputs(options({"x:2x3", "ids:2@i64=randint(3,9)", "lengths=[5,4,2]", "n=4"}), m);
-  const auto other = resized_inputs(e, {{4, 3}, {50}, {4}, {}}, e.seed + 1);
+  const auto other = resized_inputs(e, {{4, 3}, {50}, {4}, {}}, e.options.seed + 1);
   CHECK(other[0].toTensor().sizes() == at::IntArrayRef({4, 3}));
   CHECK(other[1].toTensor().min().item().toLong() >= 3);
   CHECK(other[1].toTensor().max().item().toLong() < 9);
@@ -172,7 +172,7 @@ TEST_CASE("other sizes and seeds of the same inputs", "[inputs]") {
   CHECK(lengths.equal(std::get<0>(lengths.sort(0, true))));
   CHECK(other[3].toInt() > 0);
   // The example's own seed and sizes give the example itself, as copies.
-  const auto same = resized_inputs(e, {{2, 3}, {2}, {3}, {}}, e.seed);
+  const auto same = resized_inputs(e, {{2, 3}, {2}, {3}, {}}, e.options.seed);
   CHECK(same[0].toTensor().equal(e.arguments[0].toTensor()));
   CHECK_FALSE(same[0].toTensor().is_same(e.arguments[0].toTensor()));
   CHECK(same[3].toInt() == 4);
@@ -187,8 +187,9 @@ TEST_CASE("drawn inputs are varied, fixed ones are not", "[inputs]") {
   e.leaves[6].fixed = true;
   using Kind = Variation::Kind;
   const auto draw = [&](Kind kind, double value) {
-    return torch_io::drawn_arguments(
-        e, {{{2}, {2}, {2}, {}, {}, {}, {}}, e.seed, std::vector<Variation>(7, {kind, value})});
+    return torch_io::drawn_arguments(e, {{{2}, {2}, {2}, {}, {}, {}, {}},
+                                         e.options.seed,
+                                         std::vector<Variation>(7, {kind, value})});
   };
   const auto numbers = [](const c10::IValue& v) {
     const at::Tensor t = v.toTensor().to(at::kDouble);
@@ -243,12 +244,12 @@ TEST_CASE("constants are arguments and no inputs", "[inputs]") {
   const auto e = make_inputs(o, m);
   CHECK(names(e) == Names{"x"});
   CHECK(e.arguments[1].toInt() == 4);
-  CHECK(resized_inputs(e, {{7}}, e.seed + 1)[1].toInt() == 4);
+  CHECK(resized_inputs(e, {{7}}, e.options.seed + 1)[1].toInt() == 4);
   // A part alone: the other goes on being drawn and resized.
   o.constants = {"p.0"};
   const auto part = make_inputs(o, m);
   CHECK(names(part) == Names{"x", "n", "p.1"});
-  const auto drawn = resized_inputs(part, {{7}, {}, {}}, part.seed + 1);
+  const auto drawn = resized_inputs(part, {{7}, {}, {}}, part.options.seed + 1);
   const auto& pair = drawn[2].toTupleRef().elements();
   CHECK(pair[0].toTensor().equal(part.arguments[2].toTupleRef().elements()[0].toTensor()));
   CHECK(leaf_values(part, drawn)[2].toInt() == pair[1].toInt());
@@ -281,7 +282,7 @@ TEST_CASE("a run in float64 keeps indices, and widens what the code calls float3
       {{"index", at::arange(1, 3)}});
   const auto e = make_inputs(options({"x:4=ones"}), m);
   torch_io::Reference reference(m);
-  const auto run = reference.run(e, {{{4}}, e.seed, {}}, {});
+  const auto run = reference.run(e, {{{4}}, e.options.seed, {}}, {});
   CHECK(run.outputs.at(0).tensors[0]->as_double() == std::vector<double>(2, 1.0F / 3 + 1.0F / 7));
   const auto wide = reference.last_in(DType::Double, {});
   CHECK(wide.at(0).tensors[0]->as_double() == std::vector<double>(2, 1.0 / 3 + 1.0 / 7));
@@ -293,7 +294,7 @@ TEST_CASE("a run one unit in the last place off leaves whole numbers", "[inputs]
       {{"index", at::arange(2)}, {"count", at::ones({2}) * 3}, {"weight", at::ones({2}) / 3}});
   const auto e = make_inputs(options({"x:2"}), m);
   torch_io::Reference reference(m);
-  reference.run(e, {{{2}}, e.seed, {}}, {});
+  reference.run(e, {{{2}}, e.options.seed, {}}, {});
   const auto values = [&](uint64_t nudged) {
     std::vector<std::vector<double>> out;
     for (const auto& v : reference.last_rounded_otherwise({}, nudged))
@@ -320,7 +321,7 @@ TEST_CASE("a run with every result off sees what integers decide", "[inputs]") {
             "y = (x * 4 + 1) / 2\n  z = y.view(-1)\n  z.add_(2)\n  return y, torch.round(y + 0)");
   const auto e = make_inputs(options({"x:8x8@i64"}), m);
   torch_io::Reference reference(m);
-  reference.run(e, {{{8, 8}}, e.seed, {}}, {});
+  reference.run(e, {{{8, 8}}, e.options.seed, {}}, {});
   const auto of = [&](uint64_t nudged) { return reference.last_rounded_otherwise({}, nudged); };
   const auto same = of(0), inputs = of(1), all = of(torch_io::Reference::kResultsUp);
   for (const size_t i : {0, 1}) {
@@ -339,7 +340,7 @@ TEST_CASE("state written by a run does not leak into the next", "[inputs]") {
   const auto e = make_inputs(options({"x:1=zeros"}), m);
   torch_io::Reference reference(m);
   for (int i = 0; i < 2; ++i) {
-    const auto run = reference.run(e, {{{1}}, e.seed, {}}, {});
+    const auto run = reference.run(e, {{{1}}, e.options.seed, {}}, {});
     REQUIRE(run.outputs.size() == 1);
     CHECK(run.outputs[0].tensors[0]->as_double() == std::vector<double>{1});
   }

@@ -16,7 +16,7 @@
 
 namespace oe::capture {
 
-// What does not change from attempt to attempt.
+// The parts of a capture that are the same in every attempt.
 struct Job {
   const torch_io::Loaded& module;
   const torch_io::ExampleInputs& inputs;
@@ -51,7 +51,7 @@ struct Attempt {
   bool made_up = false;
 };
 
-// "autograd on, lists of views, loops up to 64 iterations unrolled, sizes 2, made-up values"
+// "loops up to 64 unrolled, autograd on, lists of views, made-up values, other sizes 2"
 std::string text(const Attempt& a);
 
 enum class Ended {

@@ -55,7 +55,7 @@ void Extension::offer(Recorded& r, std::vector<World>& worlds, World more) {
   while (!r.missed.empty()) follow(r, worlds);
 }
 
-// What still ran in no world, on values of the right type.
+// Branches that still ran in no world run on values of the right type.
 void Extension::make_up(Recorded& r, const std::vector<World>& worlds) {
   if (r.dropped == 0 || run_.how().made_up || !may_make_up(run_.job().options)) return;
   Attempt how = run_.how();

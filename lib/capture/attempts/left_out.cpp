@@ -13,6 +13,10 @@ std::string trial_text(const Job& job, const std::vector<int64_t>& sizes) {
   return sizes_text(names, shapes_at(job.inputs, job.axes, sizes));
 }
 
+bool may_make_up(const CaptureOptions& o) {
+  return std::ranges::none_of(o.left_out, [](const LeftOut& l) { return l.sizes == kMadeUp; });
+}
+
 bool LeftOutSizes::contains(const std::vector<int64_t>& sizes) const {
   const std::string text = trial_text(job_, sizes);
   return std::ranges::any_of(job_.options.left_out,

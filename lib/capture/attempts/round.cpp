@@ -80,7 +80,7 @@ class Round {
     }
   }
 
-  // What the user says that the model runs on has to run.
+  // Further examples are the user's own: each has to run.
   void require_alternatives(const Recorded& r) const {
     for (const auto& [w, message] : r.dead)
       if (worlds_[w].alternative)

@@ -8,7 +8,6 @@
 #include "lib/capture/executor.h"
 #include "lib/capture/ports.h"
 #include "lib/capture/prune.h"
-#include "lib/support/trial.h"
 
 namespace oe::capture {
 namespace {
@@ -29,7 +28,7 @@ Plan plan_of(const Job& job, const Attempt& how) {
 std::vector<c10::IValue> leaves_in(const Job& job, const std::vector<World>& worlds, size_t w) {
   const torch_io::ExampleInputs& inputs = job.inputs;
   const size_t like = worlds[w].of.value_or(w);
-  const uint64_t seed = inputs.seed + (like == 0 ? 0 : 1000 + like);
+  const uint64_t seed = inputs.options.seed + (like == 0 ? 0 : 1000 + like);
   const Draw draw{shapes_at(inputs, job.axes, worlds[w].sizes), seed,
                   std::vector<Variation>(inputs.leaves.size(), worlds[like].variation)};
   auto leaves = torch_io::leaf_values(inputs, torch_io::drawn_arguments(inputs, draw));
@@ -52,7 +51,7 @@ std::map<std::string, int> add_symbols(Executor& ex, const Job& job,
   return ids;
 }
 
-// What the method returns.
+// The result of the method.
 Sym call_method(Executor& ex, const Job& job, const std::vector<std::vector<c10::IValue>>& leaves,
                 const std::map<std::string, int>& ids) {
   const torch_io::ExampleInputs& inputs = job.inputs;
@@ -103,10 +102,6 @@ Recorded Runs::operator()(const std::vector<World>& worlds) {
   r.missed = ex.assumed.missed();
   prune(r.captured.program);
   return r;
-}
-
-bool may_make_up(const CaptureOptions& o) {
-  return std::ranges::none_of(o.left_out, [](const LeftOut& l) { return l.sizes == kMadeUp; });
 }
 
 }  // namespace oe::capture

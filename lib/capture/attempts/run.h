@@ -38,7 +38,4 @@ class Runs {
   size_t worlds_ = 0;
 };
 
-// Whether made-up values may be used: not where they ended an earlier process.
-bool may_make_up(const CaptureOptions& o);
-
 }  // namespace oe::capture
