@@ -107,11 +107,11 @@ T reshape(T x, const Ints& shape) {
 
 T reshape(T x, const Dims& shape) {
   Ints fixed;
-  int computed = 0;
+  int left_open = 0;
   bool zero = false;
   for (const Int& i : shape) {
     fixed.push_back(i.known.value_or(-1));
-    computed += !i.known;
+    left_open += fixed.back() == -1;
     zero = zero || i.known == 0;
   }
   Builder& g = x.builder();
@@ -119,7 +119,7 @@ T reshape(T x, const Dims& shape) {
   // -1 beside a 0 has no answer, and a plain 0 would mean "copy the axis".
   if (zero)
     return g.op("Reshape", {x, g.vector(shape)}, {{"allowzero", int64_t{1}}}, std::move(type));
-  if (computed <= 1) return reshape(x, fixed);
+  if (left_open <= 1) return reshape(x, fixed);
   return g.op("Reshape", {x, g.vector(shape)}, {}, std::move(type));
 }
 

@@ -127,6 +127,14 @@ void check_batch_norm(const Arguments& args) {
     if (const at::Tensor t = args.tensor(name); t.defined()) require_size(name, t, {x.size(1)});
 }
 
+// The sizes come as arguments, not from the tensor.
+void check_group_norm(const Arguments& args) {
+  const at::Tensor x = args.tensor("input");
+  int64_t wanted = 1;
+  for (const char* size : {"N", "C", "HxW"}) wanted *= args[size].toInt();
+  TORCH_CHECK(x.numel() == wanted, "Expected ", wanted, " elements, got ", x.numel());
+}
+
 void require_contiguous(const char* what, const at::Tensor& t) {
   TORCH_CHECK(t.is_contiguous(), "Expected ", what, " to be contiguous");
 }
@@ -199,6 +207,11 @@ void check_segments(const Arguments& args) {
   const int64_t axis = args["axis"].toInt();
   if (axis >= data.dim() || axis < -data.dim()) return;
   const int64_t n = data.size(axis);
+  const auto before =
+      data.sizes().slice(0, static_cast<size_t>(axis < 0 ? axis + data.dim() : axis));
+  for (const at::Tensor& t : {lengths, offsets})
+    TORCH_CHECK(!t.defined() || t.dim() == 0 || t.sizes().slice(0, t.dim() - 1) == before,
+                "Expected segments for each of ", before, ", got ", t.sizes());
   if (lengths.defined() && lengths.numel() > 0)
     TORCH_CHECK(at::min(lengths).item<int64_t>() >= 0 &&
                     at::max(at::sum(lengths, {-1})).item<int64_t>() <= n,
@@ -290,6 +303,7 @@ TORCH_LIBRARY_IMPL(aten, TESTING_ONLY_GenericMode, m) {
       m, {"native_batch_norm", "_native_batch_norm_legit", "_native_batch_norm_legit.no_stats",
           "_native_batch_norm_legit_no_training", "_native_batch_norm_legit_functional",
           "_batch_norm_no_update", "_batch_norm_with_update"});
+  guard<check_group_norm>(m, {"native_group_norm"});
   guard<check_weight_norm>(m, {"_weight_norm_interface"});
   guard<check_int8>(m, {"_weight_int8pack_mm"});
   guard<check_qkv>(m, {"_transform_bias_rescale_qkv"});

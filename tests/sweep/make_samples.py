@@ -97,7 +97,7 @@ def _at_other_ranks(path: pathlib.Path, inputs):
     """(what is changed, (inputs, results, results in float64)) for each input of another rank that the file takes."""
     import torch
 
-    module = torch.jit.load(str(path))
+    module, wide = torch.jit.load(str(path)), torch.jit.load(str(path)).double()
     for i, given in enumerate(inputs):
         for less in (True, False):
             if less and (given.dim() == 0 or given.shape[0] == 0):
@@ -109,7 +109,8 @@ def _at_other_ranks(path: pathlib.Path, inputs):
                 results = tuple(_plain(t) for t in _results(module(*_copies(values))))
             except Exception:
                 continue
-            yield f"input {i} of rank {values[i].dim()}", (values, results, (None,) * len(results))
+            exact = _in_float64(lambda tensors, _: _results(wide(*tensors)), (), values, results)
+            yield f"input {i} of rank {values[i].dim()}", (values, results, exact)
 
 
 class Samples:
@@ -198,7 +199,7 @@ def _in_float64(run, call, inputs, results):
         return nothing
     finally:
         torch.set_default_dtype(torch.float32)
-    if len(exact) != len(results):
+    if [t.shape for t in exact] != [t.shape for t in results]:
         return nothing
     return tuple(z if z.dtype == _wide(r.dtype) and z.dtype in (torch.float64, torch.complex128) else None
                  for z, r in zip(exact, results))

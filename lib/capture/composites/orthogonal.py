@@ -199,7 +199,11 @@ def pinverse(self: Tensor, rcond: float) -> Tensor:
 def linalg_matrix_rank__atol_rtol_tensor(input: Tensor, atol: Optional[Tensor], rtol: Optional[Tensor], hermitian: bool) -> Tensor:
     X, V = _orthogonal_columns(_hermitian(input) if hermitian else input)
     s = torch.sqrt(_squares(X).sum(-2))
-    return (s > _tolerance(input, s, atol, rtol)).sum(-1)
+    rank = (s > _tolerance(input, s, atol, rtol)).sum(-1)
+    # Of an empty matrix LibTorch does not look at the tolerances' shape.
+    if rank.dim() > input.dim() - 2 and input.numel() == 0:
+        return torch.zeros(input.size()[:-2], dtype=4, device=input.device)
+    return rank
 
 def linalg_matrix_rank__atol_rtol_float(self: Tensor, atol: Optional[float], rtol: Optional[float], hermitian: bool) -> Tensor:
     return linalg_matrix_rank__atol_rtol_tensor(self, _scalar(atol), _scalar(rtol), hermitian)
@@ -219,6 +223,7 @@ def linalg_lstsq(self: Tensor, b: Tensor, rcond: Optional[float], driver: Option
     if vector:
         for i in range(b.dim()):
             vector = vector and b.size(i) == self.size(i)
+    assert vector or b.dim() >= self.dim(), "LibTorch repeats right-hand sides of a lower rank than the matrices in an order of its own"
     X, V = _orthogonal_columns(self)
     s = torch.sqrt(_squares(X).sum(-2))
     kept = s > _tolerance(self, s, None, _scalar(rcond) if name == "gelsy" else None)

@@ -16,17 +16,19 @@ struct Picked {
   T value;   // -log_prob[target], same shape
 };
 
-// `log_probs` is [C] with a 0-d target or [N, C, ...] with [N, ...].
+// `log_probs` is [C] with a 0-d target or [N, C, ...] with [N, ...]. A target [1] beside [C] is
+// that of a sample.
 Picked pick(Call& g, T log_probs, T target, MaybeValue weight, int64_t ignore) {
   const DType t = log_probs.dtype();
   const int64_t axis = log_probs.rank() == 1 ? 0 : 1;
   T y = cast(target, DType::Int64);
+  if (axis == 0) y = to_0d(y);
   T ignored = equal(y, ignore);
   T safe = where(ignored, 0, y);
   T at = unsqueeze(safe, {axis});
   T found = node("GatherElements", {log_probs, at}, {{"axis", axis}});
   T zero = g.number(0, t);
-  T w = where(ignored, zero, weight ? gather(cast(*weight, t), safe, 0) : g.number(1, t));
+  T w = where(ignored, zero, weight ? gather(flat(cast(*weight, t)), safe, 0) : g.number(1, t));
   T v = where(ignored, zero, -squeeze(found, {axis}));
   return {w, v};
 }

@@ -51,6 +51,8 @@ T linear(T x, T w, std::optional<T> b) {
   if (b && x.rank() == 2 && w.rank() == 2 && is_float(x.dtype()) && b->rank() <= 1)
     return node("Gemm", {x, w, *b}, {{"transB", int64_t{1}}});
   T y = product(x, w.rank() == 2 ? transpose(w, {1, 0}) : w, x.dtype());
+  // A single row takes a bias of rank 2 as what it is, one row too.
+  if (b && b->rank() == 2 && y.rank() == 1) b = squeeze(*b, {0});
   return b ? y + *b : y;
 }
 

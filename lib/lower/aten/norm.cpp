@@ -187,14 +187,14 @@ T group_norm(Call& g, T x, int64_t groups, MaybeValue w, MaybeValue b, double ep
   return cast(affine(y, w, b, rank), x.dtype());
 }
 
-Values native_group_norm(Call& g, T x, MaybeValue w, MaybeValue b, Skip, Skip, Skip, int64_t groups,
-                         double eps) {
-  const DType t = compute_type(x.dtype());
-  T grouped = reshape(cast(x, t), Ints{0, groups, -1});
+// The sizes are arguments of their own: x is their elements in order, of any rank.
+Values native_group_norm(Call& g, T x, MaybeValue w, MaybeValue b, const Int& batch,
+                         const Int& channels, const Int& each, int64_t groups, double eps) {
+  T grouped = reshape(cast(x, compute_type(x.dtype())), Dims{batch, known(groups), known(-1)});
   Moments m = moments(grouped, {2});
   T inverse = rsqrt(m.variance, eps);
-  T y = node("Reshape", {m.centered * inverse, shape(x)});
-  y = affine(y, w, b, x.rank());
+  T y = affine(reshape(m.centered * inverse, Dims{batch, channels, each}), w, b, 3);
+  y = node("Reshape", {y, shape(x)});
   return {cast(y, x.dtype()), cast(squeeze(m.mean, {2}), g.result_dtype(1)),
           cast(squeeze(inverse, {2}), g.result_dtype(2))};
 }
