@@ -11,45 +11,14 @@
 namespace oe {
 namespace {
 
-std::vector<verify::OrtValue> to_ort(std::vector<torch_io::HostValue> values) {
-  std::vector<verify::OrtValue> out;
-  for (torch_io::HostValue& v : values) {
-    verify::OrtValue value;
-    if (v.sequence) {
-      value.kind = verify::OrtValue::Kind::Sequence;
-      value.sequence = std::move(v.tensors);
-    } else if (v.tensors.empty()) {
-      value.kind = verify::OrtValue::Kind::None;
-    } else {
-      value.tensor = std::move(v.tensors[0]);
-    }
-    out.push_back(std::move(value));
-  }
-  return out;
-}
-
-// LibTorch's results in the types that the model states: of --to io=half.
-std::vector<torch_io::HostValue> as_stated(std::vector<torch_io::HostValue> values,
-                                           const std::vector<DType>& stated) {
-  for (size_t i = 0; i < values.size() && i < stated.size(); ++i)
-    for (TensorPtr& t : values[i].tensors)
-      if (t->dtype() == DType::Float && byte_size(stated[i]) == 2 && is_float(stated[i]))
-        t = Tensor::rounded(t, stated[i]);
-  return values;
-}
-
-// Makes `m` the model that says which branches and trips its inputs drive. Returns why that cannot
-// be known; the probe has no bytes then, or where there are no branches.
-std::string make_probe(ir::Model& m, verify::Probe& probe) {
+// Makes of `m` the model that says which branches and trips its inputs drive. Returns why that
+// cannot be known; the probe has no bytes then, or where there are no branches.
+std::string make_probe(ir::Model m, verify::Probe& probe) {
   if (!verify::instrument(m, probe)) return {};
   optimize::cleanup(m);  // leaves what the conditions and trip counts depend on
   if (onnx::needs_external(m, {})) return "it depends on more than 2 GiB of weights";
   probe.bytes = onnx::write_bytes(m);
   return {};
-}
-
-verify::ReferenceRun converted(torch_io::HostRun run) {
-  return {std::move(run.inputs), to_ort(std::move(run.outputs))};
 }
 
 void note(Diagnostics& d, const char* code, const std::string& text) {
@@ -89,42 +58,65 @@ Comparison::Comparison(const Options& o, torch_io::ExampleInputs inputs,
     r.output_names.push_back(v->name);
     r.shapes.push_back(v->type.shape);
     stated_.push_back(v->type.dtype);
+    file_types_.push_back(file_type(v->type));
     const bool optional = v->type.kind == ir::Type::Kind::Optional;
     const ir::Type& held = optional ? *v->type.element : v->type;
-    form.sequences.push_back(held.kind == ir::Type::Kind::Sequence);
-    form.optionals.push_back(optional);
-    form.vectors.push_back(held.shape && held.shape->size() == 1);
+    using Kind = program::Result::Kind;
+    form.results.outputs.push_back({held.kind == ir::Type::Kind::Sequence   ? Kind::Sequence
+                                    : held.shape && held.shape->size() == 1 ? Kind::Vector
+                                                                            : Kind::Value,
+                                    optional});
   }
   r.lineage = verify::lineage(m);
   steady_ = inputs_;  // a number out of range would end a row of calls
   for (torch_io::InputLeaf& leaf : steady_.leaves)
     leaf.fixed = leaf.fixed || (leaf.attribute.empty() && !leaf.value.isTensor());
-  r.inputs = [this](const Draw& draw) { return torch_io::drawn_inputs(inputs_, draw, form); };
-  r.reference = [this](const Draw& draw) { return converted(run_of(draw)); };
-  r.step = [this](const Draw& draw, bool begin) {
-    torch_io::HostRun run = reference_.step(steady_, draw, form, begin);
-    run.outputs = as_stated(std::move(run.outputs), stated_);
-    return converted(std::move(run));
-  };
-  r.by_qnnpack = [this] { return to_ort(reference_.last_by_qnnpack(form)); };
-  r.rounded_otherwise = [this](uint64_t nudged) {
-    return to_ort(as_stated(reference_.last_rounded_otherwise(form, nudged), stated_));
-  };
-  r.as_written = [this] { return to_ort(as_stated(reference_.last_as_written(form), stated_)); };
-  r.in_type = [this](DType type) { return to_ort(reference_.last_in(type, form)); };
+  r.original = this;
 }
 
-torch_io::HostRun Comparison::run_of(const Draw& draw) {
-  torch_io::HostRun run = reference_.run(inputs_, draw, form);
-  run.outputs = as_stated(std::move(run.outputs), stated_);
+HostRun Comparison::run(const Draw& draw) {
+  HostRun run = reference_.run(inputs_, draw, form);
+  run.outputs = as_stated(std::move(run.outputs));
   return run;
+}
+std::vector<TensorPtr> Comparison::inputs(const Draw& draw) {
+  return torch_io::drawn_inputs(inputs_, draw, form);
+}
+HostRun Comparison::step(const Draw& draw, bool begin) {
+  HostRun run = reference_.step(steady_, draw, form, begin);
+  run.outputs = as_stated(std::move(run.outputs));
+  return run;
+}
+std::vector<HostValue> Comparison::last_in(DType type) { return reference_.last_in(type, form); }
+std::vector<HostValue> Comparison::last_by_qnnpack() { return reference_.last_by_qnnpack(form); }
+std::vector<HostValue> Comparison::last_rounded_otherwise(uint64_t how) {
+  return as_stated(reference_.last_rounded_otherwise(form, how));
+}
+std::vector<HostValue> Comparison::last_as_written() {
+  return as_stated(reference_.last_as_written(form));
+}
+std::string Comparison::undecided(const std::vector<TensorPtr>& inputs) {
+  return why_undecided ? why_undecided(inputs) : std::string();
+}
+
+std::vector<HostValue> Comparison::as_stated(std::vector<HostValue> values) const {
+  for (size_t i = 0; i < values.size() && i < stated_.size(); ++i) {
+    const DType stated = stated_[i];
+    const auto round = [&](TensorPtr& t) {
+      if (t && t->dtype() == DType::Float && byte_size(stated) == 2 && is_float(stated))
+        t = Tensor::rounded(t, stated);
+    };
+    round(values[i].tensor);
+    for (TensorPtr& t : values[i].sequence) round(t);
+  }
+  return values;
 }
 
 verify::Verification Comparison::run(const onnx::ModelFile& file, verify::Ort& ort,
-                                     ir::Model& probed) {
+                                     const ir::Model& probed) {
   request.model = file;
   verify::Probe probe;
-  const std::string unmeasured = make_probe(probed, probe);
+  const std::string unmeasured = make_probe(ir::copy(probed), probe);
   if (!probe.bytes.empty()) request.probe = &probe;
   try {
     verify::Verification v = verify::verify_model(ort, request);
@@ -142,7 +134,7 @@ verify::Verification Comparison::run(const onnx::ModelFile& file, verify::Ort& o
 void Comparison::tell(verify::Verification& v, verify::Ort& ort, Outcome& out, Diagnostics& d) {
   out.verification = v.line();
   if (!options_.input.expected.empty()) {
-    const size_t n = compare_expected(options_, ort, request, inputs_, form);
+    const size_t n = compare_expected(options_, ort, request, file_types_, inputs_, form);
     out.verification += ", " + plural(n, "expected output");
   }
   if (v.runs == 0) v.gaps.push_back("LibTorch ran none of the random inputs");
@@ -167,13 +159,13 @@ void Comparison::tell(verify::Verification& v, verify::Ort& ort, Outcome& out, D
 }
 
 void Comparison::save_test_data(const ir::Model& m, const std::filesystem::path& folder) {
-  const auto run = [&](const verify::Sizes& s) { return run_of({s, options_.input.seed, {}}); };
-  write_test_sets(m, request, run, folder);
+  const auto run_at = [&](const verify::Sizes& s) { return run({s, options_.input.seed, {}}); };
+  write_test_sets(m, request, run_at, folder);
 }
 
 void Comparison::save_run(const ir::Model& m, const Draw& draw,
                           const std::filesystem::path& folder) {
-  write_test_set(m, request, run_of(draw), folder / "test_data_set_0");
+  write_test_set(m, request, run(draw), folder / "test_data_set_0");
 }
 
 }  // namespace oe

@@ -299,13 +299,13 @@ DifferenceCause::Results DifferenceCause::run(Model& model, const std::vector<co
   Results found;
   if (!model.session) model.session = ort_.open_bytes(model.bytes, o_.load.threads);
   verify::Ort::Session* const session = model.session.get();
-  std::vector<verify::OrtValue> inputs;
+  std::vector<HostValue> inputs;
   for (const std::string& name : session->input_names()) {
-    verify::OrtValue v;
+    HostValue v;
     v.tensor = given.at(name);
     inputs.push_back(std::move(v));
   }
-  const std::vector<verify::OrtValue> results = session->run(inputs);
+  const std::vector<HostValue> results = session->run(inputs);
   const std::vector<std::string> names = session->output_names();
   for (size_t i = 0; i < wanted.size(); ++i)
     if (const auto at = std::ranges::find(names, "step_" + std::to_string(i)); at != names.end())

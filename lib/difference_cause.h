@@ -36,10 +36,10 @@ struct Cause {
 // that is what differs. Not for models that draw random numbers.
 class DifferenceCause {
  public:
-  // All must outlast this. The program is changed while models are made, and is itself afterwards.
-  DifferenceCause(program::Program& p, const Options& o, const lower::UserRules& rules,
+  // The options, rules and runtime must outlast this.
+  DifferenceCause(const program::Program& p, const Options& o, const lower::UserRules& rules,
                   verify::Ort& ort)
-      : p_(p), o_(o), rules_(rules), ort_(ort) {}
+      : p_(program::copy(p)), o_(o), rules_(rules), ort_(ort) {}
 
   // `inputs`: one a port of the program.
   Cause of(const std::vector<TensorPtr>& inputs);
@@ -65,7 +65,7 @@ class DifferenceCause {
   Cause of(program::Block& b, const capture::BlockRun& run);
   Cause inside(const program::Node& n);
 
-  program::Program& p_;
+  program::Program p_;  // changed while models are made, and itself afterwards
   const Options& o_;
   const lower::UserRules& rules_;
   verify::Ort& ort_;

@@ -158,13 +158,13 @@ void run_file(ir::Model& file, const std::vector<TensorPtr>& inputs,
     for (ir::Value* v : n->outputs)
       if (v && values.emplace(v->name, v).second) file.graph.outputs.push_back(v);
   const auto session = ort.open_bytes(onnx::write_bytes(file), threads, /*optimize=*/false);
-  std::vector<verify::OrtValue> given;
+  std::vector<HostValue> given;
   for (const std::string& name : session->input_names()) {
     const auto at = std::ranges::find(names, name);
     if (at == names.end()) throw std::runtime_error("an input nobody gave");
     given.emplace_back().tensor = inputs[static_cast<size_t>(at - names.begin())];
   }
-  const std::vector<verify::OrtValue> results = session->run(given);
+  const std::vector<HostValue> results = session->run(given);
   std::map<std::string, TensorPtr> by_name;
   const std::vector<std::string> outputs = session->output_names();
   for (size_t i = 0; i < outputs.size(); ++i) by_name[outputs[i]] = results[i].tensor;
@@ -181,9 +181,10 @@ std::string place(const program::Node& n) {
 }  // namespace
 
 std::string locate_difference(const program::Program& p, const std::vector<TensorPtr>& inputs,
-                              const std::vector<std::string>& names, ir::Model& file,
+                              const std::vector<std::string>& names, const ir::Model& given,
                               verify::Ort& ort, int threads) {
-  if (inputs.size() != p.inputs.size() || onnx::needs_external(file, {})) return {};
+  if (inputs.size() != p.inputs.size() || onnx::needs_external(given, {})) return {};
+  ir::Model file = ir::copy(given);
   Side<program::Value> torch;
   std::unordered_map<const program::Value*, const program::Node*> makers;
   for (const capture::BlockRun& run : capture::replay(p, inputs, p.body))

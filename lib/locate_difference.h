@@ -20,7 +20,7 @@ namespace oe {
 // `inputs`: one a port of the program; `names`: what the file calls each. `file` gets further
 // outputs.
 std::string locate_difference(const program::Program& p, const std::vector<TensorPtr>& inputs,
-                              const std::vector<std::string>& names, ir::Model& file,
+                              const std::vector<std::string>& names, const ir::Model& file,
                               verify::Ort& ort, int threads);
 
 }  // namespace oe

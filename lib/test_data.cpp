@@ -7,7 +7,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "lib/onnx/value_files.h"
 #include "lib/support/diagnostics.h"
 #include "lib/support/files.h"
 #include "lib/support/text.h"
@@ -39,27 +38,9 @@ std::vector<fs::path> set_folders(const fs::path& dir) {
   }
 }
 
-std::string value_difference(const verify::OrtValue& actual, const onnx::FileValue& expected,
-                             verify::Tolerance tolerance, DType half) {
-  const auto compare = [&](const Tensor& a, const Tensor& e) {
-    return half != DType::Undefined && is_float(a.dtype()) && is_float(e.dtype())
-               ? verify::compare_rounded(a, e, half, tolerance)
-               : verify::compare(a, e, tolerance);
-  };
-  const std::vector<TensorPtr> own =
-      expected.sequence ? actual.sequence : std::vector<TensorPtr>{actual.tensor};
-  if (own.size() != expected.tensors.size())
-    return "it has " + plural(own.size(), "element") + ", expected are " +
-           std::to_string(expected.tensors.size());
-  for (size_t i = 0; i < own.size(); ++i)
-    if (const verify::Comparison c = compare(*own[i], *expected.tensors[i]); !c.ok)
-      return (expected.sequence ? "element " + std::to_string(i) + ": " : "") + c.message;
-  return {};
-}
-
-onnx::FileValue expected_value(const std::string& file, bool sequence) {
+HostValue expected_value(const std::string& file, onnx::FileType type) {
   try {
-    return onnx::read_value(file, sequence);
+    return onnx::read_value(file, type);
   } catch (const std::runtime_error& e) {
     throw Failure(ExitCode::Unreadable, "OE0131", file + ": " + e.what());
   }
@@ -86,20 +67,26 @@ std::vector<std::vector<TensorPtr>> all_examples(const torch_io::ExampleInputs& 
 
 }  // namespace
 
-void write_test_set(const ir::Model& m, const verify::Request& r, const torch_io::HostRun& run,
+onnx::FileType file_type(const ir::Type& t) {
+  const bool optional = t.kind == ir::Type::Kind::Optional;
+  return {(optional ? *t.element : t).kind == ir::Type::Kind::Sequence, optional};
+}
+
+void write_test_set(const ir::Model& m, const verify::Request& r, const HostRun& run,
                     const fs::path& folder) {
   if (file_access().make_folder(folder) != 0 && errno != EEXIST)
     throw Failure(ExitCode::Unwritable, "OE0705", folder.string() + ": " + std::strerror(errno));
   for (size_t i = 0; i < m.graph.inputs.size(); ++i) {
     if (m.graph.inputs[i]->data) continue;  // it has a default
     const std::string& name = m.graph.inputs[i]->name;
-    onnx::write_value({false, {run.inputs.at(leaf_named(r, name))}}, name,
+    onnx::write_value(HostValue::of(run.inputs.at(leaf_named(r, name))), {}, name,
                       folder / ("input_" + std::to_string(i) + ".pb"));
   }
-  for (size_t i = 0; i < run.outputs.size(); ++i)
-    onnx::write_value({run.outputs[i].sequence, run.outputs[i].tensors},
-                      m.graph.outputs.at(i)->name,
+  for (size_t i = 0; i < run.outputs.size(); ++i) {
+    const ir::Value& output = *m.graph.outputs.at(i);
+    onnx::write_value(run.outputs[i], file_type(output.type), output.name,
                       folder / ("output_" + std::to_string(i) + ".pb"));
+  }
 }
 
 InputOptions with_test_sets(InputOptions o) {
@@ -139,7 +126,8 @@ InputOptions with_test_sets(InputOptions o) {
 }
 
 size_t compare_expected(const Options& o, verify::Ort& ort, const verify::Request& r,
-                        const torch_io::ExampleInputs& e, const torch_io::Reference::Form& form) {
+                        const std::vector<onnx::FileType>& types, const torch_io::ExampleInputs& e,
+                        const torch_io::Reference::Form& form) {
   // The results in the folder are those of its own inputs.
   const auto files =
       std::ranges::count_if(o.input.specs, [](const InputSpec& s) { return s.name.empty(); });
@@ -153,10 +141,10 @@ size_t compare_expected(const Options& o, verify::Ort& ort, const verify::Reques
   size_t compared = 0;
   for (size_t set = 0; set < o.input.expected.size(); ++set) {
     if (o.input.expected[set].empty()) continue;
-    std::vector<verify::OrtValue> given;
+    std::vector<HostValue> given;
     for (const std::string& name : inputs)
       given.emplace_back().tensor = sets[set][leaf_named(r, name)];
-    const std::vector<verify::OrtValue> actual = session->run(given);
+    const std::vector<HostValue> actual = session->run(given);
     for (const auto& [index, file] : o.input.expected[set]) {
       const auto fail = [&](const std::string& what) {
         throw Failure(ExitCode::Mismatch, "OE0607", what);
@@ -166,9 +154,16 @@ size_t compare_expected(const Options& o, verify::Ort& ort, const verify::Reques
       const auto at = std::ranges::find(r.output_names, outputs[index]);
       const auto place = static_cast<size_t>(at - r.output_names.begin());
       if (place < r.lineage.size() && r.lineage[place].drawn) continue;
-      const bool sequence = actual[index].kind == verify::OrtValue::Kind::Sequence;
-      const std::string what = value_difference(actual[index], expected_value(file, sequence),
-                                                verify::tolerance_of(r, outputs[index]), r.half);
+      const verify::Tolerance tolerance = verify::tolerance_of(r, outputs[index]);
+      const std::string what = verify::value_difference(
+          actual[index], expected_value(file, types.at(place)),
+          [&](const Tensor& a, const Tensor& e) {
+            const bool rounded =
+                r.half != DType::Undefined && is_float(a.dtype()) && is_float(e.dtype());
+            const verify::Comparison c = rounded ? verify::compare_rounded(a, e, r.half, tolerance)
+                                                 : verify::compare(a, e, tolerance);
+            return c.ok ? std::string() : c.message;
+          });
       if (!what.empty()) fail("output '" + outputs[index] + "' differs from " + file + ": " + what);
       ++compared;
     }
@@ -177,11 +172,11 @@ size_t compare_expected(const Options& o, verify::Ort& ort, const verify::Reques
 }
 
 void write_test_sets(const ir::Model& m, const verify::Request& r,
-                     const std::function<torch_io::HostRun(const verify::Sizes&)>& run,
+                     const std::function<HostRun(const verify::Sizes&)>& run,
                      const fs::path& folder) {
   size_t sets = 0;
   for (const verify::Sizes& sizes : r.worlds) {
-    torch_io::HostRun done;
+    HostRun done;
     try {
       done = run(sizes);
     } catch (const std::runtime_error& x) {

@@ -2,6 +2,7 @@
 #include "lib/verification.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "lib/comparison.h"
@@ -22,7 +23,6 @@ std::vector<std::string> input_names(const torch_io::ExampleInputs& e, const Opt
   return names;
 }
 
-// Before the model becomes the one that says which branches are taken.
 class ConvertedComparison : public Comparison {
  public:
   explicit ConvertedComparison(const Converted& what)
@@ -30,23 +30,18 @@ class ConvertedComparison : public Comparison {
                    what.captured.worlds, what.reference, what.model) {
     const capture::Captured& c = what.captured;
     request.assumes = !c.assumptions.empty();
-    for (const program::Port& port : c.program.outputs) {
-      form.output_names.push_back(port.name);
-      form.absent.push_back(port.absent);
-      form.together.push_back(port.together);
-    }
-    for (const capture::CarriedState& s : c.state) {
-      form.output_names[s.output] = s.attribute;
-      request.state.push_back({s.input, s.output});
-    }
+    // Unless lists stayed one output each (--type raw).
+    if (what.model.graph.outputs.size() == c.program.outputs.size())
+      form.results.captured = c.program.results;
+    for (const capture::CarriedState& s : c.state) request.state.push_back({s.input, s.output});
   }
 };
 
 // The domains of nodes that ONNX Runtime has no kernels for.
-std::set<std::string> foreign_domains(ir::Model& m) {
+std::set<std::string> foreign_domains(const ir::Model& m) {
   std::set<std::string> domains, functions;
   for (const ir::Function& f : m.functions) functions.insert(f.domain);
-  ir::for_each_graph(m.graph, [&](ir::Graph& g) {
+  ir::for_each_graph(m.graph, [&](const ir::Graph& g) {
     for (const auto& n : g.nodes)
       if (!n->domain.empty() && !functions.contains(n->domain)) domains.insert(n->domain);
   });
@@ -64,9 +59,9 @@ std::string made_up(const program::Block& b) {
   return {};
 }
 
-bool trains_batches(ir::Model& m) {
+bool trains_batches(const ir::Model& m) {
   bool found = false;
-  ir::for_each_graph(m.graph, [&](ir::Graph& g) {
+  ir::for_each_graph(m.graph, [&](const ir::Graph& g) {
     for (const auto& n : g.nodes)
       found = found || (n->is("BatchNormalization") &&
                         n->attributes.get_or<int64_t>("training_mode", 0) != 0);
@@ -166,11 +161,11 @@ void compare_calls(torch_io::Reference& reference, const torch_io::ExampleInputs
     const auto [first, third] = reference.first_and_third(e);
     std::string what = first.size() == third.size() ? "" : "another number of results";
     for (size_t i = 0; i < first.size() && what.empty(); ++i) {
-      const auto &a = first[i].tensors, &b = third[i].tensors;
-      if (a.size() != b.size()) what = "result " + std::to_string(i) + ": another length";
-      for (size_t k = 0; k < a.size() && what.empty(); ++k)
-        if (const verify::Comparison c = verify::compare(*b[k], *a[k]); !c.ok)
-          what = "result " + std::to_string(i) + ": " + c.message;
+      what = verify::value_difference(third[i], first[i], [](const Tensor& a, const Tensor& e) {
+        const verify::Comparison c = verify::compare(a, e);
+        return c.ok ? std::string() : c.message;
+      });
+      if (!what.empty()) what = "result " + std::to_string(i) + ": " + what;
     }
     if (!what.empty())
       d.report({"OE0604", Severity::Warning, "",
@@ -198,10 +193,12 @@ void verify_written(const Converted& what, const std::filesystem::path& path, ve
   if (o.write.external == onnx::WriteOptions::External::InPlace)
     file.data[o.write.external_file] = o.load.model;
   ConvertedComparison comparison(what);
+  std::optional<ir::Model> rounding;
   if (o.to) {
     // The copy is what is compared; the file has to load all the same.
     if (o.to->half == DType::Float16) require_loads(file, o, ort);
-    comparison.request.bytes = rounding_bytes(what.model);
+    rounding = ir::copy(what.model);
+    comparison.request.bytes = rounding_bytes(*rounding);
   }
   // Where numbers are drawn every run differs; --to leaves no operator as it was.
   // A tolerance that was given may be less than rounding.
@@ -210,11 +207,11 @@ void verify_written(const Converted& what, const std::filesystem::path& path, ve
       std::ranges::none_of(comparison.request.lineage, [](const auto& l) { return l.drawn; });
   DifferenceCause causes(what.captured.program, o, rules, ort);
   Cause cause;  // of the last difference
-  comparison.request.undecided = [&](const std::vector<TensorPtr>& inputs) {
+  comparison.why_undecided = [&](const std::vector<TensorPtr>& inputs) {
     cause = exact ? causes.of(inputs) : Cause();
     return nobodys_mistake(cause);
   };
-  verify::Verification v = comparison.run(file, ort, what.model);
+  verify::Verification v = comparison.run(file, ort, rounding ? *rounding : what.model);
   if (!v.mismatch.empty() && v.as_written)
     throw Failure(
         ExitCode::Mismatch, "OE0609",

@@ -23,9 +23,9 @@ void compare_calls(torch_io::Reference& reference, const torch_io::ExampleInputs
 // What was converted, for both that follow.
 struct Converted {
   const Options& options;
-  capture::Captured& captured;
+  const capture::Captured& captured;
   const torch_io::ExampleInputs& inputs;
-  ir::Model& model;  // becomes the one that tells which branches are taken
+  const ir::Model& model;
   torch_io::Reference& reference;
 };
 

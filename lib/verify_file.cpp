@@ -111,7 +111,8 @@ bool asks_for_nan(const program::Block& b) {
 
 // The graph whose branches are to be driven: the module's own, with the file's names, else the
 // file's.
-ir::Model& probed(OwnConversion& own, const std::vector<std::string>& names, ir::Model& file) {
+const ir::Model& probed(OwnConversion& own, const std::vector<std::string>& names,
+                        const ir::Model& file) {
   if (!own.made || own.made->model.graph.inputs.size() > names.size()) return file;
   ir::Graph& g = own.made->model.graph;
   std::vector<std::pair<ir::Value*, std::string>> renamed;
@@ -198,17 +199,16 @@ void verify_file(const Options& given, const std::filesystem::path& test_folder,
   comparison.request.half = rounded_to(comparison.request.lineage, own);
   comparison.request.asks_for_nan = own.captured && asks_for_nan(own.captured->program.body);
   give_origins(file, o.onnx_file);
-  ir::Model written = onnx::read_file(o.onnx_file);  // `file` may become the probe
   verify::Verification v =
       comparison.run(std::filesystem::path(o.onnx_file), *ort, probed(own, inputs.names, file));
   outcome.errors = std::move(v.errors);
   outcome.special = std::move(v.special);
-  if (!test_folder.empty()) comparison.save_test_data(written, test_folder);
+  if (!test_folder.empty()) comparison.save_test_data(file, test_folder);
   if (v.mismatch.empty()) {
     if (comparison.request.half == DType::Undefined) report_inexact(outcome.errors, d);
     return comparison.tell(v, *ort, outcome, d);
   }
-  if (!bundle_folder.empty()) comparison.save_run(written, v.draw, bundle_folder);
+  if (!bundle_folder.empty()) comparison.save_run(file, v.draw, bundle_folder);
   if (v.as_written)
     throw Failure(
         ExitCode::Mismatch, "OE0609",
@@ -217,7 +217,7 @@ void verify_file(const Options& given, const std::filesystem::path& test_folder,
             "the graph, the model gives what the file gives");
   std::string first;
   if (own.captured && v.drawn.empty())
-    first = locate_difference(own.captured->program, v.inputs, inputs.names, written, *ort,
+    first = locate_difference(own.captured->program, v.inputs, inputs.names, file, *ort,
                               o.load.threads);
   throw Failure(ExitCode::Mismatch, "OE0601",
                 v.mismatch + (first.empty() ? "" : "\n  first difference: " + first),

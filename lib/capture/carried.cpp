@@ -80,14 +80,16 @@ void add_state_outputs(Executor& ex, const torch_io::ExampleInputs& inputs,
          line, 0});
   const std::vector<Values::State> written = ex.values.written_state(state == State::Discard);
   if (state == State::Outputs)
-    for (const Values::State& s : written) add_outputs(ex, s.value, s.path, d);
+    for (const Values::State& s : written)
+      out.program.results.state.push_back({s.path, add_outputs(ex, s.value, s.path, d)});
   if (state == State::InputsAndOutputs) {
     for (const Values::State& s : written) out.found.push_back({s.path, s.origin});
     if (!written.empty()) return;
     for (const Values::State& s : ex.values.carried_state()) {
       const size_t first = out.program.outputs.size();
       if (s.value.is(K::None)) refuse(s.path, "a value", "None", s.origin);
-      add_carried(ex, s.value, torch_io::kStateOut + s.path, d);
+      out.program.results.state.push_back(
+          {s.path, add_carried(ex, s.value, torch_io::kStateOut + s.path, d)});
       pair_ports(s, inputs, first, out);
     }
   }

@@ -91,39 +91,52 @@ class OutputBuilder {
   OutputBuilder(Executor& ex, bool field_names, Diagnostics& d)
       : ex_(ex), field_names_(field_names), d_(d) {}
 
-  void add(const Sym& s, const std::string& name) {
+  program::Result add(const Sym& s, const std::string& name) {
     switch (s.kind) {
       case K::Tuple: {
         auto type = s.type() ? s.type()->cast<c10::TupleType>() : nullptr;
+        program::Result result{Kind::Items};
         for (size_t i = 0; i < s.tuple().size(); ++i) {
           const bool named = field_names_ && type && type->schema();
-          add(s.tuple()[i],
-              join(name, named ? type->schema()->arguments()[i].name() : std::to_string(i), named));
+          result.items.push_back(
+              add(s.tuple()[i],
+                  join(name, named ? type->schema()->arguments()[i].name() : std::to_string(i),
+                       named)));
         }
-        return;
+        return result;
       }
-      case K::List:
-        if (s.list()->is_open()) return add(ex_.open_lists.output(s, label(name)), name);
+      case K::List: {
+        if (s.list()->is_open()) {
+          const Sym whole = ex_.open_lists.output(s, label(name));
+          program::Result result = add(whole, name);
+          if (whole.kind == K::Tensor) result.kind = Kind::Vector;
+          return result;
+        }
+        program::Result result{Kind::Items};
         for (size_t i = 0; i < s.list()->items.size(); ++i)
-          add_element(s.list()->items[i], join(name, std::to_string(i), false), label(name));
-        return;
-      case K::Dict:
+          result.items.push_back(
+              add_element(s.list()->items[i], join(name, std::to_string(i), false), label(name)));
+        return result;
+      }
+      case K::Dict: {
         if (s.dict()->unordered)
           throw Failure(ExitCode::Unsupported, "OE4044",
                         "output '" + label(name) + "' is a dict whose keys depend on the input",
                         "return its entries as separate values");
+        program::Result result{Kind::Items};
         for (const auto& [k, v] : s.dict()->items) {
           const c10::IValue& key = k.c.at(0);
-          add(v, join(name, key.isString() ? key.toStringRef() : std::to_string(key.toInt()),
-                      key.isString()));
+          result.items.push_back(
+              add(v, join(name, key.isString() ? key.toStringRef() : std::to_string(key.toInt()),
+                          key.isString())));
         }
-        return;
+        return result;
+      }
       case K::None:
         if (present_) refuse_optional(name, "a container that has a None of its own");
-        ++absent_;
         d_.report({"OE2201", Severity::Note, "",
                    "output '" + label(name) + "' is None and left out", "", nullptr, 0});
-        return;
+        return {Kind::Absent};
       case K::Maybe:
         return add_optional(s, name);
       case K::Tensor:
@@ -144,12 +157,13 @@ class OutputBuilder {
                      "output '" + label(name) +
                          "' is a quantized tensor; the file returns its integers, " + steps,
                      "", nullptr, 0});
-        [[fallthrough]];
+        return put_as_is(s, name, Kind::Value);
       case K::Sequence:
+        return put_as_is(s, name, Kind::Sequence);
       case K::Int:
       case K::Float:
       case K::Bool:
-        return put(label(name), present_ ? program::Arg{optional(s)} : ex_.apply.arg(s));
+        return put_as_is(s, name, Kind::Value);
       default:
         throw Failure(ExitCode::Unsupported, "OE4040",
                       "output '" + label(name) + "' is neither a tensor nor a number",
@@ -158,9 +172,14 @@ class OutputBuilder {
   }
 
  private:
-  void put(const std::string& name, program::Arg value) {
-    ex_.recorder.program().outputs.push_back(
-        {name, std::move(value), {}, std::exchange(absent_, 0)});
+  using Kind = program::Result::Kind;
+
+  program::Result put(const std::string& name, program::Arg value, Kind kind = Kind::Value) {
+    ex_.recorder.program().outputs.push_back({name, std::move(value)});
+    return {kind};
+  }
+  program::Result put_as_is(const Sym& s, const std::string& name, Kind kind) {
+    return put(label(name), present_ ? program::Arg{optional(s)} : ex_.apply.arg(s), kind);
   }
   program::Value* made(program::Args args, const program::Type& element) {
     program::Node* n = ex_.recorder.record("prim::Optional", std::move(args), ex_.site.here());
@@ -183,18 +202,16 @@ class OutputBuilder {
                   "return tensors or numbers that may each be None");
   }
   // None or a value: each tensor and number in it is an optional.
-  void add_optional(const Sym& s, const std::string& name) {
+  program::Result add_optional(const Sym& s, const std::string& name) {
     const Sym &here = s.tuple().at(0), &value = s.tuple().at(1);
     if (present_ && !leafy(value)) refuse_optional(name, "a container with one that may be None");
     const Sym both = present_ ? ex_.apply("aten::__and__.bool", {*present_, here}) : here;
     const Sym* outer = std::exchange(present_, &both);
-    const size_t first = ex_.recorder.program().outputs.size();
-    add(value, name);
+    program::Result result = add(value, name);
     present_ = outer;
-    std::vector<program::Port>& outputs = ex_.recorder.program().outputs;
-    if (first == outputs.size())
-      refuse_optional(name, std::string(describe(value)) + " of nothing");
-    if (!leafy(value)) outputs[first].together = static_cast<int>(outputs.size() - first);
+    if (result.outputs() == 0) refuse_optional(name, std::string(describe(value)) + " of nothing");
+    result.optional = true;
+    return result;
   }
   // The value where present_ says that there is one, as an optional.
   program::Value* optional(const Sym& value) {
@@ -215,9 +232,10 @@ class OutputBuilder {
     ex_.recorder.append(std::move(node));
     return out;
   }
-  void add_element(const Sym& s, const std::string& name, const std::string& list) {
-    add(s, name);
+  program::Result add_element(const Sym& s, const std::string& name, const std::string& list) {
+    program::Result result = add(s, name);
     if (s.kind == K::Tensor) ex_.recorder.program().outputs.back().list = list;
+    return result;
   }
   static std::string label(const std::string& name) { return name.empty() ? "output" : name; }
   static std::string join(const std::string& outer, const std::string& inner, bool named) {
@@ -227,7 +245,6 @@ class OutputBuilder {
   Executor& ex_;
   bool field_names_;
   Diagnostics& d_;
-  int absent_ = 0;                // values since the last output that are always None
   const Sym* present_ = nullptr;  // inside of what may be None: whether it is there
 };
 
@@ -239,12 +256,14 @@ std::vector<Sym> make_arguments(Executor& ex, const torch_io::ExampleInputs& e,
   return InputBuilder(ex, e, leaves, axis_ids).build();
 }
 
-void add_outputs(Executor& ex, const Sym& value, const std::string& name, Diagnostics& d) {
-  OutputBuilder(ex, /*field_names=*/true, d).add(value, name);
+program::Result add_outputs(Executor& ex, const Sym& value, const std::string& name,
+                            Diagnostics& d) {
+  return OutputBuilder(ex, /*field_names=*/true, d).add(value, name);
 }
 
-void add_carried(Executor& ex, const Sym& value, const std::string& name, Diagnostics& d) {
-  OutputBuilder(ex, /*field_names=*/false, d).add(value, name);
+program::Result add_carried(Executor& ex, const Sym& value, const std::string& name,
+                            Diagnostics& d) {
+  return OutputBuilder(ex, /*field_names=*/false, d).add(value, name);
 }
 
 }  // namespace oe::capture

@@ -20,10 +20,12 @@ std::vector<Sym> make_arguments(Executor& ex, const torch_io::ExampleInputs& e,
 
 // Flattens a value into outputs of the program; dict keys and field names become output names.
 // Throws Failure(Unsupported) for what ONNX has no output for; None is left out, with a note.
-void add_outputs(Executor& ex, const Sym& value, const std::string& name, Diagnostics& d);
+program::Result add_outputs(Executor& ex, const Sym& value, const std::string& name,
+                            Diagnostics& d);
 
 // The same for state that is an input too. What is in a named tuple may be in a plain one after the
 // call, so that fields have their index as name.
-void add_carried(Executor& ex, const Sym& value, const std::string& name, Diagnostics& d);
+program::Result add_carried(Executor& ex, const Sym& value, const std::string& name,
+                            Diagnostics& d);
 
 }  // namespace oe::capture

@@ -171,13 +171,22 @@ std::unique_ptr<Node> make_node(Model& m, std::string_view wanted_name, std::str
 // tensors are shared.
 Model copy(const Model& m);
 
-// Calls f(Graph&) for the graph and every nested graph, outermost first.
+// Calls f(Graph&), or f(const Graph&), for the graph and every nested graph, outermost first.
 template <class F>
 void for_each_graph(Graph& g, const F& f) {
   f(g);
   for (auto& n : g.nodes)
     for (auto& [k, a] : n->attributes)
       if (auto* sub = std::get_if<std::shared_ptr<Graph>>(&a)) for_each_graph(**sub, f);
+}
+
+template <class F>
+void for_each_graph(const Graph& g, const F& f) {
+  f(g);
+  for (const auto& n : g.nodes)
+    for (const auto& [k, a] : n->attributes)
+      if (const auto* sub = std::get_if<std::shared_ptr<Graph>>(&a))
+        for_each_graph(std::as_const(**sub), f);
 }
 
 // Readable text in the syntax of the ONNX parser (large initializers abbreviated).

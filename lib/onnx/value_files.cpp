@@ -1,4 +1,5 @@
-// Files of ONNX's test data: one TensorProto or SequenceProto each.
+// Files of ONNX's test data: one TensorProto, SequenceProto or
+// OptionalProto each.
 #include "lib/onnx/value_files.h"
 
 #include <onnx/onnx-data.pb.h>
@@ -46,37 +47,55 @@ void encode_value(const Tensor& t, const std::string& name, pb::TensorProto& pro
 
 }  // namespace
 
-FileValue read_value(const std::filesystem::path& path, bool sequence) {
-  FileValue v;
-  v.sequence = sequence;
-  try {
-    if (!sequence) {
-      const auto proto = parse_value<pb::TensorProto>(path, "TensorProto");
-      if (proto.data_type() == 0) throw std::runtime_error("is no ONNX TensorProto");
-      v.tensors.push_back(number_tensor(proto));
-      return v;
-    }
-    const auto proto = parse_value<pb::SequenceProto>(path, "SequenceProto");
-    if (proto.elem_type() != pb::SequenceProto::TENSOR)
+HostValue read_value(const std::filesystem::path& path, FileType type) {
+  const auto tensor = [](const pb::TensorProto& t) {
+    if (t.data_type() == 0) throw std::runtime_error("is no ONNX TensorProto");
+    return HostValue::of(number_tensor(t));
+  };
+  const auto sequence = [](const pb::SequenceProto& s) {
+    if (s.elem_type() != pb::SequenceProto::TENSOR)
       throw std::runtime_error("is no sequence of tensors (ONNX SequenceProto)");
-    for (const pb::TensorProto& t : proto.tensor_values()) v.tensors.push_back(number_tensor(t));
-    return v;
+    std::vector<TensorPtr> tensors;
+    for (const pb::TensorProto& t : s.tensor_values()) tensors.push_back(number_tensor(t));
+    return HostValue::of(std::move(tensors));
+  };
+  try {
+    if (type.optional) {
+      const auto proto = parse_value<pb::OptionalProto>(path, "OptionalProto");
+      return proto.has_tensor_value()     ? tensor(proto.tensor_value())
+             : proto.has_sequence_value() ? sequence(proto.sequence_value())
+                                          : HostValue::none();
+    }
+    return type.sequence ? sequence(parse_value<pb::SequenceProto>(path, "SequenceProto"))
+                         : tensor(parse_value<pb::TensorProto>(path, "TensorProto"));
   } catch (const std::logic_error& e) {
     throw std::runtime_error(e.what());
   }
 }
 
-void write_value(const FileValue& v, const std::string& name, const std::filesystem::path& path) {
+void write_value(const HostValue& v, FileType type, const std::string& name,
+                 const std::filesystem::path& path) {
+  const auto encode_sequence = [&](pb::SequenceProto& proto) {
+    proto.set_elem_type(pb::SequenceProto::TENSOR);
+    for (const TensorPtr& t : v.sequence) encode_value(*t, "", *proto.add_tensor_values());
+  };
   std::string bytes;
-  if (v.sequence) {
+  if (type.optional) {
+    pb::OptionalProto proto;
+    proto.set_name(name);
+    proto.set_elem_type(type.sequence ? pb::OptionalProto::SEQUENCE : pb::OptionalProto::TENSOR);
+    if (v.kind == HostValue::Kind::Sequence) encode_sequence(*proto.mutable_sequence_value());
+    if (v.kind == HostValue::Kind::Tensor)
+      encode_value(*v.tensor, "", *proto.mutable_tensor_value());
+    bytes = proto.SerializeAsString();
+  } else if (type.sequence) {
     pb::SequenceProto proto;
     proto.set_name(name);
-    proto.set_elem_type(pb::SequenceProto::TENSOR);
-    for (const TensorPtr& t : v.tensors) encode_value(*t, "", *proto.add_tensor_values());
+    encode_sequence(proto);
     bytes = proto.SerializeAsString();
   } else {
     pb::TensorProto proto;
-    encode_value(*v.tensors.at(0), name, proto);
+    encode_value(*v.tensor, name, proto);
     bytes = proto.SerializeAsString();
   }
   try {

@@ -1,26 +1,26 @@
-// Files of ONNX's test data (input_0.pb, output_0.pb): one TensorProto or SequenceProto each.
+// Files of ONNX's test data (input_0.pb, output_0.pb): one TensorProto, SequenceProto or
+// OptionalProto each.
 #pragma once
 
 #include <filesystem>
 #include <string>
-#include <vector>
 
-#include "lib/support/tensor.h"
+#include "lib/support/host_value.h"
 
 namespace oe::onnx {
 
-// A tensor, or a sequence of tensors.
-struct FileValue {
+// The ONNX type of a value: the file itself does not say it.
+struct FileType {
   bool sequence = false;
-  std::vector<TensorPtr> tensors;  // one when it is no sequence
+  bool optional = false;  // of a tensor, or of a sequence
 };
 
-// What `path` holds. The file itself does not say whether that is a tensor or a sequence:
-// `sequence` does. Tensors of numbers only, with their data in the file. Throws std::runtime_error
-// with what is wrong, without the path.
-FileValue read_value(const std::filesystem::path& path, bool sequence);
+// The value in `path`. Tensors of numbers only, with their data in the file. Throws
+// std::runtime_error with what is wrong, without the path.
+HostValue read_value(const std::filesystem::path& path, FileType type);
 
 // Writes `v` under `name`. Throws Failure(Unwritable) with errno's text.
-void write_value(const FileValue& v, const std::string& name, const std::filesystem::path& path);
+void write_value(const HostValue& v, FileType type, const std::string& name,
+                 const std::filesystem::path& path);
 
 }  // namespace oe::onnx

@@ -16,6 +16,7 @@
 #include <variant>
 #include <vector>
 
+#include "lib/program/result.h"
 #include "lib/support/dtype.h"
 #include "lib/support/origin.h"
 #include "lib/support/tensor.h"
@@ -94,15 +95,14 @@ struct Port {  // one input or output of the model
   std::string name;
   Arg value;
   std::string list{};  // of an output that is an element of a list: the list's name
-  int absent = 0;      // of an output: values between it and the one before that are always None
-  int together = 0;    // of the first output of a container that may be None: how many it has
 };
 
 struct Program {
   std::deque<Value> values;  // owns every value; addresses are stable
   std::vector<Port> inputs;  // Arg is always a Value*
   std::vector<Port> outputs;
-  Block body;  // its params and returns are unused: inputs and outputs above stand for them
+  Results results;  // how they come about
+  Block body;       // its params and returns are unused: inputs and outputs above stand for them
 
   Value* new_value(Type type, std::string name = {}) {
     values.push_back(
@@ -110,6 +110,9 @@ struct Program {
     return &values.back();
   }
 };
+
+// A program of its own nodes and values; the bytes of its constants are shared.
+Program copy(const Program& p);
 
 // Readable text, one line a node, nested blocks indented (for --print-ir=after:capture).
 std::string print(const Program& p);

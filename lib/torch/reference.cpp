@@ -2,11 +2,6 @@
 #include "lib/torch/reference.h"
 
 #include <ATen/Context.h>
-#include <ATen/core/Dict.h>
-#include <ATen/core/List.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/int_repr.h>
-#include <ATen/ops/stack.h>
 #include <ATen/record_function.h>
 #include <c10/core/GradMode.h>
 #include <torch/csrc/jit/api/function_impl.h>
@@ -29,93 +24,7 @@ namespace {
 
 bool is_number(const c10::IValue& v) { return v.isInt() || v.isDouble() || v.isBool(); }
 
-// Tensors, numbers and sequences in the order capture gives them to the program.
-class Flattener {
- public:
-  Flattener(const Reference::Form& form, std::vector<HostValue>& out) : form_(form), out_(out) {}
-
-  // `declared`: the type of the method's result, which says what a None stands for.
-  void add(const c10::IValue& v, const c10::TypePtr& declared) {
-    const auto optional = declared->cast<c10::OptionalType>();
-    const c10::TypePtr type = optional ? optional->getElementType() : declared;
-    // Of a type that does not say more, the elements do not either.
-    auto contained = [&](size_t i) {
-      return i < type->containedTypes().size() ? type->containedType(i) : c10::AnyType::get();
-    };
-    if (v.isTensor() || is_number(v)) {
-      out_.push_back({false, {host(v)}});
-    } else if (v.isTuple()) {
-      const auto& elements = v.toTupleRef().elements();
-      for (size_t i = 0; i < elements.size(); ++i) add(elements[i], contained(i));
-    } else if (v.isList()) {
-      add_list(v, contained(0));
-    } else if (v.isGenericDict()) {
-      for (const auto& e : v.toGenericDict()) add(e.value(), contained(1));
-    } else if (v.isNone()) {
-      add_none(type->kind() == c10::TypeKind::TupleType ||
-               type->kind() == c10::TypeKind::ListType || type->kind() == c10::TypeKind::DictType);
-    } else {
-      throw std::runtime_error("a result of type " + v.type()->repr_str() + " cannot be compared");
-    }
-  }
-
- private:
-  static TensorPtr host(const c10::IValue& v) {
-    if (!v.isTensor()) return to_host(number_tensor(v));
-    const at::Tensor& t = v.toTensor();
-    return to_host(t.is_quantized() ? at::int_repr(t) : t);
-  }
-  void add_none(bool container) {
-    const size_t i = out_.size();
-    if (i >= form_.optionals.size() || !form_.optionals[i]) return;
-    if (i != counted_for_) absent_ = 0;
-    counted_for_ = i;
-    if (i < form_.absent.size() && absent_++ < form_.absent[i]) return;
-    const bool all = container && i < form_.together.size() && form_.together[i] > 0;
-    out_.insert(out_.end(), all ? static_cast<size_t>(form_.together[i]) : 1, {false, {}});
-  }
-  void add_list(const c10::IValue& v, const c10::TypePtr& declared) {
-    const size_t i = out_.size();
-    const auto element = v.toList().elementType()->kind();
-    const bool numbers = element == c10::TypeKind::IntType || element == c10::TypeKind::FloatType ||
-                         element == c10::TypeKind::BoolType;
-    if (numbers && i < form_.vectors.size() && form_.vectors[i]) {
-      std::vector<at::Tensor> all;
-      for (const c10::IValue& e : v.toListRef()) all.push_back(number_tensor(e));
-      const at::ScalarType type = element == c10::TypeKind::IntType     ? at::kLong
-                                  : element == c10::TypeKind::FloatType ? at::kDouble
-                                                                        : at::kBool;
-      out_.push_back({false, {to_host(all.empty() ? at::empty({0}, type) : at::stack(all))}});
-      return;
-    }
-    if (i >= form_.sequences.size() || !form_.sequences[i]) {
-      for (const c10::IValue& e : v.toListRef()) add(e, declared);
-      return;
-    }
-    HostValue h{true, {}};
-    for (const c10::IValue& e : v.toListRef()) h.tensors.push_back(host(e));
-    out_.push_back(std::move(h));
-  }
-
-  const Reference::Form& form_;
-  std::vector<HostValue>& out_;
-  size_t counted_for_ = 0;  // the output in front of which
-  int absent_ = 0;          // this many values were None
-};
-
 }  // namespace
-
-std::vector<HostValue> flatten(const c10::IValue& result, const Reference::Form& form,
-                               const torch::jit::Module& m, const std::string& method) {
-  std::vector<HostValue> out;
-  Flattener flattener(form, out);
-  flattener.add(result, m.get_method(method).function().getSchema().returns().at(0).type());
-  for (size_t i = out.size(); i < form.output_names.size(); ++i) {
-    const c10::IValue state = attribute_value(m, form.output_names[i]).deepcopy();
-    flattener.add(state, state.type());
-  }
-  return out;
-}
 
 struct Reference::Snapshot {
   struct Slot {
@@ -225,7 +134,7 @@ std::vector<HostValue> Reference::call_as_is(const ExampleInputs& e,
   restore_constants();  // also where the state goes on from call to call
   const c10::IValue result = module_.module.get_method(module_.method)(std::move(own));
   // A copy: a result may be a buffer itself, which is about to be restored or written again.
-  return flatten(result.deepcopy(), form, module_.module, module_.method);
+  return flatten(result.deepcopy(), form.results, module_.module);
 }
 
 std::vector<TensorPtr> host_leaves(const std::vector<c10::IValue>& leaves,

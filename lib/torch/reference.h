@@ -9,22 +9,12 @@
 #include <vector>
 
 #include "lib/support/draw.h"
+#include "lib/support/host_value.h"
 #include "lib/support/left_out.h"
-#include "lib/support/tensor.h"
 #include "lib/torch/inputs.h"
+#include "lib/torch/results.h"
 
 namespace oe::torch_io {
-
-// A tensor, or a sequence of tensors whose length depends on the run, or None.
-struct HostValue {
-  bool sequence = false;
-  std::vector<TensorPtr> tensors;  // one when it is no sequence, none for None
-};
-
-struct HostRun {
-  std::vector<TensorPtr> inputs;   // one a leaf
-  std::vector<HostValue> outputs;  // flattened like the program's outputs
-};
 
 class Reference {
  public:
@@ -37,14 +27,7 @@ class Reference {
 
   struct Form {
     std::vector<DType> types;  // of the leaves: numbers become 0-d tensors of it; Undefined: as is
-    std::vector<bool> sequences;  // output i is a sequence
-    std::vector<bool> vectors;    // output i has rank 1: a list of numbers may be one tensor
-    std::vector<bool> optionals;  // output i may be None
-    std::vector<int> absent;      // how many values in front of it always are, and no outputs
-    std::vector<int> together;    // how many outputs a container has that may be None, at its first
-    // Names of the program's outputs: those past the method's own results are attributes as the run
-    // left them ("bn.running_mean").
-    std::vector<std::string> output_names;
+    ResultForm results;
   };
   // The outputs of the first and of the third call on the example: LibTorch's default executor
   // profiles the first and optimises the later ones, and both are what module(x) gives. Call it
@@ -109,12 +92,6 @@ std::vector<TensorPtr> host_leaves(const std::vector<c10::IValue>& leaves,
 // The leaves of a run that is not made, as Reference::run gives them.
 std::vector<TensorPtr> drawn_inputs(const ExampleInputs& e, const Draw& draw,
                                     const Reference::Form& form);
-
-// The tensors, numbers and sequences of a result, in the order capture gives them to the program;
-// then, for the names beyond it, the attributes of `m`, whose `method` gave it. The result's memory
-// is not copied. Throws std::runtime_error for what cannot be compared.
-std::vector<HostValue> flatten(const c10::IValue& result, const Reference::Form& form,
-                               const torch::jit::Module& m, const std::string& method);
 
 // Names of parameters and buffers in state_dict order.
 std::vector<std::string> state_names(const torch::jit::Module& m);

@@ -174,7 +174,7 @@ std::vector<HostValue> Reference::again(
     torch::jit::Module copy = module_.module.deepcopy();  // packs quantized weights anew
     if (change) change_floats(copy, change);
     set_state(copy, last_inputs_, arguments);
-    return flatten(call(copy, own_arguments(last_inputs_, arguments)), form, copy, module_.method);
+    return flatten(call(copy, own_arguments(last_inputs_, arguments)), form.results, copy);
   } catch (const std::exception& e) {
     throw std::runtime_error(message_of(e));
   }

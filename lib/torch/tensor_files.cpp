@@ -17,7 +17,7 @@ namespace {
 
 TensorPtr read_pb(const std::string& file) {
   try {
-    return onnx::read_value(file, /*sequence=*/false).tensors.at(0);
+    return onnx::read_value(file, {}).tensor;
   } catch (const Failure&) {
     throw;
   } catch (const std::runtime_error& e) {

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "lib/support/half.h"
+#include "lib/support/text.h"
 
 namespace oe::verify {
 namespace {
@@ -110,6 +111,30 @@ void strings(Tally& tally, const Tensor& a, const Tensor& e) {
 }
 
 }  // namespace
+
+std::string kind_difference(const HostValue& actual, const HostValue& expected) {
+  if (actual.kind == expected.kind) return {};
+  const auto text = [](const HostValue& v) {
+    return v.kind == HostValue::Kind::Tensor ? "a tensor"
+           : v.kind == HostValue::Kind::None ? "None"
+                                             : "a sequence";
+  };
+  return std::string("it is ") + text(actual) + ", expected " + text(expected);
+}
+
+std::string value_difference(
+    const HostValue& actual, const HostValue& expected,
+    const std::function<std::string(const Tensor&, const Tensor&)>& differ) {
+  if (actual.kind != expected.kind) return kind_difference(actual, expected);
+  if (expected.kind == HostValue::Kind::Tensor) return differ(*actual.tensor, *expected.tensor);
+  if (actual.sequence.size() != expected.sequence.size())
+    return "it has " + plural(actual.sequence.size(), "element") + ", expected " +
+           std::to_string(expected.sequence.size());
+  for (size_t i = 0; i < expected.sequence.size(); ++i)
+    if (const std::string what = differ(*actual.sequence[i], *expected.sequence[i]); !what.empty())
+      return "element " + std::to_string(i) + ": " + what;
+  return {};
+}
 
 Tolerance default_tolerance(DType t) {
   switch (t) {

@@ -1,11 +1,12 @@
 // Numeric comparison of ONNX Runtime's outputs with LibTorch's.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "lib/support/tensor.h"
+#include "lib/support/host_value.h"
 
 namespace oe::verify {
 
@@ -23,6 +24,13 @@ struct Comparison {
   double max_rel = 0;   // largest |actual - expected| / |expected|; rounded: max_abs / the scale
   std::string message;  // what differs: dtype, shape, first wrong index with both values
 };
+// What two values differ in: their kind, the length of a sequence, or what `differ` says of two
+// tensors (empty: nothing). Empty where they agree.
+std::string value_difference(
+    const HostValue& actual, const HostValue& expected,
+    const std::function<std::string(const Tensor& actual, const Tensor& expected)>& differ);
+// The first of these; empty where both are of one kind.
+std::string kind_difference(const HostValue& actual, const HostValue& expected);
 // Whether `actual` is as near to the result in float64 as LibTorch's own `expected` is (within four
 // times its largest error and the tolerance). Nothing where `exact` cannot judge, because it has
 // another shape or `expected` differs from it by more than rounding, ten times the tolerance at the

@@ -54,9 +54,9 @@ CoverageMeter::CoverageMeter(Ort& ort, const Request& r)
 }
 
 std::vector<bool> CoverageMeter::flags(const std::vector<TensorPtr>& leaves, double limit) {
-  std::vector<OrtValue> inputs;
+  std::vector<HostValue> inputs;
   for (const std::string& name : names_) {
-    OrtValue v;
+    HostValue v;
     const auto at = std::find(r_.leaf_names.begin(), r_.leaf_names.end(), name);
     if (name == r_.probe->limit_input)
       v.tensor = Tensor::of<float>(DType::Float, {}, {static_cast<float>(limit)});
@@ -66,7 +66,7 @@ std::vector<bool> CoverageMeter::flags(const std::vector<TensorPtr>& leaves, dou
       throw std::runtime_error("the model asks for an input '" + name + "' nobody gave");
     inputs.push_back(std::move(v));
   }
-  const std::vector<OrtValue> outputs = session_->run(inputs);
+  const std::vector<HostValue> outputs = session_->run(inputs);
   if (std::isinf(limit)) longest_ = std::max(longest_, outputs.at(1).tensor->as_double()[0]);
   std::vector<bool> flags;
   for (const uint8_t bit : outputs.at(0).tensor->values<uint8_t>()) flags.push_back(bit != 0);

@@ -11,17 +11,8 @@
 namespace oe::verify {
 namespace {
 
-std::vector<TensorPtr> tensors_of(const OrtValue& v) {
-  return v.kind == OrtValue::Kind::Tensor ? std::vector<TensorPtr>{v.tensor} : v.sequence;
-}
-
-std::string other_kind(const OrtValue& actual, const OrtValue& expected) {
-  const auto text = [](const OrtValue& v) {
-    return v.kind == OrtValue::Kind::Tensor ? "a tensor"
-           : v.kind == OrtValue::Kind::None ? "None"
-                                            : "a sequence";
-  };
-  return std::string("it is ") + text(actual) + ", expected " + text(expected);
+std::vector<TensorPtr> tensors_of(const HostValue& v) {
+  return v.kind == HostValue::Kind::Tensor ? std::vector<TensorPtr>{v.tensor} : v.sequence;
 }
 
 std::string two_digits(double v) {
@@ -46,8 +37,8 @@ bool Judge::is_decided(size_t output) const {
   return output < r_.lineage.size() && r_.lineage[output].decided;
 }
 
-std::string Judge::problem(size_t output, const std::string& where, const OrtValue& actual,
-                           const OrtValue& expected) {
+std::string Judge::problem(size_t output, const std::string& where, const HostValue& actual,
+                           const HostValue& expected) {
   const bool rounded = r_.half != DType::Undefined && !is_drawn(output);
   const LargestError error = v_.error;
   std::string what = is_drawn(output) ? form_difference(output, actual, expected)
@@ -70,8 +61,8 @@ std::string Judge::problem(size_t output, const std::string& where, const OrtVal
   if (explained && noise_.empty()) return {};
   what = "output '" + r_.output_names[output] + "' differs from LibTorch's" + where + ": " + what;
   std::string why = explained ? "it cannot be decided: " + noise_ : std::string();
-  if (why.empty() && !rounded && !is_drawn(output) && r_.undecided && inputs_)
-    why = r_.undecided(*inputs_);
+  if (why.empty() && !rounded && !is_drawn(output) && inputs_)
+    why = r_.original->undecided(*inputs_);
   if (why.empty() && rounded && is_decided(output) && byte_size(r_.lineage[output].coarsest) == 2)
     why =
         "a comparison or an index decides it, in numbers rounded to " + std::string(name(r_.half));
@@ -86,10 +77,10 @@ std::string Judge::problem(size_t output, const std::string& where, const OrtVal
 }
 
 // Beside a run of LibTorch in float64.
-void Judge::measure_errors(const std::vector<OrtValue>& actual, const ReferenceRun& expected) {
-  std::vector<OrtValue> exact;
+void Judge::measure_errors(const std::vector<HostValue>& actual, const HostRun& expected) {
+  std::vector<HostValue> exact;
   try {
-    exact = r_.in_type(DType::Double);
+    exact = r_.original->last_in(DType::Double);
   } catch (const std::runtime_error&) {
     return;  // the model itself asks for other types
   }
@@ -109,10 +100,10 @@ void Judge::measure_errors(const std::vector<OrtValue>& actual, const ReferenceR
 }
 
 // What is the same of two random results: an axis of unknown size may be random too.
-std::string Judge::form_difference(size_t output, const OrtValue& actual,
-                                   const OrtValue& expected) {
-  if (actual.kind != expected.kind) return other_kind(actual, expected);
-  if (expected.kind != OrtValue::Kind::Tensor) return {};
+std::string Judge::form_difference(size_t output, const HostValue& actual,
+                                   const HostValue& expected) {
+  if (actual.kind != expected.kind) return kind_difference(actual, expected);
+  if (expected.kind != HostValue::Kind::Tensor) return {};
   const Tensor &a = *actual.tensor, &e = *expected.tensor;
   if (a.dtype() != e.dtype())
     return "element type is " + std::string(name(a.dtype())) + ", expected " +
@@ -127,14 +118,13 @@ std::string Judge::form_difference(size_t output, const OrtValue& actual,
 // An output of a model whose arithmetic was rounded, beside the same in float64 (in LibTorch's
 // own types where the model asks for these, which are exact enough). What is too far off may
 // still be no further than LibTorch in the same 16 bits.
-std::string Judge::rounded_difference(size_t output, const OrtValue& actual,
-                                      const OrtValue& expected) {
+std::string Judge::rounded_difference(size_t output, const HostValue& actual,
+                                      const HostValue& expected) {
   const std::vector<TensorPtr> a = tensors_of(actual), own = tensors_of(expected);
   const std::vector<TensorPtr> exact = again_in(DType::Double, output, own);
   const Tolerance given = tolerance_of(r_, r_.output_names[output]);
-  std::string what = actual.kind != expected.kind ? other_kind(actual, expected)
-                     : a.size() != own.size()     ? "it has another length"
-                                                  : "";
+  std::string what = kind_difference(actual, expected);
+  if (what.empty() && a.size() != own.size()) what = "it has another length";
   double scaled = 0;
   for (size_t i = 0; what.empty() && i < own.size(); ++i) {
     if (a[i]->dtype() != own[i]->dtype() || !is_float(a[i]->dtype())) {
@@ -171,8 +161,8 @@ std::vector<TensorPtr> Judge::again_in(DType type, size_t output,
                                        std::vector<TensorPtr> otherwise) {
   try {
     const auto [at, fresh] = again_.try_emplace(type);
-    if (fresh) at->second = r_.in_type(type);
-    const std::vector<OrtValue>& all = at->second;
+    if (fresh) at->second = r_.original->last_in(type);
+    const std::vector<HostValue>& all = at->second;
     if (output >= all.size()) return otherwise;
     std::vector<TensorPtr> again = tensors_of(all[output]);
     return otherwise.empty() || again.size() == otherwise.size() ? again : otherwise;
@@ -181,23 +171,23 @@ std::vector<TensorPtr> Judge::again_in(DType type, size_t output,
   }
 }
 
-// The output of the last run as LibTorch gives it where it rounds otherwise (Request has how);
+// The output of the last run as LibTorch gives it where it rounds otherwise (Original has how);
 // empty where that cannot be had.
 std::vector<TensorPtr> Judge::rounded_otherwise(uint64_t nudged, size_t output) {
   while (otherwise_.size() <= nudged) {
     otherwise_.emplace_back();
     try {
-      if (r_.rounded_otherwise) otherwise_.back() = r_.rounded_otherwise(otherwise_.size() - 1);
+      otherwise_.back() = r_.original->last_rounded_otherwise(otherwise_.size() - 1);
     } catch (const std::runtime_error&) {
       // Other kernels refuse what some take.
     }
   }
-  const std::vector<OrtValue>& all = otherwise_[nudged];
+  const std::vector<HostValue>& all = otherwise_[nudged];
   return output < all.size() ? tensors_of(all[output]) : std::vector<TensorPtr>{};
 }
 
 // Whether rounding alone has LibTorch choose otherwise, about as far off as ONNX Runtime is.
-bool Judge::is_choice(size_t output, const OrtValue& actual, const OrtValue& expected) {
+bool Judge::is_choice(size_t output, const HostValue& actual, const HostValue& expected) {
   const Tolerance given = tolerance_of(r_, r_.output_names[output]);
   if (!is_decided(output) || given.atol >= 0 || given.rtol >= 0 || actual.kind != expected.kind)
     return false;
@@ -209,18 +199,9 @@ bool Judge::is_choice(size_t output, const OrtValue& actual, const OrtValue& exp
   return false;
 }
 
-std::string Judge::difference(size_t output, const OrtValue& actual, const OrtValue& expected) {
-  if (actual.kind != expected.kind) return other_kind(actual, expected);
-  if (expected.kind == OrtValue::Kind::Tensor)
-    return difference(output, *actual.tensor, *expected.tensor);
-  if (actual.sequence.size() != expected.sequence.size())
-    return plural(actual.sequence.size(), "element") + ", LibTorch has " +
-           std::to_string(expected.sequence.size());
-  for (size_t i = 0; i < expected.sequence.size(); ++i) {
-    const std::string what = difference(output, *actual.sequence[i], *expected.sequence[i]);
-    if (!what.empty()) return "element " + std::to_string(i) + ": " + what;
-  }
-  return {};
+std::string Judge::difference(size_t output, const HostValue& actual, const HostValue& expected) {
+  return value_difference(
+      actual, expected, [&](const Tensor& a, const Tensor& e) { return difference(output, a, e); });
 }
 
 std::string Judge::difference(size_t output, const Tensor& actual, const Tensor& expected) {
@@ -232,9 +213,9 @@ std::string Judge::difference(size_t output, const Tensor& actual, const Tensor&
 // Results that cancel, or come from computed coordinates, differ by more than the tolerance
 // between any two ways to compute them in float32. A run in float64 tells that from a mistake;
 // who gave a tolerance has that one.
-bool Judge::is_rounding(size_t output, const OrtValue& actual, const OrtValue& expected) {
+bool Judge::is_rounding(size_t output, const HostValue& actual, const HostValue& expected) {
   const Tolerance given = tolerance_of(r_, r_.output_names[output]);
-  if (!r_.in_type || given.atol >= 0 || given.rtol >= 0) return false;
+  if (given.atol >= 0 || given.rtol >= 0) return false;
   const DType coarsest =
       output < r_.lineage.size() ? r_.lineage[output].coarsest : DType::Undefined;
   const std::vector<TensorPtr> a = tensors_of(actual), e = tensors_of(expected);
@@ -268,7 +249,7 @@ bool Judge::is_rounding(size_t output, const OrtValue& actual, const OrtValue& e
 // ONNX Runtime's optimisations round too: convolutions in blocks of channels, which static shapes
 // get, were eight times as far off as the graph as it is written (RAFT). Where that is right, a
 // result no further from it than the tolerance at the tensor's scale is the same.
-bool Judge::is_optimization(size_t output, const OrtValue& actual, const OrtValue& expected) {
+bool Judge::is_optimization(size_t output, const HostValue& actual, const HostValue& expected) {
   const auto of_floats = [](const TensorPtr& t) { return is_float(t->dtype()); };
   const std::vector<TensorPtr> a = tensors_of(actual);
   if (!std::ranges::all_of(a, of_floats)) return false;
@@ -281,7 +262,7 @@ bool Judge::is_optimization(size_t output, const OrtValue& actual, const OrtValu
     }
   }
   if (plain_->empty()) return false;
-  const OrtValue& other = plain_->at(output);
+  const HostValue& other = plain_->at(output);
   const std::vector<TensorPtr> plain = tensors_of(other);
   if (!is_rounding(output, other, expected) || a.size() != plain.size()) return false;
   for (size_t i = 0; i < a.size(); ++i) {
@@ -322,7 +303,7 @@ bool Judge::is_within_steps(const Tensor& a, const Tensor& e, const Tensor* othe
 
 // An output of integers, or of numbers that come from some. Where the size of the steps is not
 // known they are those of 8 bits over the output's range.
-bool Judge::is_quantization(size_t output, const OrtValue& actual, const OrtValue& expected) {
+bool Judge::is_quantization(size_t output, const HostValue& actual, const HostValue& expected) {
   const Tolerance given = tolerance_of(r_, r_.output_names[output]);
   if (output >= r_.lineage.size() || !r_.lineage[output].quantized || given.atol >= 0 ||
       given.rtol >= 0)
@@ -331,7 +312,7 @@ bool Judge::is_quantization(size_t output, const OrtValue& actual, const OrtValu
   if (actual.kind != expected.kind || a.size() != e.size()) return false;
   std::vector<TensorPtr> other;
   try {
-    const std::vector<OrtValue> all = r_.by_qnnpack();
+    const std::vector<HostValue> all = r_.original->last_by_qnnpack();
     if (output < all.size()) other = tensors_of(all[output]);
   } catch (const std::runtime_error&) {
     // One step from LibTorch's own, then.

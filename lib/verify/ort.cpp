@@ -80,9 +80,9 @@ ValuePtr to_ort(const RuntimePtr& r, const Tensor& t) {
   return own(r, v);
 }
 
-ValuePtr to_ort(const RuntimePtr& r, const OrtValue& value) {
-  if (value.kind == OrtValue::Kind::Tensor) return to_ort(r, *value.tensor);
-  if (value.kind == OrtValue::Kind::None)
+ValuePtr to_ort(const RuntimePtr& r, const HostValue& value) {
+  if (value.kind == HostValue::Kind::Tensor) return to_ort(r, *value.tensor);
+  if (value.kind == HostValue::Kind::None)
     throw std::runtime_error("ONNX Runtime's C interface takes no absent optional input");
   if (value.sequence.empty())
     throw std::runtime_error("ONNX Runtime's C interface takes no empty sequence");
@@ -128,12 +128,12 @@ TensorPtr to_tensor(const RuntimePtr& r, const ValuePtr& v) {
   return std::make_shared<Tensor>(std::move(dims), std::move(strings));
 }
 
-OrtValue from_ort(const RuntimePtr& r, const ValuePtr& v) {
-  OrtValue out;
+HostValue from_ort(const RuntimePtr& r, const ValuePtr& v) {
+  HostValue out;
   int present = v ? 1 : 0;
   if (v) r->check(r->api.HasValue(v.get(), &present));
   if (!present) {
-    out.kind = OrtValue::Kind::None;
+    out.kind = HostValue::Kind::None;
     return out;
   }
   ValueType type = kUnknown;
@@ -143,7 +143,7 @@ OrtValue from_ort(const RuntimePtr& r, const ValuePtr& v) {
     return out;
   }
   if (type != kSequence) throw std::runtime_error("ONNX Runtime gave a map or sparse tensor");
-  out.kind = OrtValue::Kind::Sequence;
+  out.kind = HostValue::Kind::Sequence;
   size_t count = 0;
   r->check(r->api.GetValueCount(v.get(), &count));
   for (size_t i = 0; i < count; ++i) {
@@ -202,7 +202,7 @@ class SessionImpl : public Ort::Session {
   std::vector<std::string> input_names() const override { return inputs_; }
   std::vector<std::string> output_names() const override { return outputs_; }
 
-  std::vector<OrtValue> run(const std::vector<OrtValue>& inputs) override {
+  std::vector<HostValue> run(const std::vector<HostValue>& inputs) override {
     if (inputs.size() != inputs_.size())
       throw std::runtime_error("the model has " + std::to_string(inputs_.size()) +
                                " inputs, given were " + std::to_string(inputs.size()));
@@ -220,7 +220,7 @@ class SessionImpl : public Ort::Session {
                           output_names.data(), output_names.size(), raw.data()));
     std::vector<ValuePtr> results;
     for (Value* v : raw) results.push_back(own(r_, v));
-    std::vector<OrtValue> out;
+    std::vector<HostValue> out;
     for (const ValuePtr& v : results) out.push_back(from_ort(r_, v));
     return out;
   }

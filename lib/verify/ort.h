@@ -7,17 +7,9 @@
 #include <vector>
 
 #include "lib/onnx/in_memory.h"
-#include "lib/support/tensor.h"
+#include "lib/support/host_value.h"
 
 namespace oe::verify {
-
-// One input or output: a tensor, a sequence of tensors, or an absent optional.
-struct OrtValue {
-  enum class Kind { Tensor, Sequence, None };
-  Kind kind = Kind::Tensor;
-  TensorPtr tensor;
-  std::vector<TensorPtr> sequence;
-};
 
 class Ort {
  public:
@@ -40,7 +32,7 @@ class Ort {
     virtual std::vector<std::string> input_names() const = 0;
     virtual std::vector<std::string> output_names() const = 0;
     // Inputs in the model's order. Throws std::runtime_error with ONNX Runtime's message.
-    virtual std::vector<OrtValue> run(const std::vector<OrtValue>& inputs) = 0;
+    virtual std::vector<HostValue> run(const std::vector<HostValue>& inputs) = 0;
   };
   // Throws std::runtime_error with ONNX Runtime's message (unsupported type, no kernel, ...).
   // `threads` <= 0: the library's choice. `optimize` false runs the graph as it is written.

@@ -44,7 +44,7 @@ std::string all_bytes(const Tensor& t) {
 
 }  // namespace
 
-void OutputRecord::add(const OrtValue& libtorch) {
+void OutputRecord::add(const HostValue& libtorch) {
   ByteHash hash;
   const auto one = [&](const Tensor& t) {
     for (const int64_t size : t.dims()) hash.add(bytes_of(size));
@@ -55,7 +55,7 @@ void OutputRecord::add(const OrtValue& libtorch) {
       hash.add({static_cast<const char*>(t.data()), t.nbytes()});
     add(t);
   };
-  if (libtorch.kind == OrtValue::Kind::Tensor) one(*libtorch.tensor);
+  if (libtorch.kind == HostValue::Kind::Tensor) one(*libtorch.tensor);
   for (const TensorPtr& t : libtorch.sequence) one(*t);
   const uint64_t run = hash.value();
   if (runs_++ == 0) first_run_ = run;

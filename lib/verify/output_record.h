@@ -11,7 +11,7 @@ namespace oe::verify {
 
 class OutputRecord {
  public:
-  void add(const OrtValue& libtorch);
+  void add(const HostValue& libtorch);
   int64_t elements() const { return elements_; }  // of all runs
   // Why it says nothing that ONNX Runtime gives the same: "empty in every run". Empty: it says
   // something, or there was one run only.

@@ -115,9 +115,9 @@ class Driver {
     bool counted = false;
     for (int i = 0; i < runs; ++i) {
       const uint64_t seed = r_.seed + static_cast<uint64_t>(i);
-      std::optional<ReferenceRun> expected;
+      std::optional<HostRun> expected;
       try {
-        expected = r_.reference({sizes, seed, {}});
+        expected = r_.original->run({sizes, seed, {}});
       } catch (const std::runtime_error& e) {
         refusal_ = e.what();
         // The values, not the size, were at fault where another seed ran.
@@ -189,9 +189,9 @@ class Driver {
   bool row_of_calls(const Sizes& sizes, uint64_t seed) {
     std::vector<TensorPtr> left;  // by the last call of ONNX Runtime, one for each of r_.state
     for (size_t step = 0; step < kSteps; ++step) {
-      ReferenceRun expected;
+      HostRun expected;
       try {
-        expected = r_.step({sizes, seed + 1000 * step, {}}, step == 0);
+        expected = r_.original->step({sizes, seed + 1000 * step, {}}, step == 0);
       } catch (const std::runtime_error& e) {
         refusal_ = e.what();
         return true;
@@ -199,7 +199,7 @@ class Driver {
       const std::string where = " at " + sizes_text(r_.leaf_names, sizes) + ", seed " +
                                 std::to_string(seed) + ", call " + std::to_string(step + 1) +
                                 " in a row";
-      ReferenceRun own = expected;
+      HostRun own = expected;
       for (size_t i = 0; i < left.size(); ++i) own.inputs[r_.state[i].leaf] = left[i];
       const LargestError error = v_.error;
       const Draw draw{sizes, seed + 1000 * step, {}};
@@ -221,7 +221,7 @@ class Driver {
   // Tries inputs on the probe, which is cheap; what reaches something new is compared like any run.
   // What LibTorch refuses, or what never ends, has reached nothing.
   void explore() {
-    Candidates candidates(r_, r_.inputs({r_.worlds[0], r_.seed, {}}));
+    Candidates candidates(r_, r_.original->inputs({r_.worlds[0], r_.seed, {}}));
     const auto begin = Clock::now();
     const auto most = std::max<Clock::duration>(
         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(kSeconds)),
@@ -231,15 +231,15 @@ class Driver {
       const Draw draw = candidates.next();
       std::vector<bool> flags;
       try {
-        flags = meter_->flags(r_.inputs(draw));
+        flags = meter_->flags(r_.original->inputs(draw));
       } catch (const std::runtime_error&) {
         continue;
       }
       if (flags[0]) candidates.was_endless();
       if (flags[0] || !meter_->is_news(flags)) continue;
-      std::optional<ReferenceRun> expected;
+      std::optional<HostRun> expected;
       try {
-        expected = r_.reference(draw);
+        expected = r_.original->run(draw);
       } catch (const std::runtime_error&) {
         meter_->refuse(flags);
         continue;
@@ -264,8 +264,8 @@ class Driver {
     for (size_t k = 0; k < Moments::kRuns; ++k) {
       if (Clock::now() - begin > std::chrono::duration<double>(kDrawSeconds)) break;
       try {
-        const ReferenceRun expected = r_.reference({r_.worlds[0], r_.seed + k, {}});
-        const std::vector<OrtValue> actual = session_->run(session_inputs(expected));
+        const HostRun expected = r_.original->run({r_.worlds[0], r_.seed + k, {}});
+        const std::vector<HostValue> actual = session_->run(session_inputs(expected));
         for (size_t i = 0; i < moments.size() && i < expected.outputs.size(); ++i)
           if (judge_.is_drawn(i) && expected.outputs[i].tensor && actual[outputs_[i]].tensor)
             moments[i].add(*actual[outputs_[i]].tensor, *expected.outputs[i].tensor);
@@ -284,7 +284,7 @@ class Driver {
     }
   }
 
-  bool one_run(const std::string& where, const Draw& draw, const ReferenceRun& expected) {
+  bool one_run(const std::string& where, const Draw& draw, const HostRun& expected) {
     if (compared(where, expected)) return true;
     v_.inputs = expected.inputs;
     v_.draw = draw;
@@ -316,15 +316,15 @@ class Driver {
   std::optional<SpecialRun> special_run(const SpecialValues& kind) {
     Draw draw{r_.worlds[0], r_.seed, {}};
     bool any = false;
-    for (const TensorPtr& t : r_.inputs(draw)) {
+    for (const TensorPtr& t : r_.original->inputs(draw)) {
       draw.variations.push_back(is_float(t->dtype()) ? kind.floats : kind.integers);
       any = any || draw.variations.back().kind != Variation::Kind::None;
     }
     if (!any) return std::nullopt;
     SpecialRun run{kind.name, false, {}};
-    std::optional<ReferenceRun> expected;
+    std::optional<HostRun> expected;
     try {
-      expected = r_.reference(draw);
+      expected = r_.original->run(draw);
     } catch (const std::runtime_error&) {
       return run;  // LibTorch does not take these values
     }
@@ -349,14 +349,14 @@ class Driver {
   // Whether LibTorch's own results for two inputs that hardly differ, 1e-5 and 2e-5, are as far
   // apart as the two are at 0: a row of norms of equal numbers makes its rounding into the result.
   // At a mere step (a sign, a comparison) they agree.
-  bool is_unstable(Draw draw, const ReferenceRun& expected) {
-    const std::vector<OrtValue> actual = outputs();
-    std::vector<ReferenceRun> near;
+  bool is_unstable(Draw draw, const HostRun& expected) {
+    const std::vector<HostValue> actual = outputs();
+    std::vector<HostRun> near;
     for (const double value : {1e-5, 2e-5}) {
       for (Variation& v : draw.variations)
         if (v.kind == Variation::Kind::Fill) v.value = value;
       try {
-        near.push_back(r_.reference(draw));
+        near.push_back(r_.original->run(draw));
       } catch (const std::runtime_error&) {
         return false;
       }
@@ -374,8 +374,8 @@ class Driver {
   }
 
   // Large values cancel: what is left of them is as exact as they are.
-  bool same_at_scale(const ReferenceRun& expected) const {
-    const std::vector<OrtValue> actual = outputs();
+  bool same_at_scale(const HostRun& expected) const {
+    const std::vector<HostValue> actual = outputs();
     if (actual.size() != expected.outputs.size()) return false;
     for (size_t i = 0; i < actual.size(); ++i) {
       const Tensor *a = actual[i].tensor.get(), *e = expected.outputs[i].tensor.get();
@@ -390,20 +390,20 @@ class Driver {
     return true;
   }
 
-  std::vector<OrtValue> session_inputs(const ReferenceRun& expected) const {
-    std::vector<OrtValue> inputs;
+  std::vector<HostValue> session_inputs(const HostRun& expected) const {
+    std::vector<HostValue> inputs;
     for (const std::string& name : names_) {
       const auto at = std::find(r_.leaf_names.begin(), r_.leaf_names.end(), name);
       if (at == r_.leaf_names.end())
         throw std::runtime_error("the model asks for an input '" + name + "' nobody gave");
-      OrtValue v;
+      HostValue v;
       v.tensor = expected.inputs[static_cast<size_t>(at - r_.leaf_names.begin())];
       inputs.push_back(std::move(v));
     }
     return inputs;
   }
 
-  bool compared(const std::string& where, const ReferenceRun& expected) {
+  bool compared(const std::string& where, const HostRun& expected) {
     inputs_ = session_inputs(expected);
     judge_.next_run(expected.inputs);
     actual_.clear();
@@ -431,7 +431,7 @@ class Driver {
     }
     if (!stated(where, expected.inputs)) return false;
     for (size_t i = 0; i < records_.size(); ++i) records_[i].add(expected.outputs[i]);
-    OrtValue given{OrtValue::Kind::Sequence, {}, {}};
+    HostValue given{HostValue::Kind::Sequence, {}, {}};
     for (const TensorPtr& t : expected.inputs)
       if (t) given.sequence.push_back(t);
     given_.add(given);
@@ -458,11 +458,10 @@ class Driver {
 
   // Whether the last run gave what the original's code says, which is not what the original gave.
   bool is_as_written() {
-    if (!r_.as_written) return false;
     const std::string mismatch = v_.mismatch;
     bool same = false;
     try {
-      const std::vector<OrtValue> plain = r_.as_written();
+      const std::vector<HostValue> plain = r_.original->last_as_written();
       same = plain.size() == r_.output_names.size();
       judge_.next_run(std::nullopt);
       for (size_t i = 0; i < plain.size() && same; ++i)
@@ -475,17 +474,17 @@ class Driver {
   }
 
   // Of the last run, in the order of the request.
-  std::vector<OrtValue> outputs() const { return in_order(actual_); }
+  std::vector<HostValue> outputs() const { return in_order(actual_); }
 
-  std::vector<OrtValue> in_order(const std::vector<OrtValue>& all) const {
-    std::vector<OrtValue> out;
+  std::vector<HostValue> in_order(const std::vector<HostValue>& all) const {
+    std::vector<HostValue> out;
     if (!all.empty())
       for (const size_t place : outputs_) out.push_back(all[place]);
     return out;
   }
 
   // Likewise, by the graph as it is written.
-  std::vector<OrtValue> unoptimized() {
+  std::vector<HostValue> unoptimized() {
     if (!plain_) plain_ = open(ort_, r_, /*optimize=*/false);
     return in_order(plain_->run(inputs_));
   }
@@ -508,8 +507,8 @@ class Driver {
   std::optional<CoverageMeter> meter_;
   std::vector<std::string> names_;
   std::vector<size_t> outputs_;        // position in the session's outputs
-  std::vector<OrtValue> inputs_;       // of the last run, in the session's order
-  std::vector<OrtValue> actual_;       // its outputs; none where ONNX Runtime failed
+  std::vector<HostValue> inputs_;      // of the last run, in the session's order
+  std::vector<HostValue> actual_;      // its outputs; none where ONNX Runtime failed
   std::vector<OutputRecord> records_;  // in the order of the request
   OutputRecord given_;                 // of all inputs together
   bool accepted_ = false;              // whether LibTorch ran the last sizes

@@ -12,17 +12,12 @@
 #include "lib/verify/coverage.h"
 #include "lib/verify/findings.h"
 #include "lib/verify/lineage.h"
+#include "lib/verify/original.h"
 #include "lib/verify/ort.h"
 
 namespace oe::verify {
 
 using Sizes = std::vector<std::vector<int64_t>>;  // the shape of each input leaf
-
-// One run of the original model: its inputs (one a leaf) and its outputs.
-struct ReferenceRun {
-  std::vector<TensorPtr> inputs;
-  std::vector<OrtValue> outputs;
-};
 
 struct Axis {  // a dynamic axis of one leaf
   size_t leaf = 0, axis = 0;
@@ -35,6 +30,7 @@ struct Carried {  // state: an output of one call is an input of the next
 };
 
 struct Request {
+  Original* original = nullptr;
   onnx::ModelFile model;
   std::string bytes;  // of a model that runs in its place; empty: the file itself
   // What its arithmetic was rounded to (--to); Undefined: to nothing. Outputs are compared with the
@@ -55,30 +51,7 @@ struct Request {
   // Whether the export assumed something that inputs of unusual values may break: a difference
   // there is a gap.
   bool assumes = false;
-  // Runs the original. Throws std::runtime_error when it refuses these inputs.
-  std::function<ReferenceRun(const Draw&)> reference;
-  // State that is carried, and the original run without a reset in between: `begin` starts from the
-  // draw's state. Throws like `reference`.
   std::vector<Carried> state;
-  std::function<ReferenceRun(const Draw&, bool begin)> step;
-  // The outputs of its last run, in another type of float. Throws std::runtime_error when it cannot
-  // be so run.
-  std::function<std::vector<OrtValue>(DType)> in_type;
-  // The outputs of its last run, of a quantized model with the other kernels that LibTorch has.
-  // Throws likewise.
-  std::function<std::vector<OrtValue>()> by_qnnpack;
-  // How much rounding alone makes of it: the same with LibTorch's own kernels in place of oneDNN's
-  // and, by another seed than 0, with weights and inputs one unit in the last place off; by 4 and 5
-  // with the results of every operator eight units up and down.
-  std::function<std::vector<OrtValue>(uint64_t)> rounded_otherwise;
-  // The outputs of its last run, of its code as it was written: what optimises the original is left
-  // out. Throws likewise.
-  std::function<std::vector<OrtValue>()> as_written;
-  // Why a difference of the last run, whose inputs are given, is nobody's mistake: operators that
-  // choose among equals, rounding that one of them magnifies. Empty: it is one, or it is not known.
-  std::function<std::string(const std::vector<TensorPtr>&)> undecided;
-  // The inputs alone, one a leaf, without running anything.
-  std::function<std::vector<TensorPtr>(const Draw&)> inputs;
   // Runs on values that drawn ones are not (SpecialRun), and the outputs' errors beside float64.
   bool thorough = false;
   // A difference at NaN and infinities counts: the original asks for them.

@@ -29,7 +29,7 @@ namespace {
 struct Run {
   std::string what;  // "seed 1", "also 5x3"
   std::map<std::string, TensorPtr> inputs;
-  std::vector<verify::OrtValue> expected;
+  std::vector<HostValue> expected;
 };
 
 bool is_literal(const std::string& value) {
@@ -74,35 +74,9 @@ TensorPtr host(const c10::IValue& v) {
 }
 
 // The model's result like the program's outputs.
-std::vector<verify::OrtValue> expected(const c10::IValue& result, const capture::Captured& c,
-                                       const torch::jit::Module& module,
-                                       const std::string& method) {
-  torch_io::Reference::Form form;
-  for (const program::Port& port : c.program.outputs) {
-    const program::Value* v = port.value.value();
-    const program::Type number = program::Type::integer(), &type = v ? v->type : number;
-    const bool optional = type.kind == program::Type::Kind::Optional;
-    const program::Type& held = optional ? *type.element : type;
-    form.output_names.push_back(port.name);
-    form.absent.push_back(port.absent);
-    form.together.push_back(port.together);
-    form.sequences.push_back(held.kind == program::Type::Kind::List);
-    form.optionals.push_back(optional);
-    form.vectors.push_back(held.kind == program::Type::Kind::Tensor && held.shape &&
-                           held.shape->size() == 1);
-  }
-  for (const capture::CarriedState& s : c.state) form.output_names[s.output] = s.attribute;
-  std::vector<verify::OrtValue> out;
-  for (torch_io::HostValue& v : torch_io::flatten(result, form, module, method)) {
-    using Kind = verify::OrtValue::Kind;
-    if (v.sequence)
-      out.push_back({Kind::Sequence, nullptr, std::move(v.tensors)});
-    else if (v.tensors.empty())
-      out.push_back({Kind::None, nullptr, {}});
-    else
-      out.push_back({Kind::Tensor, std::move(v.tensors[0]), {}});
-  }
-  return out;
+std::vector<HostValue> expected(const c10::IValue& result, const capture::Captured& c,
+                                const torch::jit::Module& module) {
+  return torch_io::flatten(result, {c.program.results, {}}, module);
 }
 
 // One run; where state is carried, three calls in a row, each from what LibTorch's last one left.
@@ -118,7 +92,7 @@ void make_runs_of(const std::string& what, const Options& o, const torch_io::Loa
     torch_io::add_state(module, state, given);
     for (const torch_io::InputLeaf& leaf : given.leaves) run.inputs[leaf.name] = host(leaf.value);
     run.expected = expected(module.get_method(loaded.method)(std::move(fresh.arguments)).deepcopy(),
-                            c, module, loaded.method);
+                            c, module);
     runs.push_back(std::move(run));
   }
 }
@@ -156,9 +130,8 @@ std::string first_difference(const std::string& a, const std::string& b) {
   return line(left) + "\ninstead of\n" + line(right);
 }
 
-std::string compare_value(const verify::OrtValue& actual, const verify::OrtValue& expected,
-                          verify::Tolerance t) {
-  using Kind = verify::OrtValue::Kind;
+std::string compare_value(const HostValue& actual, const HostValue& expected, verify::Tolerance t) {
+  using Kind = HostValue::Kind;
   if (actual.kind != expected.kind) return "one is a tensor, a sequence or None, the other is not";
   if (expected.kind == Kind::Tensor)
     return verify::compare(*actual.tensor, *expected.tensor, t).message;
@@ -192,14 +165,14 @@ void run_and_compare(const Case& c, const ir::Model& m, verify::Ort::Session& se
                      const std::vector<Run>& runs) {
   const verify::Tolerance tolerance{c.atol, c.rtol};
   for (const Run& run : runs) {
-    std::vector<verify::OrtValue> inputs;
+    std::vector<HostValue> inputs;
     for (const std::string& name : session.input_names()) {
       const auto it = run.inputs.find(name);
       if (it == run.inputs.end())
         throw std::runtime_error("the model wants an input '" + name + "'");
-      inputs.push_back({verify::OrtValue::Kind::Tensor, it->second, {}});
+      inputs.push_back({HostValue::Kind::Tensor, it->second, {}});
     }
-    const std::vector<verify::OrtValue> actual = session.run(inputs);
+    const std::vector<HostValue> actual = session.run(inputs);
     if (actual.size() != run.expected.size()) {
       throw std::runtime_error(std::to_string(actual.size()) + " outputs, LibTorch has " +
                                std::to_string(run.expected.size()));

@@ -132,7 +132,7 @@ TensorPtr tensor(DType t, const std::vector<int64_t>& dims, const std::vector<do
   }
 }
 
-verify::OrtValue make_input(const ir::Value& v, const Given& given, std::mt19937_64& random) {
+HostValue make_input(const ir::Value& v, const Given& given, std::mt19937_64& random) {
   const DType t = v.type.dtype;
   std::vector<int64_t> dims;
   int64_t count = 1;
@@ -160,7 +160,7 @@ verify::OrtValue make_input(const ir::Value& v, const Given& given, std::mt19937
   if (static_cast<int64_t>(values.size()) != count)
     throw std::runtime_error("input '" + v.name + "': expected " + std::to_string(count) +
                              " values");
-  verify::OrtValue out;
+  HostValue out;
   out.tensor = tensor(t, dims, values);
   return out;
 }
@@ -175,7 +175,7 @@ std::string describe(const Diagnostics& d) {
   return text;
 }
 
-using Outputs = std::vector<verify::OrtValue>;
+using Outputs = std::vector<HostValue>;
 
 std::string differ(const Outputs& actual, const Outputs& expected, verify::Tolerance tolerance) {
   for (size_t i = 0; i < expected.size(); ++i) {

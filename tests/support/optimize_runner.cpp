@@ -139,12 +139,12 @@ class Runner {
     std::istringstream sizes(setting(c, "sizes", "3 1 0"));
     bool ran = false;
     for (int64_t size; sizes >> size;) {
-      std::vector<verify::OrtValue> inputs;
+      std::vector<HostValue> inputs;
       std::mt19937 random(static_cast<unsigned>(size) + 1);
       std::map<std::string, int64_t> symbols;
       for (const ir::Value* v : before.graph.inputs)
-        inputs.push_back({verify::OrtValue::Kind::Tensor, input(*v, size, symbols, random), {}});
-      std::vector<verify::OrtValue> expected;
+        inputs.push_back({HostValue::Kind::Tensor, input(*v, size, symbols, random), {}});
+      std::vector<HostValue> expected;
       try {
         expected = first->run(inputs);
       } catch (const std::exception&) {

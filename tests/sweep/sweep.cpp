@@ -133,9 +133,9 @@ class Walk {
       std::map<std::string, TensorPtr> given;
       for (size_t i = 0; i < names.leaves.size(); ++i)
         given[names.leaves[i].name] = host(s.inputs[i].toTensor());
-      std::vector<verify::OrtValue> inputs;
+      std::vector<HostValue> inputs;
       for (const std::string& name : session->input_names())
-        inputs.push_back({verify::OrtValue::Kind::Tensor, given.at(name), {}});
+        inputs.push_back({HostValue::Kind::Tensor, given.at(name), {}});
       return compare(session->run(inputs), s, made.warned.contains("OE5003"));
     } catch (const std::exception& e) {
       const std::string what = e.what();
@@ -145,16 +145,14 @@ class Walk {
     }
   }
 
-  static Verdict compare(const std::vector<verify::OrtValue>& actual, const Sample& s,
-                         bool in_float) {
+  static Verdict compare(const std::vector<HostValue>& actual, const Sample& s, bool in_float) {
     if (actual.size() != s.expected.size())
       return {"wrong", plural(actual.size(), "output") + ", PyTorch has " +
                            std::to_string(s.expected.size())};
     Verdict verdict{"passed", ""};
     for (size_t i = 0; i < actual.size(); ++i) {
       const std::string which = "output " + std::to_string(i);
-      if (actual[i].kind != verify::OrtValue::Kind::Tensor)
-        return {"wrong", which + " is no tensor"};
+      if (actual[i].kind != HostValue::Kind::Tensor) return {"wrong", which + " is no tensor"};
       const TensorPtr expected = host(s.expected[i]),
                       exact = s.exact[i].defined() ? host(s.exact[i]) : nullptr;
       const std::string what = sweep::difference(*actual[i].tensor, *expected, exact.get());

@@ -283,9 +283,9 @@ TEST_CASE("a run in float64 keeps indices, and widens what the code calls float3
   const auto e = make_inputs(options({"x:4=ones"}), m);
   torch_io::Reference reference(m);
   const auto run = reference.run(e, {{{4}}, e.options.seed, {}}, {});
-  CHECK(run.outputs.at(0).tensors[0]->as_double() == std::vector<double>(2, 1.0F / 3 + 1.0F / 7));
+  CHECK(run.outputs.at(0).tensor->as_double() == std::vector<double>(2, 1.0F / 3 + 1.0F / 7));
   const auto wide = reference.last_in(DType::Double, {});
-  CHECK(wide.at(0).tensors[0]->as_double() == std::vector<double>(2, 1.0 / 3 + 1.0 / 7));
+  CHECK(wide.at(0).tensor->as_double() == std::vector<double>(2, 1.0 / 3 + 1.0 / 7));
 }
 
 TEST_CASE("a run one unit in the last place off leaves whole numbers", "[inputs]") {
@@ -298,7 +298,7 @@ TEST_CASE("a run one unit in the last place off leaves whole numbers", "[inputs]
   const auto values = [&](uint64_t nudged) {
     std::vector<std::vector<double>> out;
     for (const auto& v : reference.last_rounded_otherwise({}, nudged))
-      out.push_back(v.tensors.at(0)->as_double());
+      out.push_back(v.tensor->as_double());
     return out;
   };
   const auto same = values(0), off = values(1);
@@ -325,8 +325,8 @@ TEST_CASE("a run with every result off sees what integers decide", "[inputs]") {
   const auto of = [&](uint64_t nudged) { return reference.last_rounded_otherwise({}, nudged); };
   const auto same = of(0), inputs = of(1), all = of(torch_io::Reference::kResultsUp);
   for (const size_t i : {0, 1}) {
-    const Tensor &a = *same.at(i).tensors.at(0), &b = *all.at(i).tensors.at(0);
-    CHECK(verify::largest_difference(a, inputs.at(i).tensors.at(0).get()) == 0);
+    const Tensor &a = *same.at(i).tensor, &b = *all.at(i).tensor;
+    CHECK(verify::largest_difference(a, inputs.at(i).tensor.get()) == 0);
     const double off = verify::largest_difference(a, &b);
     INFO(i << ": " << a.as_double()[0] << " " << b.as_double()[0]);
     CHECK(off > 0);
@@ -342,7 +342,7 @@ TEST_CASE("state written by a run does not leak into the next", "[inputs]") {
   for (int i = 0; i < 2; ++i) {
     const auto run = reference.run(e, {{{1}}, e.options.seed, {}}, {});
     REQUIRE(run.outputs.size() == 1);
-    CHECK(run.outputs[0].tensors[0]->as_double() == std::vector<double>{1});
+    CHECK(run.outputs[0].tensor->as_double() == std::vector<double>{1});
   }
   CHECK(m.module.attr("count").toTensor().item().toDouble() == 0);
 }

@@ -55,7 +55,7 @@ void compare(verify::Ort& ort, const std::string& op, const optimize::Inputs& in
   m.ir_version = 10;
   m.graph.name = "g";
   std::vector<Value*> inputs;
-  std::vector<verify::OrtValue> values;
+  std::vector<HostValue> values;
   for (size_t i = 0; i < in.size(); ++i) {
     if (!in[i]) {
       inputs.push_back(nullptr);
@@ -64,7 +64,7 @@ void compare(verify::Ort& ort, const std::string& op, const optimize::Inputs& in
       for (int64_t d : in[i]->dims()) dims.push_back(Dim::of(d));
       inputs.push_back(m.new_value("x", Type::tensor(in[i]->dtype(), dims)));
       m.graph.inputs.push_back(inputs.back());
-      values.push_back({verify::OrtValue::Kind::Tensor, in[i], {}});
+      values.push_back({HostValue::Kind::Tensor, in[i], {}});
     } else {
       inputs.push_back(m.new_initializer("c", in[i]));
     }

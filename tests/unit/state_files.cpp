@@ -74,9 +74,29 @@ TEST_CASE("values as JSON", "[state]") {
 
 namespace {
 
+class Stateful : public verify::Original {
+ public:
+  using Next = std::function<float(float h, int call)>;
+  explicit Stateful(Next next) : next_(std::move(next)) {}
+
+  HostRun run(const Draw& d) override { return step(d, true); }
+  std::vector<TensorPtr> inputs(const Draw&) override { return {floats({1}), floats({h_})}; }
+  HostRun step(const Draw& d, bool begin) override {
+    if (begin) h_ = 1, call_ = 0;
+    HostRun run{inputs(d), {}};
+    h_ = next_(h_, ++call_);
+    for (int output = 0; output < 2; ++output) run.outputs.push_back(HostValue::of(floats({h_})));
+    return run;
+  }
+
+ private:
+  Next next_;
+  float h_ = 1;
+  int call_ = 0;
+};
+
 // y = h' = (h - 1) * 1000 + x, from h = 1 and with x = 1 always; the original is `next`.
-verify::Verification calls_in_a_row(verify::Ort& ort,
-                                    const std::function<float(float h, int call)>& next) {
+verify::Verification calls_in_a_row(verify::Ort& ort, Stateful::Next next) {
   const TemporaryFile file(".onnx");
   ir::Model m = onnx::parse_text(R"(<ir_version: 8, opset_import: ["" : 18]>
     g (float[1] x, float[1] h) => (float[1] y, float[1] n) <float one = {1}, float k = {1000}> {
@@ -86,9 +106,9 @@ verify::Verification calls_in_a_row(verify::Ort& ort,
       n = Identity (y)
     })");
   std::ofstream(file.path, std::ios::binary) << onnx::write_bytes(m);
-  float h = 1;
-  int call = 0;
+  Stateful original(std::move(next));
   verify::Request r;
+  r.original = &original;
   r.model = file.path;
   r.worlds = {{{1}, {1}}};
   r.leaf_names = {"x", "h"};
@@ -96,15 +116,6 @@ verify::Verification calls_in_a_row(verify::Ort& ort,
   r.output_names = {"y", "n"};
   r.threads = 1;
   r.state = {{1, 1}};
-  r.step = [&](const Draw&, bool begin) {
-    if (begin) h = 1, call = 0;
-    verify::ReferenceRun run{{floats({1}), floats({h})}, {}};
-    h = next(h, ++call);
-    for (int output = 0; output < 2; ++output)
-      run.outputs.push_back({verify::OrtValue::Kind::Tensor, floats({h}), {}});
-    return run;
-  };
-  r.reference = [&](const Draw& d) { return r.step(d, true); };
   return verify::verify_model(ort, r);
 }
 

@@ -52,7 +52,7 @@ verify::Probe probe_of(ir::Model& m) {
 std::vector<int> flags(verify::Ort& o, const verify::Probe& p, std::vector<int64_t> numbers,
                        float limit = std::numeric_limits<float>::infinity()) {
   const auto session = o.open_bytes(p.bytes, 1);
-  std::vector<verify::OrtValue> inputs;
+  std::vector<HostValue> inputs;
   for (const int64_t n : numbers) {
     inputs.emplace_back();
     inputs.back().tensor = Tensor::of<int64_t>(DType::Int64, {}, {n});
@@ -201,13 +201,14 @@ TEST_CASE("what was not reached is said in one line", "[verify][coverage]") {
 namespace {
 
 // y = x where sum(x) > 0, else -x; `right` says what the original does for other inputs.
-struct Choice {
+struct Choice : verify::Original {
   std::filesystem::path file;
   verify::Probe probe;
   verify::Request request;
   int calls = 0;
+  std::function<float(float)> otherwise;
 
-  explicit Choice(const std::function<float(float)>& otherwise) {
+  explicit Choice(std::function<float(float)> of_others) : otherwise(std::move(of_others)) {
     const auto make = [] {
       return model(R"(<ir_version: 8, opset_import: ["" : 18]>
         g (float[3] x) => (float[3] author_y) <float zero = {0}> {
@@ -232,26 +233,26 @@ struct Choice {
     request.output_names = {"author_y"};
     request.threads = 1;
     request.probe = &probe;
-    request.inputs = [](const Draw& d) {
-      std::vector<float> x(3, 1.5F + static_cast<float>(d.seed));
-      if (!d.variations.empty())
-        for (float& v : x) {
-          const Variation& how = d.variations[0];
-          if (how.kind == Variation::Kind::Negative) v = -v;
-          if (how.kind == Variation::Kind::Fill) v = static_cast<float>(how.value);
-        }
-      return std::vector<TensorPtr>{Tensor::of<float>(DType::Float, {3}, x)};
-    };
-    request.reference = [this, otherwise](const Draw& d) {
-      ++calls;
-      verify::ReferenceRun run{request.inputs(d), {}};
-      std::vector<float> y;
-      for (const double v : run.inputs[0]->as_double())
-        y.push_back(v > 0 ? static_cast<float>(v) : otherwise(static_cast<float>(v)));
-      run.outputs.push_back(
-          {verify::OrtValue::Kind::Tensor, Tensor::of<float>(DType::Float, {3}, y), {}});
-      return run;
-    };
+    request.original = this;
+  }
+  std::vector<TensorPtr> inputs(const Draw& d) override {
+    std::vector<float> x(3, 1.5F + static_cast<float>(d.seed));
+    if (!d.variations.empty())
+      for (float& v : x) {
+        const Variation& how = d.variations[0];
+        if (how.kind == Variation::Kind::Negative) v = -v;
+        if (how.kind == Variation::Kind::Fill) v = static_cast<float>(how.value);
+      }
+    return {Tensor::of<float>(DType::Float, {3}, x)};
+  }
+  HostRun run(const Draw& d) override {
+    ++calls;
+    HostRun made{inputs(d), {}};
+    std::vector<float> y;
+    for (const double v : made.inputs[0]->as_double())
+      y.push_back(v > 0 ? static_cast<float>(v) : otherwise(static_cast<float>(v)));
+    made.outputs.push_back(HostValue::of(Tensor::of<float>(DType::Float, {3}, y)));
+    return made;
   }
   ~Choice() { std::filesystem::remove(file); }
 };

@@ -82,7 +82,7 @@ TEST_CASE("an expanded operator computes what the operator computes", "[verify][
           "<ir_version: 8, opset_import: [\"\": " + std::to_string(opset) + "]> " + c.graph);
       m.ir_version = 0;
       onnx::infer(m);
-      std::vector<verify::OrtValue> inputs;
+      std::vector<HostValue> inputs;
       for (const ir::Value* v : m.graph.inputs) {
         inputs.emplace_back();
         inputs.back().tensor = input_data(v->type);

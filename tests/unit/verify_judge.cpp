@@ -9,11 +9,17 @@ using namespace oe;
 
 namespace {
 
-verify::OrtValue value(const std::vector<float>& v) {
-  return {verify::OrtValue::Kind::Tensor,
-          Tensor::of<float>(DType::Float, {static_cast<int64_t>(v.size())}, v),
-          {}};
+HostValue value(const std::vector<float>& v) {
+  return HostValue::of(Tensor::of<float>(DType::Float, {static_cast<int64_t>(v.size())}, v));
 }
+
+class Exact : public verify::Original {
+  HostRun run(const Draw&) override { return {}; }
+  std::vector<TensorPtr> inputs(const Draw&) override { return {}; }
+  std::vector<HostValue> last_in(DType) override {
+    return {HostValue::of(Tensor::of<double>(DType::Double, {2}, {4, 0.5}))};
+  }
+};
 
 // LibTorch gives {4, 0.5}, which is exact; ONNX Runtime gives `actual`, without its optimisations
 // `plain` (none: it does not run so).
@@ -22,14 +28,12 @@ std::string problem(const std::vector<float>& actual, const std::vector<float>& 
   verify::Request r;
   r.output_names = {"y"};
   if (atol >= 0) r.atol = {{"", atol}};
-  r.in_type = [](DType) {
-    return std::vector<verify::OrtValue>{
-        {verify::OrtValue::Kind::Tensor, Tensor::of<double>(DType::Double, {2}, {4, 0.5}), {}}};
-  };
+  Exact original;
+  r.original = &original;
   verify::Verification v;
   verify::Judge judge(r, v, [&] {
     if (plain.empty()) throw std::runtime_error("no kernel");
-    return std::vector<verify::OrtValue>{value(plain)};
+    return std::vector<HostValue>{value(plain)};
   });
   return judge.problem(0, "", value(actual), value({4, 0.5F}));
 }

@@ -13,8 +13,8 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-std::vector<verify::OrtValue> run(verify::Ort& o, const char* text, std::vector<TensorPtr> inputs) {
-  std::vector<verify::OrtValue> values;
+std::vector<HostValue> run(verify::Ort& o, const char* text, std::vector<TensorPtr> inputs) {
+  std::vector<HostValue> values;
   for (auto& t : inputs) {
     values.emplace_back();
     values.back().tensor = std::move(t);
@@ -67,13 +67,13 @@ TEST_CASE("sequences and optionals", "[verify][ort]") {
   if (!o) return;
   auto m = onnx::parse_text(R"(<ir_version: 8, opset_import: ["": 17]>
     g (seq(float[n]) s, float[n] x) => (seq(float[n]) t) { t = SequenceInsert(s, x) })");
-  verify::OrtValue s, x;
-  s.kind = verify::OrtValue::Kind::Sequence;
+  HostValue s, x;
+  s.kind = HostValue::Kind::Sequence;
   s.sequence = {Tensor::of<float>(DType::Float, {1}, {1}),
                 Tensor::of<float>(DType::Float, {2}, {2, 3})};
   x.tensor = Tensor::of<float>(DType::Float, {1}, {4});
   const auto out = o->open_bytes(onnx::write_bytes(m), 1)->run({s, x});
-  REQUIRE(out[0].kind == verify::OrtValue::Kind::Sequence);
+  REQUIRE(out[0].kind == HostValue::Kind::Sequence);
   REQUIRE(out[0].sequence.size() == 3);
   CHECK(out[0].sequence[1]->as_double() == std::vector<double>{2, 3});
   CHECK(out[0].sequence[2]->as_double() == std::vector<double>{4});
@@ -119,7 +119,7 @@ TEST_CASE("what the writer makes loads: external data, nested constants, IR vers
       auto session = o->open_file(fs::path(folder) / "m.onnx", 1);
       CHECK(session->input_names() == std::vector<std::string>{"c"});
       for (uint8_t condition : {0, 1}) {
-        verify::OrtValue input;
+        HostValue input;
         input.tensor = Tensor::of<uint8_t>(DType::Bool, {}, {condition});
         const auto out = session->run({input});
         CHECK(out[0].tensor->as_double() == std::vector<double>(400, condition ? 4 : 5));

@@ -93,7 +93,10 @@ Recorded Runs::operator()(const std::vector<World>& worlds) {
     loops_kept_ |= ex.control.kept_by_choice();
     throw;
   }
-  if (!result.is(K::None)) add_outputs(ex, result, "", r.diagnostics);
+  using Kind = program::Result::Kind;
+  r.captured.program.results.method = result.is(K::None)
+                                          ? program::Result{Kind::Absent}
+                                          : add_outputs(ex, result, "", r.diagnostics);
   add_state_outputs(ex, job_.inputs, job_.module.method, job_.options.state, r.captured,
                     r.diagnostics);
   r.captured.assumptions = ex.assumed.said();
