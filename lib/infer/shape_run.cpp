@@ -143,9 +143,21 @@ class Interpreter {
     return o;
   }
 
+  // A method of a class of LibTorch's own, such as packed weights.
+  static Cell native(torch::jit::Function& callee, const std::vector<Cell>& arguments) {
+    torch::jit::Stack stack;
+    Mask mask = 0;
+    for (const Cell& c : arguments) {
+      stack.push_back(c.value);
+      mask |= c.mask;
+    }
+    callee.run(stack);
+    return {stack.empty() ? c10::IValue() : stack.back(), mask};
+  }
+
   Cell function(torch::jit::Function& callee, const std::vector<Cell>& arguments, Frame& frame) {
     auto* code = torch::jit::tryToGraphFunction(callee);
-    if (!code) throw std::runtime_error(callee.name() + " has no TorchScript code");
+    if (!code) return native(callee, arguments);
     code->ensure_defined();
     const Block* block = code->graph()->block();
     for (size_t i = 0; i < block->inputs().size(); ++i)

@@ -27,6 +27,28 @@ class Nested(nn.Module):
         return cfg["mask"] * pair[0] + pair[1], xs[0] - xs[1]
 
 
+class PerhapsNone(nn.Module):
+    """An output that is None for negative sums."""
+
+    def forward(self, x: Tensor) -> Tuple[Tensor, Optional[Tensor]]:
+        y: Optional[Tensor] = None
+        if bool(x.sum() > 0):
+            y = x + 1
+        return x * 2, y
+
+
+class Packed(nn.Module):
+    """Calls a method of packed weights, whose code is C++."""
+
+    def __init__(self):
+        super().__init__()
+        self.packed = nn.quantized.Linear(4, 3)._packed_params._packed_params
+
+    def forward(self, x: Tensor):
+        weight, bias = self.packed.unpack()
+        return torch.dequantize(weight) @ x
+
+
 class Maybe(nn.Module):
     """A mask that may be missing, a word, and a number with a default."""
 
@@ -145,7 +167,7 @@ def sets(folder: pathlib.Path) -> None:
 def make(folder: pathlib.Path) -> None:
     folder.mkdir()
     for module, name in ((Numbers(), "numbers"), (Nested(), "nested_model"), (Maybe(), "maybe"),
-                         (Same(), "same"), (Pieces(), "pieces_model")):
+                         (Same(), "same"), (Pieces(), "pieces_model"), (PerhapsNone(), "perhaps_none"), (Packed(), "packed")):
         torch.jit.save(torch.jit.script(module.eval()), str(folder / f"{name}.pt"))
     arrays(folder)
     protos(folder)
