@@ -244,8 +244,8 @@ std::string Guess::key() const {
     key += p->path + (p->present ? ":" : "-");
     if (p->kind == Kind::Tensor) {
       for (const int64_t n : p->sizes) key += std::to_string(n) + "x";
-      key += "@" + std::to_string(static_cast<int>(p->dtype)) + "<" + std::to_string(p->high) +
-             (p->unit ? "u" : "");
+      key += "@" + std::to_string(static_cast<int>(p->dtype)) + std::to_string(p->low) + "<" +
+             std::to_string(p->high) + (p->unit ? "u" : "");
     } else if (p->kind == Kind::Number || p->kind == Kind::String) {
       key += c10::str(p->value);
     }

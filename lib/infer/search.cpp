@@ -95,21 +95,33 @@ class Search {
            repair_range(g, stop, why, attempt);
   }
 
-  // Probabilities: floats from 0 to 1.
+  // Probabilities are floats from 0 to 1, lengths integers from 1: of one input, or of all.
   bool repair_range(const Guess& g, const Stop& stop, const std::string& why, const Try& attempt) {
-    Guess c = g;
-    bool changed = false;
+    Guess all = g;
+    int changed = 0;
     Mask mask = 0;
     for (const Cell& in : stop.operands) mask |= in.mask;
-    for (Place* p : c.places()) {
-      if (p->kind != Place::Kind::Tensor || !p->floating() || p->unit || p->spec ||
+    const auto narrow = [&](Place& p) {
+      if (p.floating())
+        p.unit = true;
+      else
+        p.low = 1, p.high = 3;
+      p.reason[kValue] = why;
+    };
+    for (Place* p : all.places()) {
+      const bool narrowed = p->floating() ? p->unit : p->low != 0;
+      const bool number = p->floating() || c10::isIntegralType(p->dtype, /*includeBool=*/false);
+      if (p->kind != Place::Kind::Tensor || !number || narrowed || p->spec ||
           !(mask & bit_of(p->index)))
         continue;
-      p->unit = changed = true;
-      p->reason[kValue] = why;
-      if (attempt(c)) return true;
+      Guess one = g;
+      for (Place* q : one.places())
+        if (q->index == p->index) narrow(*q);
+      if (attempt(one)) return true;
+      narrow(*p);
+      ++changed;
     }
-    return changed && attempt(c);
+    return changed > 1 && attempt(all);
   }
 
   bool solve(const Guess& g, const Stop& stop, const Quantity& q, int64_t want, Mask mask,

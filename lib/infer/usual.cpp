@@ -171,10 +171,15 @@ class Choose {
   // Integers that choose from a table are drawn from all of it.
   void widen() {
     for (Place* p : g_.places()) {
-      if (p->kind != Kind::Tensor || !c10::isIntegralType(p->dtype, false) || p->spec) continue;
+      if (p->kind != Kind::Tensor || !c10::isIntegralType(p->dtype, false) || p->spec || p->low)
+        continue;
+      // Of tables that it alone chooses from, else of those that several inputs do.
       const Choice* least = nullptr;
+      const auto shared = [&](const Choice& c) { return c.mask != bit_of(p->index); };
       for (const Choice& c : r_.choices)
-        if ((c.mask & bit_of(p->index)) && (!least || c.count < least->count)) least = &c;
+        if ((c.mask & bit_of(p->index)) &&
+            (!least || std::pair(shared(c), c.count) < std::pair(shared(*least), least->count)))
+          least = &c;
       if (!least || least->count < 1) continue;
       p->high = least->count;
       p->reason[kValue] =
