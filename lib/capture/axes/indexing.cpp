@@ -43,6 +43,20 @@ Axes index_selected(const AxisCall& c) {
 
 Axes gathered(const AxisCall& c) { return c.tensor({"index"}).axes; }
 
+// The features of a sequence stay; the lengths, which are data, say how many rows there are.
+Axes sequence(const AxisCall& c, size_t born, size_t features_from) {
+  if (c.index != 0) return data_sized(c);
+  std::vector<Axis> axes;
+  for (size_t i = 0; i < born; ++i) axes.push_back(c.fresh(Taint::Data));
+  const std::vector<Axis>& in = c.self().axes;
+  axes.insert(axes.end(),
+              in.begin() + static_cast<std::ptrdiff_t>(std::min(features_from, in.size())),
+              in.end());
+  return axes;
+}
+Axes packed_sequence(const AxisCall& c) { return sequence(c, 1, 2); }
+Axes padded_sequence(const AxisCall& c) { return sequence(c, 2, 1); }
+
 constexpr AxisRow kIndexing[] = {
     {"aten::embedding", embedding},
     {"aten::embedding_bag", bags},
@@ -61,8 +75,8 @@ constexpr AxisRow kIndexing[] = {
     {"aten::unique_consecutive", data_sized},
     {"aten::unique_dim_consecutive", data_sized},
     {"aten::bincount", data_sized},
-    {"aten::_pack_padded_sequence", data_sized},
-    {"aten::_pad_packed_sequence", data_sized},
+    {"aten::_pack_padded_sequence", packed_sequence, "lengths"},
+    {"aten::_pad_packed_sequence", padded_sequence, "batch_sizes"},
     {"torchvision::nms", data_sized},
 };
 
