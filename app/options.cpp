@@ -13,8 +13,8 @@
 #include "app/choices.h"
 #include "app/option_table.h"
 #include "app/version.h"
-#include "lib/methods.h"
-#include "lib/option_text.h"
+#include "lib/options/methods.h"
+#include "lib/options/option_text.h"
 #include "lib/support/diagnostics.h"
 #include "lib/support/text.h"
 

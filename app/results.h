@@ -7,7 +7,7 @@
 
 #include "app/report.h"
 #include "app/sandbox_level.h"
-#include "lib/options.h"
+#include "lib/options/options.h"
 
 namespace oe::app {
 

@@ -1,8 +1,8 @@
 // `inspect FILE`: the inputs of a TorchScript file; all of an ONNX model.
 #include "app/verbs/archive_text.h"
 #include "app/worker/verbs.h"
-#include "lib/example.h"
 #include "lib/onnx/summary.h"
+#include "lib/pipeline/example.h"
 #include "lib/support/safe_text.h"
 #include "lib/support/text.h"
 

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "lib/infer/search.h"
-#include "lib/option_text.h"
+#include "lib/options/option_text.h"
 #include "lib/support/tensor.h"
 #include "lib/support/trial.h"
 #include "lib/torch/convert.h"

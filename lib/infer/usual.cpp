@@ -7,7 +7,7 @@
 #include <map>
 
 #include "lib/infer/shadow.h"
-#include "lib/option_text.h"
+#include "lib/options/option_text.h"
 #include "lib/support/text.h"
 #include "lib/torch/convert.h"
 

@@ -3,8 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "lib/capture/heap.h"
-#include "lib/capture/worlds.h"
+#include "lib/capture/values/heap.h"
+#include "lib/capture/values/worlds.h"
 
 namespace oe::capture {
 namespace {

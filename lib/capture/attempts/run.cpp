@@ -4,10 +4,10 @@
 #include <map>
 
 #include "lib/capture/attempts/left_out.h"
-#include "lib/capture/carried.h"
 #include "lib/capture/executor.h"
-#include "lib/capture/ports.h"
-#include "lib/capture/prune.h"
+#include "lib/capture/ports/carried.h"
+#include "lib/capture/ports/ports.h"
+#include "lib/capture/ports/prune.h"
 
 namespace oe::capture {
 namespace {
