@@ -11,7 +11,7 @@
 #include "lib/capture/attempts/missing.h"
 #include "lib/capture/attempts/remedies.h"
 #include "lib/capture/attempts/round.h"
-#include "lib/capture/ports/carried.h"
+#include "lib/capture/ports/persistent_state.h"
 #include "lib/support/text.h"
 
 namespace oe::capture {

@@ -33,7 +33,7 @@ class ConvertedComparison : public Comparison {
     // Unless lists stayed one output each (--type raw).
     if (what.model.graph.outputs.size() == c.program.outputs.size())
       form.results.captured = c.program.results;
-    for (const capture::CarriedState& s : c.state) request.state.push_back({s.input, s.output});
+    for (const capture::PersistentState& s : c.state) request.state.push_back({s.input, s.output});
   }
 };
 

@@ -24,7 +24,7 @@ Arrays saved_state(const ir::Model& m, const torch_io::ExampleInputs& e, const c
                    Outcome& out) {
   constexpr int64_t shown = 64;
   Arrays arrays;
-  for (const capture::CarriedState& s : c.state) {
+  for (const capture::PersistentState& s : c.state) {
     const c10::IValue& v = e.leaves[s.input].value;
     TensorPtr t = torch_io::to_host(v.isTensor() ? v.toTensor() : torch_io::number_tensor(v));
     if (const DType stated = m.graph.inputs.at(s.input)->type.dtype;  // of --to io=half

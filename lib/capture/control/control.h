@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "lib/capture/script/interpreter.h"
-#include "lib/capture/values/sym.h"
+#include "lib/capture/values/abstract_value.h"
 #include "lib/capture/values/worlds.h"
 
 namespace oe::capture {
@@ -34,24 +34,25 @@ class Control {
   Control(Executor& ex, const Plan& plan) : ex_(ex), plan_(plan) {}
 
   // Whether the If has to be kept; else `taken` is the branch to take.
-  bool must_keep(const Sym& cond, size_t& taken);
+  bool must_keep(const AbstractValue& cond, size_t& taken);
   // The branches of `n`, each followed by the nodes after it when `tail` is set, as an If. Results
   // are the node's outputs, or the block's. Nothing when the branches' values cannot be joined.
-  std::optional<std::vector<Sym>> kept_if(JitNode* n, Frame& f, const Sym& cond, bool tail);
+  std::optional<std::vector<AbstractValue>> kept_if(JitNode* n, Frame& f, const AbstractValue& cond,
+                                                    bool tail);
   // Two ways to go on as an If: run(0) where `cond` is true, run(1) where it is not. `permissive`:
   // values that differ in kind or length become a Maybe or an open list; else nothing is given
   // back.
-  std::optional<std::vector<Sym>> kept_branches(const Sym& cond,
-                                                const std::function<std::vector<Sym>(size_t)>& run,
-                                                std::array<bool, 2> raises, bool permissive);
+  std::optional<std::vector<AbstractValue>> kept_branches(
+      const AbstractValue& cond, const std::function<std::vector<AbstractValue>(size_t)>& run,
+      std::array<bool, 2> raises, bool permissive);
   void run_loop(JitNode* n, Frame& f);
   // Whether a loop was kept that could have been unrolled.
   bool kept_by_choice() const { return kept_by_choice_; }
 
   // What a condition is here, if that is known.
-  std::optional<bool> known_condition(const Sym& flag);
+  std::optional<bool> known_condition(const AbstractValue& flag);
   // Does `f` where the guard is `when`, in the program too.
-  void conditionally(const Sym& guard, bool when, const std::function<void()>& f);
+  void conditionally(const AbstractValue& guard, bool when, const std::function<void()>& f);
   // Runs `f` with its own scope, recording into `block` (null: where it recorded before).
   void in_scope(program::Block* block, const std::function<void()>& f);
   // The branch of the If, dropped when it was recorded, is taken by the world that runs alone.
@@ -62,17 +63,18 @@ class Control {
   struct Loop {
     JitNode* node;
     int64_t first;
-    Sym trip, cond;
-    std::vector<Sym> carried;
+    AbstractValue trip, cond;
+    std::vector<AbstractValue> carried;
   };
 
   // The condition, and what it is the opposite of, are known from here on (until `guards_` is given
   // back what it held).
-  void hold(const Sym& cond, bool holds);
+  void hold(const AbstractValue& cond, bool holds);
 
   // --- kept_if.cpp
   struct KeptBranches;
-  std::vector<Sym> run_branch(JitNode* n, size_t k, const Frame& f, const Sym& cond, bool tail);
+  std::vector<AbstractValue> run_branch(JitNode* n, size_t k, const Frame& f,
+                                        const AbstractValue& cond, bool tail);
 
   // --- kept_loop.cpp
   struct KeptLoop;

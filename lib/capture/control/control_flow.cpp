@@ -40,7 +40,7 @@ bool same_number(const program::Arg& a, const program::Arg& b) {
 
 }  // namespace
 
-std::optional<bool> Control::known_condition(const Sym& flag) {
+std::optional<bool> Control::known_condition(const AbstractValue& flag) {
   if (flag.taint == Taint::Constant || ex_.worlds.alone())
     return ex_.apply.truth(flag, ex_.worlds.alone().value_or(0));
   bool turned = false;
@@ -52,14 +52,14 @@ std::optional<bool> Control::known_condition(const Sym& flag) {
   return std::nullopt;
 }
 
-void Control::conditionally(const Sym& guard, bool when, const std::function<void()>& f) {
+void Control::conditionally(const AbstractValue& guard, bool when, const std::function<void()>& f) {
   if (const auto known = known_condition(guard)) {
     if (*known == when) f();
     return;
   }
   const Restore guards{guards_};
   hold(guard, when);
-  const auto run = [&](size_t k) -> std::vector<Sym> {
+  const auto run = [&](size_t k) -> std::vector<AbstractValue> {
     if ((k == 0) == when) f();
     return {};
   };
@@ -69,12 +69,12 @@ void Control::conditionally(const Sym& guard, bool when, const std::function<voi
                     "copy it with clone() before the write", Need::Views);
 }
 
-void Control::hold(const Sym& cond, bool holds) {
+void Control::hold(const AbstractValue& cond, bool holds) {
   for (const program::Value* v = cond.recorded; v; v = opposite(v), holds = !holds)
     guards_.emplace_back(v, holds);
 }
 
-bool Control::must_keep(const Sym& cond, size_t& taken) {
+bool Control::must_keep(const AbstractValue& cond, size_t& taken) {
   if (const auto known = known_condition(cond)) {
     taken = *known ? 0 : 1;
   } else if (plan_.mode == CaptureMode::Trace) {
@@ -107,7 +107,7 @@ bool Control::records(const Loop& loop, Frame& f) {
   try {
     in_scope(&block, [&] {
       ex_.worlds.within(ex_.worlds.active(), ex_.worlds.real(), [&] {
-        std::vector<Sym> params = {Sym::of(loop.first)};
+        std::vector<AbstractValue> params = {AbstractValue::of(loop.first)};
         params.insert(params.end(), loop.carried.begin(), loop.carried.end());
         ex_.interpreter.run_block(loop.node->blocks()[0], params, f);
       });
@@ -145,11 +145,12 @@ bool Control::steps_over_size(const JitNode* loop) const {
 }
 
 void Control::run_loop(JitNode* n, Frame& f) {
-  Sym trip = f.get(n->input(0)), cond = f.get(n->input(1));
-  std::vector<Sym> carried;
+  AbstractValue trip = f.get(n->input(0)), cond = f.get(n->input(1));
+  std::vector<AbstractValue> carried;
   for (size_t i = 2; i < n->inputs().size(); ++i)
-    carried.push_back(ex_.interpreter.is_carried(n, i - 2) ? f.get(n->input(i)) : Sym::none());
-  auto resolve = [&](const Sym& s) -> std::optional<c10::IValue> {
+    carried.push_back(ex_.interpreter.is_carried(n, i - 2) ? f.get(n->input(i))
+                                                           : AbstractValue::none());
+  auto resolve = [&](const AbstractValue& s) -> std::optional<c10::IValue> {
     if (s.taint == Taint::Constant) return s.c.at(0);
     if (ex_.worlds.alone()) return ex_.apply.value(s, *ex_.worlds.alone());
     if (plan_.mode == CaptureMode::Trace) {
@@ -177,10 +178,10 @@ void Control::run_loop(JitNode* n, Frame& f) {
     if (limit && i >= limit->toInt()) break;
     if (go && !go->toBool()) break;
     if (!limit || !go) return kept_loop({n, i, trip, cond, std::move(carried)}, f);
-    std::vector<Sym> params = {Sym::of(i)};
+    std::vector<AbstractValue> params = {AbstractValue::of(i)};
     params.insert(params.end(), carried.begin(), carried.end());
     if (ex_.worlds.alone()) iterations_.emplace_back(n, i);
-    std::vector<Sym> out = ex_.interpreter.run_block(n->blocks()[0], params, f);
+    std::vector<AbstractValue> out = ex_.interpreter.run_block(n->blocks()[0], params, f);
     if (ex_.worlds.alone()) iterations_.pop_back();
     cond = out[0];
     carried.assign(out.begin() + 1, out.end());

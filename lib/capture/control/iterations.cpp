@@ -18,20 +18,21 @@ std::optional<Iterated> Control::iterate(const Loop& loop, Frame& f, size_t w, i
   try {
     in_scope(nullptr, [&] {
       ex_.worlds.within(Worlds::only(w), ex_.worlds.real() & Worlds::only(w), [&] {
-        std::vector<Sym> now = loop.carried;
-        Sym go = loop.cond;
+        std::vector<AbstractValue> now = loop.carried;
+        AbstractValue go = loop.cond;
         const int64_t count = ex_.apply.value(loop.trip, w).toInt();
         for (; out.done < std::min(count, most) && ex_.apply.truth(go, w); ++out.done) {
           iterations_.emplace_back(loop.node, out.done);
-          std::vector<Sym> params = {Sym::of(loop.first + out.done)};
+          std::vector<AbstractValue> params = {AbstractValue::of(loop.first + out.done)};
           params.insert(params.end(), now.begin(), now.end());
-          std::vector<Sym> results = ex_.interpreter.run_block(loop.node->blocks()[0], params, f);
+          std::vector<AbstractValue> results =
+              ex_.interpreter.run_block(loop.node->blocks()[0], params, f);
           go = results[0];
           now.assign(results.begin() + 1, results.end());
           iterations_.pop_back();
         }
         out.ended = out.done >= count || !ex_.apply.truth(go, w);
-        for (const Sym& s : now) out.locals.push_back(freeze(ex_, s));
+        for (const AbstractValue& s : now) out.locals.push_back(freeze(ex_, s));
         for (const auto& c : ex_.heap.changed_cells())
           out.cells.emplace_back(c, freeze_cell(ex_, *c));
       });
@@ -79,7 +80,7 @@ void Control::note_if_missed(const JitNode* n, size_t branch) {
            ex_.site.here())});
 }
 
-const Frozen* Iterated::content(const Cell* c) const {
+const Snapshot* Iterated::content(const Cell* c) const {
   for (const auto& [cell, frozen] : cells)
     if (cell.get() == c) return &frozen;
   return nullptr;

@@ -5,18 +5,18 @@
 #include <utility>
 #include <vector>
 
-#include "lib/capture/values/frozen.h"
+#include "lib/capture/values/snapshot.h"
 
 namespace oe::capture {
 
 // The state before iteration `done`, counted from where the loop is kept.
 struct Iterated {
-  std::vector<Frozen> locals;
-  std::vector<std::pair<std::shared_ptr<Cell>, Frozen>> cells;  // those changed since the start
+  std::vector<Snapshot> locals;
+  std::vector<std::pair<std::shared_ptr<Cell>, Snapshot>> cells;  // those changed since the start
   int64_t done = 0;
   bool ended = false;  // there is no such iteration
 
-  const Frozen* content(const Cell* c) const;
+  const Snapshot* content(const Cell* c) const;
 };
 
 }  // namespace oe::capture

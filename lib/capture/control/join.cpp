@@ -22,10 +22,10 @@ PerWorld Joiner::pick(const PerWorld& a, const PerWorld& b) const {
   return c;
 }
 
-Sym Joiner::leaf(const Frozen& a, const Frozen& b) {
+AbstractValue Joiner::leaf(const Snapshot& a, const Snapshot& b) {
   const bool a_unset = a.sym.is(K::Uninitialized), b_unset = b.sym.is(K::Uninitialized);
-  const Frozen& known = a_unset ? b : a;
-  auto returns = [&](size_t k, const Frozen& f, bool unset) {
+  const Snapshot& known = a_unset ? b : a;
+  auto returns = [&](size_t k, const Snapshot& f, bool unset) {
     node->blocks[k]->returns.push_back(unset ? placeholder(ex, known) : leaf_arg(ex, f));
   };
   if (known.tensor) {
@@ -49,7 +49,7 @@ Sym Joiner::leaf(const Frozen& a, const Frozen& b) {
       for (Dim& d : *type.shape)
         if (!d.is_number()) d = Dim::unknown();
     t->recorded = ex.recorder.add_output(node, std::move(type));
-    Sym s = ex.values.tensor(t);
+    AbstractValue s = ex.values.tensor(t);
     s.tensor()->storage->owns_elements = owns_elements(a.sym) && owns_elements(b.sym);
     if (x) relate(s, 0, *x);
     if (y) relate(s, 1, *y);
@@ -59,7 +59,7 @@ Sym Joiner::leaf(const Frozen& a, const Frozen& b) {
   if (!a_unset && !b_unset && known.sym.is(K::Bool) && a.sym.is_constant_number() &&
       b.sym.is_constant_number())  // the two differ: it is the condition, or its opposite
     return a.sym.c.at(0).toBool() ? cond : ex.apply("aten::__not__", {cond});
-  Sym s;
+  AbstractValue s;
   s.kind = known.sym.kind;
   s.taint = join(cond.taint, join(a.sym.taint, b.sym.taint));
   s.c = a_unset   ? pick(b.sym.c, b.sym.c)
@@ -75,7 +75,7 @@ Sym Joiner::leaf(const Frozen& a, const Frozen& b) {
   return s;
 }
 
-Sym Joiner::sequence_leaf(const Frozen& a, const Frozen& b) {
+AbstractValue Joiner::sequence_leaf(const Snapshot& a, const Snapshot& b) {
   if (!a.sym.is(K::Sequence) || !b.sym.is(K::Sequence))
     ex.site.cannot_join("OE4051", "a list is assigned in one branch only",
                         "assign it before the condition");
@@ -85,7 +85,7 @@ Sym Joiner::sequence_leaf(const Frozen& a, const Frozen& b) {
   node->blocks[1]->returns.emplace_back(y.recorded);
   program::Value* out =
       ex.recorder.add_output(node, program::Type::list(ex.recorder.type_of(element)));
-  Sym s = ex.contents.sequence({out}, pick(x.c, y.c), std::move(element));
+  AbstractValue s = ex.contents.sequence({out}, pick(x.c, y.c), std::move(element));
   for (const auto& storage : {x.storage, y.storage}) Heap::share(*s.sequence()->storage, *storage);
   relate_held(*s.sequence()->storage, 0, *x.storage);
   relate_held(*s.sequence()->storage, 1, *y.storage);
@@ -109,9 +109,9 @@ void Joiner::read_inside(size_t k, const std::function<void()>& f) {
 }
 
 // Two lists of different lengths become open lists of one form, each in its own branch.
-bool Joiner::open_lists(Frozen& a, Frozen& b) {
+bool Joiner::open_lists(Snapshot& a, Snapshot& b) {
   if (const auto like = ex.places.common(a, b, {scope_start, first_value})) {
-    std::optional<Frozen> x, y;
+    std::optional<Snapshot> x, y;
     read_inside(0, [&] { x = ex.places.opened(a, *like); });
     read_inside(1, [&] { y = ex.places.opened(b, *like); });
     if (x && y) {
@@ -125,7 +125,7 @@ bool Joiner::open_lists(Frozen& a, Frozen& b) {
   add_samples(ex, b, samples);
   Form form = common_form(ex, samples);
   for (; form != Form::None; form = form == Form::Stack ? Form::Sequence : Form::None) {
-    std::optional<Frozen> x, y;
+    std::optional<Snapshot> x, y;
     read_inside(0, [&] { x = opened(ex, a, form, samples[0]); });
     read_inside(1, [&] { y = opened(ex, b, form, samples[0]); });
     if (!x || !y) continue;
@@ -137,20 +137,20 @@ bool Joiner::open_lists(Frozen& a, Frozen& b) {
 }
 
 // An unset container: the set branch's structure, each piece unset in the other.
-Sym Joiner::merge_unset(const Frozen& a, const Frozen& b) {
+AbstractValue Joiner::merge_unset(const Snapshot& a, const Snapshot& b) {
   const bool a_unset = a.sym.is(K::Uninitialized);
-  const Frozen& set = a_unset ? b : a;
+  const Snapshot& set = a_unset ? b : a;
   if (!container(set.sym)) return set.sym;
   ex.places.require_older(set, {scope_start, first_value});
-  std::vector<Sym> items;
-  for (const Frozen& e : set.items)
-    items.push_back(a_unset ? merge(Frozen{}, e) : merge(e, Frozen{}));
+  std::vector<AbstractValue> items;
+  for (const Snapshot& e : set.items)
+    items.push_back(a_unset ? merge(Snapshot{}, e) : merge(e, Snapshot{}));
   return rebuild(ex, set, std::move(items));
 }
 
 // Two containers of other lengths or keys; as they are, or in a form that both have.
-Sym Joiner::merge_shapes(const Frozen& a, const Frozen& b) {
-  Frozen x = a, y = b;
+AbstractValue Joiner::merge_shapes(const Snapshot& a, const Snapshot& b) {
+  Snapshot x = a, y = b;
   const bool lists = a.sym.is(K::List) && (permissive || a.open || b.open);
   if (lists && open_lists(x, y)) return merge(x, y);
   if (a.sym.is(K::Dict) && permissive && same_keys(x, y)) return merge(x, y);
@@ -161,7 +161,7 @@ Sym Joiner::merge_shapes(const Frozen& a, const Frozen& b) {
                       "use the same length and keys in both branches");
 }
 
-Sym Joiner::merge_containers(const Frozen& a, const Frozen& b) {
+AbstractValue Joiner::merge_containers(const Snapshot& a, const Snapshot& b) {
   if (!same_structure(ex, a, b)) return merge_shapes(a, b);
   Cell *x = a.content_only ? nullptr : cell_of(a.sym),
        *y = b.content_only ? nullptr : cell_of(b.sym);
@@ -178,11 +178,11 @@ Sym Joiner::merge_containers(const Frozen& a, const Frozen& b) {
                         std::string("one of two different ") + describe(a.sym) +
                             "s is chosen by a condition that depends on the input",
                         "create a new one in both branches");
-  std::vector<Sym> items;
+  std::vector<AbstractValue> items;
   for (size_t i = 0; i < a.items.size(); ++i) items.push_back(merge(a.items[i], b.items[i]));
-  Frozen like = a;
+  Snapshot like = a;
   like.unordered = a.unordered || b.unordered;
-  Sym out = rebuild(ex, like, std::move(items));
+  AbstractValue out = rebuild(ex, like, std::move(items));
   if (x && y) {
     for (Cell* c : {x, y}) Heap::share(*cell_of(out), *c);
     for (const MergedCells& m : merged_cells)
@@ -192,11 +192,11 @@ Sym Joiner::merge_containers(const Frozen& a, const Frozen& b) {
   return out;
 }
 
-Sym Joiner::merge(const Frozen& a, const Frozen& b) {
+AbstractValue Joiner::merge(const Snapshot& a, const Snapshot& b) {
   if (identical(ex, a, b) && a.content_only && container(a.sym)) {
     // Both branches left the same in it: the cell itself is back to what it was before them.
-    std::vector<Sym> items;
-    for (const Frozen& e : a.items) items.push_back(merge(e, e));
+    std::vector<AbstractValue> items;
+    for (const Snapshot& e : a.items) items.push_back(merge(e, e));
     return rebuild(ex, a, std::move(items));
   }
   if (identical(ex, a, b))
@@ -220,7 +220,7 @@ Sym Joiner::merge(const Frozen& a, const Frozen& b) {
                         "a string, type or object that ONNX has no value for is chosen by a "
                         "condition that depends on the input",
                         "choose between the results instead");
-  Sym s;
+  AbstractValue s;
   s.kind = a.sym.kind;
   s.taint = join(cond.taint, join(a.sym.taint, b.sym.taint));
   s.c = pick(a.sym.c, b.sym.c);

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "lib/capture/values/frozen.h"
+#include "lib/capture/values/snapshot.h"
 
 namespace oe::capture {
 
@@ -15,7 +15,7 @@ namespace oe::capture {
 struct Joiner {
   Executor& ex;
   program::Node* node;
-  const Sym& cond;
+  const AbstractValue& cond;
   std::vector<int> branch;  // per world: 0, 1, or -1 where unknown
   uint64_t scope_start;     // serial of the first cell made inside the branches
   // Values that differ in kind or length become a Maybe or an open list; else that is a failure.
@@ -24,12 +24,13 @@ struct Joiner {
 
   struct Merged {
     const TensorHandle *a, *b;
-    Sym value;
+    AbstractValue value;
   };
   std::vector<Merged> merged = {};  // tensors, by what they are in the branches
-  using Conditions = std::vector<std::pair<Sym, bool>>;  // each with the value it has to have
+  using Conditions =
+      std::vector<std::pair<AbstractValue, bool>>;  // each with the value it has to have
   struct Seen {
-    Sym value;                            // is made of
+    AbstractValue value;                  // is made of
     std::shared_ptr<TensorHandle> place;  // this, made inside the branch
     Conditions conditions;                // when these hold in it
   };
@@ -38,30 +39,31 @@ struct Joiner {
   std::vector<std::pair<std::shared_ptr<Cell>, std::shared_ptr<Cell>>> held[2] = {};
   struct MergedCells {
     std::shared_ptr<Cell> a, b;
-    Sym value;
+    AbstractValue value;
   };
   std::vector<MergedCells> merged_cells = {};
 
-  Sym merge(const Frozen& a, const Frozen& b);
+  AbstractValue merge(const Snapshot& a, const Snapshot& b);
   // Records what `f` does at the end of a branch.
   void inside(size_t branch, const std::function<void()>& f);
 
  private:
-  Sym merge_unset(const Frozen& a, const Frozen& b);
-  Sym merge_containers(const Frozen& a, const Frozen& b);
-  Sym merge_shapes(const Frozen& a, const Frozen& b);
-  Sym leaf(const Frozen& a, const Frozen& b);
-  Sym sequence_leaf(const Frozen& a, const Frozen& b);
+  AbstractValue merge_unset(const Snapshot& a, const Snapshot& b);
+  AbstractValue merge_containers(const Snapshot& a, const Snapshot& b);
+  AbstractValue merge_shapes(const Snapshot& a, const Snapshot& b);
+  AbstractValue leaf(const Snapshot& a, const Snapshot& b);
+  AbstractValue sequence_leaf(const Snapshot& a, const Snapshot& b);
   void read_inside(size_t k, const std::function<void()>& f);
-  bool open_lists(Frozen& a, Frozen& b);
+  bool open_lists(Snapshot& a, Snapshot& b);
   PerWorld pick(const PerWorld& a, const PerWorld& b) const;
 
   // --- aliases.cpp
-  std::optional<Sym> exported(size_t k, const Sym& number);
+  std::optional<AbstractValue> exported(size_t k, const AbstractValue& number);
   std::shared_ptr<TensorHandle> exported_place(size_t k, const TensorHandle& h,
                                                const TensorHandle* root);
-  std::optional<std::pair<Sym, bool>> guard_of(size_t k, const Conditions& inner);
-  void relate(const Sym& m, size_t k, const TensorHandle& h, const Conditions& inner = {});
+  std::optional<std::pair<AbstractValue, bool>> guard_of(size_t k, const Conditions& inner);
+  void relate(const AbstractValue& m, size_t k, const TensorHandle& h,
+              const Conditions& inner = {});
   void relate_held(StorageCell& mine, size_t k, StorageCell& inner);
 };
 

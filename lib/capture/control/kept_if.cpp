@@ -20,27 +20,28 @@ bool ends_in_raise(const torch::jit::Block* b) {
 
 }  // namespace
 
-std::vector<Sym> Control::run_branch(JitNode* n, size_t k, const Frame& f, const Sym& cond,
-                                     bool tail) {
+std::vector<AbstractValue> Control::run_branch(JitNode* n, size_t k, const Frame& f,
+                                               const AbstractValue& cond, bool tail) {
   Frame inner = f;
   // Inside the branch the condition is known, whatever variable holds it.
   for (auto& [name, value] : inner.values) {
     if (value.is(K::Bool) && value.recorded && value.recorded == cond.recorded)
-      value = Sym::of(k == 0);
+      value = AbstractValue::of(k == 0);
     if (value.is(K::Maybe) && cond.recorded && value.tuple().at(0).recorded == cond.recorded)
-      value = k == 0 ? value.tuple().at(1) : Sym::none();
+      value = k == 0 ? value.tuple().at(1) : AbstractValue::none();
   }
   const Restore tails{tails_};
   const Restore guards{guards_};
   hold(cond, k == 0);
-  std::vector<Sym> out = ex_.interpreter.run_block(n->blocks()[k], {}, inner);
+  std::vector<AbstractValue> out = ex_.interpreter.run_block(n->blocks()[k], {}, inner);
   if (!tail) return out;
   inner.set(n, std::move(out));
   ++tails_;
   return ex_.interpreter.run_nodes(n->owningBlock(), n->next(), inner);
 }
 
-std::optional<std::vector<Sym>> Control::kept_if(JitNode* n, Frame& f, const Sym& cond, bool tail) {
+std::optional<std::vector<AbstractValue>> Control::kept_if(JitNode* n, Frame& f,
+                                                           const AbstractValue& cond, bool tail) {
   return kept_branches(
       cond, [&](size_t k) { return run_branch(n, k, f, cond, tail); },
       {ends_in_raise(n->blocks()[0]), ends_in_raise(n->blocks()[1])}, tail);
@@ -49,27 +50,27 @@ std::optional<std::vector<Sym>> Control::kept_if(JitNode* n, Frame& f, const Sym
 // Two ways to go on, of which the condition chooses one.
 struct Control::KeptBranches {
   Executor& ex;
-  const Sym& cond;
-  const std::function<std::vector<Sym>(size_t)>& run;
+  const AbstractValue& cond;
+  const std::function<std::vector<AbstractValue>(size_t)>& run;
   const std::array<bool, 2> raises;
   const bool permissive;
 
   // What a branch left behind.
   struct Outcome {
     std::unique_ptr<program::Block> block = std::make_unique<program::Block>();
-    std::vector<Frozen> results;
-    std::vector<std::pair<std::shared_ptr<Cell>, Frozen>> changed;
+    std::vector<Snapshot> results;
+    std::vector<std::pair<std::shared_ptr<Cell>, Snapshot>> changed;
     std::string failure;  // why it could not be run in any world; empty when it was
     bool raised = false;
 
-    const Frozen* content(const Cell* c) const {
+    const Snapshot* content(const Cell* c) const {
       for (const auto& [cell, frozen] : changed)
         if (cell.get() == c) return &frozen;
       return nullptr;
     }
   };
 
-  using Contents = std::vector<std::pair<std::shared_ptr<Cell>, Sym>>;
+  using Contents = std::vector<std::pair<std::shared_ptr<Cell>, AbstractValue>>;
 
   const uint64_t start = ex.heap.now();
   const int first_value = static_cast<int>(ex.recorder.program().values.size());
@@ -95,7 +96,7 @@ struct Control::KeptBranches {
     try {
       ex.control.in_scope(out[k].block.get(), [&] {
         ex.worlds.within(ex.worlds.active(), ex.worlds.real() & taken[k], [&] {
-          for (const Sym& s : run(k)) out[k].results.push_back(freeze(ex, s));
+          for (const AbstractValue& s : run(k)) out[k].results.push_back(freeze(ex, s));
           for (const auto& c : ex.heap.changed_cells())
             out[k].changed.emplace_back(c, freeze_cell(ex, *c));
         });
@@ -124,7 +125,7 @@ struct Control::KeptBranches {
     return std::nullopt;
   }
 
-  std::vector<Sym> go_on_with(size_t k) {
+  std::vector<AbstractValue> go_on_with(size_t k) {
     const Outcome& dropped = out[1 - k];
     ex.assumed.say(std::string("the condition is taken to be ") + (k == 0 ? "true" : "false") +
                    "; in the other branch " + dropped.failure);
@@ -134,8 +135,8 @@ struct Control::KeptBranches {
   }
 
   // A cell that branch k left alone, with the tensors in it as branch k left them.
-  Frozen frozen_after(Joiner& joiner, size_t k, Cell& cell) {
-    Frozen f;
+  Snapshot frozen_after(Joiner& joiner, size_t k, Cell& cell) {
+    Snapshot f;
     joiner.inside(k, [&] {
       ex.control.in_scope(nullptr, [&] {
         for (const auto& [c, content] : out[k].changed)
@@ -147,8 +148,8 @@ struct Control::KeptBranches {
     return f;
   }
 
-  std::vector<Sym> merged_results(Joiner& joiner) {
-    std::vector<Sym> results;
+  std::vector<AbstractValue> merged_results(Joiner& joiner) {
+    std::vector<AbstractValue> results;
     for (size_t i = 0; i < out[0].results.size(); ++i) {
       const Site::About about(joiner.ex.site, i);
       results.push_back(joiner.merge(out[0].results[i], out[1].results[i]));
@@ -161,15 +162,15 @@ struct Control::KeptBranches {
     for (size_t k = 0; k < 2; ++k)
       for (const auto& [cell, frozen] : out[k].changed) {
         if (k == 1 && out[0].content(cell.get())) continue;  // joined already
-        const Frozen* other = out[1 - k].content(cell.get());
-        const Frozen before = other ? *other : frozen_after(joiner, 1 - k, *cell);
+        const Snapshot* other = out[1 - k].content(cell.get());
+        const Snapshot before = other ? *other : frozen_after(joiner, 1 - k, *cell);
         contents.emplace_back(cell,
                               k == 0 ? joiner.merge(frozen, before) : joiner.merge(before, frozen));
       }
     return contents;
   }
 
-  std::optional<std::vector<Sym>> joined() {
+  std::optional<std::vector<AbstractValue>> joined() {
     auto owned = std::make_unique<program::Node>();
     program::Node* node = owned.get();
     node->op = "prim::If";
@@ -178,7 +179,7 @@ struct Control::KeptBranches {
     for (Outcome& o : out) node->blocks.push_back(std::move(o.block));
     Joiner joiner{ex,         node, cond, branch, start, permissive || ex.control.tails_ >= kTails,
                   first_value};
-    std::vector<Sym> results;
+    std::vector<AbstractValue> results;
     Contents contents;
     try {
       results = merged_results(joiner);
@@ -193,9 +194,9 @@ struct Control::KeptBranches {
   }
 };
 
-std::optional<std::vector<Sym>> Control::kept_branches(
-    const Sym& cond, const std::function<std::vector<Sym>(size_t)>& run, std::array<bool, 2> raises,
-    bool permissive) {
+std::optional<std::vector<AbstractValue>> Control::kept_branches(
+    const AbstractValue& cond, const std::function<std::vector<AbstractValue>(size_t)>& run,
+    std::array<bool, 2> raises, bool permissive) {
   KeptBranches branches{ex_, cond, run, raises, permissive};
   branches.divide_worlds();
   for (size_t k = 0; k < 2; ++k) branches.run_branch(k);

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "lib/capture/control/iterations.h"
-#include "lib/capture/control/slots.h"
+#include "lib/capture/control/loop_state.h"
 #include "lib/capture/executor.h"
 
 namespace oe::capture {
@@ -15,13 +15,13 @@ struct Control::KeptLoop {
   const Loop& loop;
   Frame& f;
 
-  using Contents = std::vector<std::pair<std::shared_ptr<Cell>, Frozen>>;
+  using Contents = std::vector<std::pair<std::shared_ptr<Cell>, Snapshot>>;
 
   JitBlock* body = loop.node->blocks()[0];
   Worlds::Set runs = 0;  // worlds with at least one iteration
-  std::vector<Slot> locals = {};
-  std::vector<std::pair<std::shared_ptr<Cell>, Slot>> cells = {};  // that the body changes
-  int first_value = 0;                                             // id of the first in the body
+  std::vector<LoopState> locals = {};
+  std::vector<std::pair<std::shared_ptr<Cell>, LoopState>> cells = {};  // that the body changes
+  int first_value = 0;                              // id of the first in the body
   std::vector<std::optional<Iterated>> later = {};  // worlds that enter at a later iteration
   Worlds::Set from_start = 0;                       // those that enter at the first one
   std::unique_ptr<program::Block> block = nullptr;
@@ -48,14 +48,14 @@ struct Control::KeptLoop {
   }
 
   // Who holds a list or dict; 0 of what is none.
-  static long holders(const Sym& s) {
+  static long holders(const AbstractValue& s) {
     return s.is(K::List) ? s.list().use_count() : s.is(K::Dict) ? s.dict().use_count() : 0;
   }
 
   // Whether a list or dict is known to nobody but this loop and those around it: no variable has it
   // that does not die here.
   bool has_no_other_name(size_t i) const {
-    const Sym& mine = loop.carried[i];
+    const AbstractValue& mine = loop.carried[i];
     const JitValue* variable = loop.node->input(i + 2);
     const auto held = f.values.find(variable);
     const bool dies = held != f.values.end() && cell_of(held->second) == cell_of(mine) &&
@@ -98,9 +98,9 @@ struct Control::KeptLoop {
 
   // The body once. True when a slot had to become wider, or a cell needs one.
   bool pass() {
-    const std::vector<Sym> results = ex.interpreter.run_block(body, enter(), f);
-    std::vector<Frozen> ends;
-    for (const Sym& s : results) ends.push_back(freeze(ex, s));
+    const std::vector<AbstractValue> results = ex.interpreter.run_block(body, enter(), f);
+    std::vector<Snapshot> ends;
+    for (const AbstractValue& s : results) ends.push_back(freeze(ex, s));
     for (size_t i = 0; i < locals.size(); ++i) ends[i + 1] = locals[i].conform(ex, ends[i + 1]);
     Contents contents;
     for (const auto& c : ex.heap.changed_cells()) contents.emplace_back(c, freeze_cell(ex, *c));
@@ -117,23 +117,23 @@ struct Control::KeptLoop {
   }
 
   // The state at the start of the body; what the body gets.
-  std::vector<Sym> enter() {
+  std::vector<AbstractValue> enter() {
     const auto found = [&](const auto& of) {
-      std::vector<const Frozen*> out;
+      std::vector<const Snapshot*> out;
       for (const auto& l : later) out.push_back(l ? of(*l) : nullptr);
       return out;
     };
-    const Sym index = iteration();
-    const Sym round = ex.apply("aten::eq.int", {index, Sym::of(loop.first)});
-    std::vector<Sym> params = {index};
-    std::vector<Slot*> slots;
+    const AbstractValue index = iteration();
+    const AbstractValue round = ex.apply("aten::eq.int", {index, AbstractValue::of(loop.first)});
+    std::vector<AbstractValue> params = {index};
+    std::vector<LoopState*> slots;
     for (size_t i = 0; i < locals.size(); ++i) {
       params.push_back(locals[i].enter(ex, block.get(), round,
                                        found([&](const Iterated& l) { return &l.locals[i]; })));
       slots.push_back(&locals[i]);
     }
     for (auto& [cell, slot] : cells)
-      if (slot.kind != Slot::Kind::Same) {
+      if (slot.kind != LoopState::Kind::Same) {
         const Cell* c = cell.get();
         set_cell(ex, *cell, slot.enter(ex, block.get(), round, found([&](const Iterated& l) {
                                          return l.content(c);
@@ -145,18 +145,19 @@ struct Control::KeptLoop {
   }
 
   // The number of the iteration, counted from where the loop began.
-  Sym iteration() {
-    Sym index = Sym::of(loop.first);
+  AbstractValue iteration() {
+    AbstractValue index = AbstractValue::of(loop.first);
     index.taint = Taint::Data;
     index.c = PerWorld::sized(later.size());
     for (size_t w = 0; w < later.size(); ++w) index.c.set(w, later[w] ? later[w]->done : 0);
     index.recorded = ex.recorder.program().new_value(program::Type::integer(), "i");
     block->params.push_back(index.recorded);
-    return loop.first > 0 ? ex.apply("aten::add.int", {index, Sym::of(loop.first)}) : index;
+    return loop.first > 0 ? ex.apply("aten::add.int", {index, AbstractValue::of(loop.first)})
+                          : index;
   }
 
-  bool ends_are_new(const std::vector<Frozen>& ends, const Contents& contents) {
-    std::vector<std::pair<Slot*, const Frozen*>> all;
+  bool ends_are_new(const std::vector<Snapshot>& ends, const Contents& contents) {
+    std::vector<std::pair<LoopState*, const Snapshot*>> all;
     for (size_t i = 0; i < locals.size(); ++i) all.emplace_back(&locals[i], &ends[i + 1]);
     for (auto& [cell, slot] : cells)
       for (const auto& [c, content] : contents)
@@ -169,7 +170,7 @@ struct Control::KeptLoop {
     bool added = false;
     for (const auto& [cell, content] : contents) {
       if (std::ranges::any_of(cells, [&](const auto& e) { return e.first == cell; })) continue;
-      Slot slot;
+      LoopState slot;
       slot.content = true;
       slot.init.content_only = true;
       slot.init.sym.kind = K::Uninitialized;  // read in settle(), outside of the body
@@ -194,45 +195,45 @@ struct Control::KeptLoop {
   // Gives what is carried its form, before the loop.
   void settle() {
     for (auto& [cell, slot] : cells)
-      if (slot.kind == Slot::Kind::Same && slot.init.sym.is(K::Uninitialized))
+      if (slot.kind == LoopState::Kind::Same && slot.init.sym.is(K::Uninitialized))
         slot.init = freeze_cell(ex, *cell);
-    for (Slot& slot : locals) slot.settle(ex);
+    for (LoopState& slot : locals) slot.settle(ex);
     for (auto& [cell, slot] : cells) slot.settle(ex);
   }
 
   // Whether the loop runs no iteration.
-  Sym none() {
-    Sym none = ex.apply("aten::le.int", {loop.trip, Sym::of(int64_t{0})});
+  AbstractValue none() {
+    AbstractValue none = ex.apply("aten::le.int", {loop.trip, AbstractValue::of(int64_t{0})});
     if (loop.cond.taint != Taint::Constant || !loop.cond.c.at(0).toBool())
       none = ex.apply("aten::__or__.bool", {none, ex.apply("aten::__not__", {loop.cond})});
     return none;
   }
 
   // Records the loop; the values after it are those of every world that runs it to its end.
-  std::vector<Sym> leave() {
-    const Sym none = this->none();
+  std::vector<AbstractValue> leave() {
+    const AbstractValue none = this->none();
     std::vector<std::optional<Iterated>> ends(ex.worlds.count());
     ex.worlds.each([&](size_t w) {
       ends[w] = ex.control.iterate(loop, f, w, std::numeric_limits<int64_t>::max());
     });
     program::Args args = {ex.apply.arg(loop.trip), ex.apply.arg(loop.cond)};
-    for (const Slot& s : locals) s.initial(ex, args);
+    for (const LoopState& s : locals) s.initial(ex, args);
     for (const auto& [cell, s] : cells) s.initial(ex, args);
     program::Node* node = ex.recorder.record("prim::Loop", std::move(args), ex.site.here());
     node->blocks.push_back(std::move(block));
-    std::vector<Sym> results;
-    std::vector<Slot*> slots;
+    std::vector<AbstractValue> results;
+    std::vector<LoopState*> slots;
     for (size_t i = 0; i < locals.size(); ++i) {
       slots.push_back(&locals[i]);
-      std::vector<const Frozen*> finals;
+      std::vector<const Snapshot*> finals;
       for (const auto& end : ends) finals.push_back(end ? &end->locals[i] : nullptr);
       results.push_back(locals[i].leave(ex, node, finals, none));
     }
     for (auto& [cell, slot] : cells) {
-      if (slot.kind == Slot::Kind::Same) continue;
-      std::vector<const Frozen*> finals;
+      if (slot.kind == LoopState::Kind::Same) continue;
+      std::vector<const Snapshot*> finals;
       for (const auto& end : ends) {
-        const Frozen* found = end ? end->content(cell.get()) : nullptr;
+        const Snapshot* found = end ? end->content(cell.get()) : nullptr;
         finals.push_back(found ? found : &slot.init);  // no iteration: as it was
       }
       set_cell(ex, *cell, slot.leave(ex, node, finals, none));
@@ -247,7 +248,7 @@ void Control::kept_loop(Loop loop, Frame& f) {
   const bool counted = loop.trip.taint != Taint::Constant ||
                        loop.trip.c.at(0).toInt() != std::numeric_limits<int64_t>::max();
   if (loop.first > 0 && counted)
-    loop.trip = ex_.apply("aten::sub.int", {loop.trip, Sym::of(loop.first)});
+    loop.trip = ex_.apply("aten::sub.int", {loop.trip, AbstractValue::of(loop.first)});
   const Restore held{held_by_loops_};
   KeptLoop kept{ex_, loop, f};
   kept.prepare();

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "lib/capture/operators/operators.h"
-#include "lib/capture/values/sym.h"
+#include "lib/capture/values/abstract_value.h"
 
 namespace oe::capture {
 
@@ -31,20 +31,21 @@ class Gradient {
   // Before the method runs: whether its code, or code that it calls, differentiates.
   void begin(torch::jit::Function& method);
   // A functional operator has run.
-  void note(const OpInfo& op, const std::vector<Sym>& args, const std::vector<Sym>& out);
+  void note(const OpInfo& op, const std::vector<AbstractValue>& args,
+            const std::vector<AbstractValue>& out);
   // Whether there are rules for an operator and the arguments of it that require a gradient. One
   // that is made of others is differentiated as a whole then: `run` is not followed.
-  bool has_rules(const OpInfo& op, const std::vector<Sym>& args);
-  std::vector<Sym> whole(const OpInfo& op, const std::vector<Sym>& args,
-                         const std::function<std::vector<Sym>()>& run);
+  bool has_rules(const OpInfo& op, const std::vector<AbstractValue>& args);
+  std::vector<AbstractValue> whole(const OpInfo& op, const std::vector<AbstractValue>& args,
+                                   const std::function<std::vector<AbstractValue>()>& run);
   // requires_grad_(wanted).
-  void require(const Sym& tensor, const Sym& wanted);
+  void require(const AbstractValue& tensor, const AbstractValue& wanted);
   // The content of a tensor is replaced in place.
   void overwrite(const TensorValue& before, const TensorValue& after);
   // The answer of autograd about a tensor (requires_grad, is_leaf); nothing without a tape.
-  std::optional<Sym> answer(const OpInfo& op, const std::vector<Sym>& args);
+  std::optional<AbstractValue> answer(const OpInfo& op, const std::vector<AbstractValue>& args);
   // aten::grad
-  std::vector<Sym> call(const OpInfo& op, const std::vector<Sym>& args);
+  std::vector<AbstractValue> call(const OpInfo& op, const std::vector<AbstractValue>& args);
 
  private:
   // How autograd sees a tensor. Unseen: no operator gave it (a kept If or Loop did).
@@ -55,7 +56,8 @@ class Gradient {
   };
   struct Entry {
     const OpInfo* op;
-    std::vector<Sym> args, out;  // with contents of their own: later writes change nothing
+    std::vector<AbstractValue> args,
+        out;  // with contents of their own: later writes change nothing
     OriginPtr origin;
   };
   using Ids = std::unordered_set<size_t>;
@@ -66,8 +68,8 @@ class Gradient {
   Kind kind_of(const TensorValuePtr& t) { return variables_[id_of(t)].kind; }
   Kind kind_of_unknown(const TensorValue& t) const;
   bool is_input(const program::Value* v) const;
-  bool known_flag(const Sym& s);
-  Sym snapshot(const Sym& s);
+  bool known_flag(const AbstractValue& s);
+  AbstractValue snapshot(const AbstractValue& s);
 
   Executor& ex_;
   bool on_ = false;      // a tape is kept
@@ -83,18 +85,19 @@ torch::jit::Function* derivative_of(const OpInfo& op, const std::string& argumen
 
 // Whether `f` holds of a tensor that an argument is or holds.
 template <class F>
-bool any_tensor(const Sym& s, F&& f) {
-  if (s.is(Sym::Kind::Tensor)) return f(s);
-  return s.is(Sym::Kind::List) &&
-         std::ranges::any_of(s.list()->items, [&](const Sym& e) { return any_tensor(e, f); });
+bool any_tensor(const AbstractValue& s, F&& f) {
+  if (s.is(AbstractValue::Kind::Tensor)) return f(s);
+  return s.is(AbstractValue::Kind::List) &&
+         std::ranges::any_of(s.list()->items,
+                             [&](const AbstractValue& e) { return any_tensor(e, f); });
 }
 
 // Calls `f` with every tensor that an argument is or holds.
 template <class F>
-void each_tensor(const Sym& s, F&& f) {
-  if (s.is(Sym::Kind::Tensor)) f(s);
-  if (s.is(Sym::Kind::List))
-    for (const Sym& e : s.list()->items) each_tensor(e, f);
+void each_tensor(const AbstractValue& s, F&& f) {
+  if (s.is(AbstractValue::Kind::Tensor)) f(s);
+  if (s.is(AbstractValue::Kind::List))
+    for (const AbstractValue& e : s.list()->items) each_tensor(e, f);
 }
 
 }  // namespace oe::capture

@@ -97,25 +97,26 @@ size_t Gradient::id_of(const TensorValuePtr& t) {
 }
 
 // The same value, with whatever it contains, that nothing writes.
-Sym Gradient::snapshot(const Sym& s) {
+AbstractValue Gradient::snapshot(const AbstractValue& s) {
   if (s.is(K::Tensor)) return ex_.values.tensor(ex_.views.read(s.tensor()));
   if (!s.is(K::List) || s.list()->is_open()) return s;
-  std::vector<Sym> items;
-  for (const Sym& e : s.list()->items) items.push_back(snapshot(e));
+  std::vector<AbstractValue> items;
+  for (const AbstractValue& e : s.list()->items) items.push_back(snapshot(e));
   return ex_.values.list(std::move(items), s.list()->element);
 }
 
-void Gradient::note(const OpInfo& op, const std::vector<Sym>& args, const std::vector<Sym>& out) {
+void Gradient::note(const OpInfo& op, const std::vector<AbstractValue>& args,
+                    const std::vector<AbstractValue>& out) {
   if (!on_ || paused_) return;
   std::vector<TensorValuePtr> from;
-  for (const Sym& a : args)
-    each_tensor(a, [&](const Sym& t) { from.push_back(ex_.views.read(t.tensor())); });
+  for (const AbstractValue& a : args)
+    each_tensor(a, [&](const AbstractValue& t) { from.push_back(ex_.views.read(t.tensor())); });
   const bool kept = c10::GradMode::is_enabled() && !cuts_gradient(op) &&
                     std::ranges::any_of(from, [&](const TensorValuePtr& t) {
                       return kind_of(t) != Kind::Constant;
                     });
   bool any = false;
-  const auto add = [&](const Sym& s) {
+  const auto add = [&](const AbstractValue& s) {
     const TensorValuePtr t = ex_.views.read(s.tensor());
     if (!is_differentiable(*t)) return;
     // LibTorch gave the argument itself: it is one variable.
@@ -130,19 +131,19 @@ void Gradient::note(const OpInfo& op, const std::vector<Sym>& args, const std::v
     variables_.push_back({t, kept ? Kind::Computed : Kind::Constant});
     any = any || kept;
   };
-  for (const Sym& o : out) each_tensor(o, add);
+  for (const AbstractValue& o : out) each_tensor(o, add);
   if (!any) return;
   Entry e{&op, {}, {}, ex_.site.here()};
-  for (const Sym& a : args) e.args.push_back(snapshot(a));
-  for (const Sym& o : out) e.out.push_back(snapshot(o));
+  for (const AbstractValue& a : args) e.args.push_back(snapshot(a));
+  for (const AbstractValue& o : out) e.out.push_back(snapshot(o));
   tape_.push_back(std::move(e));
 }
 
-bool Gradient::has_rules(const OpInfo& op, const std::vector<Sym>& args) {
+bool Gradient::has_rules(const OpInfo& op, const std::vector<AbstractValue>& args) {
   if (!on_ || paused_ || op.schema->is_mutable()) return false;
   bool any = false, all = true;
   for (size_t i = 0; i < args.size(); ++i) {
-    const bool wanted = any_tensor(args[i], [&](const Sym& t) {
+    const bool wanted = any_tensor(args[i], [&](const AbstractValue& t) {
       return kind_of(ex_.views.read(t.tensor())) != Kind::Constant;
     });
     if (!wanted) continue;
@@ -152,9 +153,9 @@ bool Gradient::has_rules(const OpInfo& op, const std::vector<Sym>& args) {
   return any && all;
 }
 
-std::vector<Sym> Gradient::whole(const OpInfo& op, const std::vector<Sym>& args,
-                                 const std::function<std::vector<Sym>()>& run) {
-  std::vector<Sym> out;
+std::vector<AbstractValue> Gradient::whole(const OpInfo& op, const std::vector<AbstractValue>& args,
+                                           const std::function<std::vector<AbstractValue>()>& run) {
+  std::vector<AbstractValue> out;
   {
     const Restore before{paused_};
     paused_ = true;
@@ -164,14 +165,14 @@ std::vector<Sym> Gradient::whole(const OpInfo& op, const std::vector<Sym>& args,
   return out;
 }
 
-bool Gradient::known_flag(const Sym& s) {
+bool Gradient::known_flag(const AbstractValue& s) {
   if (s.taint != Taint::Constant)
     ex_.site.refuse("OE4063", "which tensors are differentiated depends on the input",
                     "pass constants as the flags of requires_grad_() and grad()");
   return s.c.at(0).toBool();
 }
 
-void Gradient::require(const Sym& tensor, const Sym& flag) {
+void Gradient::require(const AbstractValue& tensor, const AbstractValue& flag) {
   if (!on_) return;
   const bool wanted = known_flag(flag);
   Variable& v = variables_[id_of(ex_.views.read(tensor.tensor()))];
@@ -193,11 +194,13 @@ void Gradient::overwrite(const TensorValue& before, const TensorValue& after) {
   if (now != ids_.end()) variables_[now->second].kind = Kind::Unseen;
 }
 
-std::optional<Sym> Gradient::answer(const OpInfo& op, const std::vector<Sym>& args) {
+std::optional<AbstractValue> Gradient::answer(const OpInfo& op,
+                                              const std::vector<AbstractValue>& args) {
   if (!on_ || !args[0].is(K::Tensor)) return std::nullopt;
   const Kind kind = kind_of(ex_.views.read(args[0].tensor()));
   if (kind == Kind::Unseen) return std::nullopt;
-  return Sym::of(op.base == "aten::is_leaf" ? kind != Kind::Computed : kind != Kind::Constant);
+  return AbstractValue::of(op.base == "aten::is_leaf" ? kind != Kind::Computed
+                                                      : kind != Kind::Constant);
 }
 
 }  // namespace oe::capture

@@ -35,19 +35,19 @@ std::string at_line(const OriginPtr& o) {
 struct Gradient::Walk {
   Gradient& g;
   Executor& ex;
-  Ids reached = {};                  // what depends on the inputs
-  std::map<size_t, Sym> grads = {};  // of variables
+  Ids reached = {};                            // what depends on the inputs
+  std::map<size_t, AbstractValue> grads = {};  // of variables
 
-  size_t id(const Sym& s) { return g.id_of(ex.views.read(s.tensor())); }
+  size_t id(const AbstractValue& s) { return g.id_of(ex.views.read(s.tensor())); }
 
-  bool depends(const Sym& s) {
-    return any_tensor(s, [&](const Sym& t) { return reached.contains(id(t)); });
+  bool depends(const AbstractValue& s) {
+    return any_tensor(s, [&](const AbstractValue& t) { return reached.contains(id(t)); });
   }
 
   // --- which calls lie between the inputs and the outputs
-  std::vector<size_t> leading_to(const std::vector<Sym>& outputs);
+  std::vector<size_t> leading_to(const std::vector<AbstractValue>& outputs);
   void reach(const Entry& e);
-  void refuse_unseen(const Sym& s);
+  void refuse_unseen(const AbstractValue& s);
   bool depends_by_program(const program::Value* from);
   std::string obstacle(const Entry& e);
   void require_rules(const std::vector<size_t>& entries);
@@ -55,29 +55,31 @@ struct Gradient::Walk {
   // --- their products
   void run(const std::vector<size_t>& entries);
   void differentiate(const Entry& e);
-  void differentiate_through(const Entry& e, const std::vector<Sym>& of_outputs);
-  std::vector<Sym> gradients_of_outputs(const Entry& e);
-  Sym run_rule(const Entry& e, torch::jit::Function& rule, std::vector<Sym> given);
-  Sym product(const Entry& e, size_t argument, torch::jit::Function& rule,
-              const std::vector<Sym>& of_outputs);
-  void add(const Sym& to, const Sym& gradient);
-  Sym like(Sym gradient, const TensorValuePtr& target);
-  Sym reduced(Sym gradient, const TensorValuePtr& target);
+  void differentiate_through(const Entry& e, const std::vector<AbstractValue>& of_outputs);
+  std::vector<AbstractValue> gradients_of_outputs(const Entry& e);
+  AbstractValue run_rule(const Entry& e, torch::jit::Function& rule,
+                         std::vector<AbstractValue> given);
+  AbstractValue product(const Entry& e, size_t argument, torch::jit::Function& rule,
+                        const std::vector<AbstractValue>& of_outputs);
+  void add(const AbstractValue& to, const AbstractValue& gradient);
+  AbstractValue like(AbstractValue gradient, const TensorValuePtr& target);
+  AbstractValue reduced(AbstractValue gradient, const TensorValuePtr& target);
 };
 
 // The calls that the outputs depend on, in order.
-std::vector<size_t> Gradient::Walk::leading_to(const std::vector<Sym>& outputs) {
+std::vector<size_t> Gradient::Walk::leading_to(const std::vector<AbstractValue>& outputs) {
   Ids wanted;
   std::vector<size_t> found;
-  for (const Sym& o : outputs) wanted.insert(id(o));
+  for (const AbstractValue& o : outputs) wanted.insert(id(o));
   for (size_t i = g.tape_.size(); i-- > 0;) {
     const Entry& e = g.tape_[i];
-    const bool leads = std::ranges::any_of(e.out, [&](const Sym& o) {
-      return any_tensor(o, [&](const Sym& t) { return wanted.contains(id(t)); });
+    const bool leads = std::ranges::any_of(e.out, [&](const AbstractValue& o) {
+      return any_tensor(o, [&](const AbstractValue& t) { return wanted.contains(id(t)); });
     });
     if (!leads) continue;
     found.push_back(i);
-    for (const Sym& a : e.args) each_tensor(a, [&](const Sym& t) { wanted.insert(id(t)); });
+    for (const AbstractValue& a : e.args)
+      each_tensor(a, [&](const AbstractValue& t) { wanted.insert(id(t)); });
   }
   std::ranges::reverse(found);
   return found;
@@ -115,8 +117,8 @@ bool Gradient::Walk::depends_by_program(const program::Value* from) {
   return false;
 }
 
-void Gradient::Walk::refuse_unseen(const Sym& s) {
-  each_tensor(s, [&](const Sym& t) {
+void Gradient::Walk::refuse_unseen(const AbstractValue& s) {
+  each_tensor(s, [&](const AbstractValue& t) {
     const TensorValuePtr v = ex.views.read(t.tensor());
     if (g.kind_of(v) != Kind::Unseen || reached.contains(g.id_of(v)) ||
         !depends_by_program(v->recorded))
@@ -135,10 +137,10 @@ void Gradient::Walk::refuse_unseen(const Sym& s) {
 }
 
 void Gradient::Walk::reach(const Entry& e) {
-  for (const Sym& a : e.args) refuse_unseen(a);
-  if (std::ranges::none_of(e.args, [&](const Sym& a) { return depends(a); })) return;
-  for (const Sym& o : e.out)
-    each_tensor(o, [&](const Sym& t) {
+  for (const AbstractValue& a : e.args) refuse_unseen(a);
+  if (std::ranges::none_of(e.args, [&](const AbstractValue& a) { return depends(a); })) return;
+  for (const AbstractValue& o : e.out)
+    each_tensor(o, [&](const AbstractValue& t) {
       const TensorValuePtr v = ex.views.read(t.tensor());
       if (g.kind_of(v) == Kind::Computed) reached.insert(g.id_of(v));
     });
@@ -146,8 +148,9 @@ void Gradient::Walk::reach(const Entry& e) {
 
 // What keeps a call from being differentiated; empty: nothing.
 std::string Gradient::Walk::obstacle(const Entry& e) {
-  const auto complex = [&](const Sym& s) {
-    return any_tensor(s, [&](const Sym& t) { return holds_complex(*ex.views.read(t.tensor())); });
+  const auto complex = [&](const AbstractValue& s) {
+    return any_tensor(
+        s, [&](const AbstractValue& t) { return holds_complex(*ex.views.read(t.tensor())); });
   };
   if (std::ranges::any_of(e.args, complex) || std::ranges::any_of(e.out, complex))
     return e.op->base + " of complex numbers";
@@ -177,18 +180,18 @@ void Gradient::Walk::require_rules(const std::vector<size_t>& entries) {
 }
 
 // The sum over the axes along which the target was repeated.
-Sym Gradient::Walk::reduced(Sym gradient, const TensorValuePtr& target) {
+AbstractValue Gradient::Walk::reduced(AbstractValue gradient, const TensorValuePtr& target) {
   TensorValuePtr t = ex.views.read(gradient.tensor());
-  const auto ints = [&](std::vector<Sym> v) {
+  const auto ints = [&](std::vector<AbstractValue> v) {
     return ex.values.list(std::move(v), c10::IntType::get());
   };
-  const auto sum = [&](std::vector<Sym> axes, bool keep) {
-    return ex.apply("aten::sum.dim_IntList",
-                    {gradient, ints(std::move(axes)), Sym::of(keep), Sym::none()});
+  const auto sum = [&](std::vector<AbstractValue> axes, bool keep) {
+    return ex.apply("aten::sum.dim_IntList", {gradient, ints(std::move(axes)),
+                                              AbstractValue::of(keep), AbstractValue::none()});
   };
   const size_t lead = t->axes.size() - target->axes.size();
-  std::vector<Sym> axes;
-  for (size_t i = 0; i < lead; ++i) axes.push_back(Sym::of(static_cast<int64_t>(i)));
+  std::vector<AbstractValue> axes;
+  for (size_t i = 0; i < lead; ++i) axes.push_back(AbstractValue::of(static_cast<int64_t>(i)));
   if (lead) gradient = sum(axes, false);
   t = ex.views.read(gradient.tensor());
   axes.clear();
@@ -196,7 +199,8 @@ Sym Gradient::Walk::reduced(Sym gradient, const TensorValuePtr& target) {
     const auto axis = static_cast<int64_t>(i);
     const Axis &have = t->axes[i], &want = target->axes[i];
     const bool one = want.is_static() && example(*target).size(axis) == 1;
-    if (one && !(have.is_static() && example(*t).size(axis) == 1)) axes.push_back(Sym::of(axis));
+    if (one && !(have.is_static() && example(*t).size(axis) == 1))
+      axes.push_back(AbstractValue::of(axis));
   }
   if (!axes.empty()) gradient = sum(axes, true);
   t = ex.views.read(gradient.tensor());
@@ -205,25 +209,27 @@ Sym Gradient::Walk::reduced(Sym gradient, const TensorValuePtr& target) {
     const Axis &have = t->axes[i], &want = target->axes[i];
     if (want.is_static() || (!have.is_static() && have.id == want.id)) continue;
     // It may be that the target has one row where the gradient has several.
-    const Sym size = ex.apply.size_of(ex.values.tensor(target), axis);
-    const Sym one = ex.interpreter.call_operator("aten::eq.int", {size, Sym::of(int64_t{1})});
+    const AbstractValue size = ex.apply.size_of(ex.values.tensor(target), axis);
+    const AbstractValue one =
+        ex.interpreter.call_operator("aten::eq.int", {size, AbstractValue::of(int64_t{1})});
     if (one.is_constant_number()) continue;
     gradient = ex.interpreter.run_function(
         *composite_of(CompositeOf::Derivative, "aten::summed_rows"),
-        {gradient, Sym::of(axis), size}, ex.site.path(), ex.site.call());
+        {gradient, AbstractValue::of(axis), size}, ex.site.path(), ex.site.call());
   }
   return gradient;
 }
 
 // The gradient in the shape and element type of what it is the gradient of, as autograd does.
-Sym Gradient::Walk::like(Sym gradient, const TensorValuePtr& target) {
+AbstractValue Gradient::Walk::like(AbstractValue gradient, const TensorValuePtr& target) {
   const TensorValuePtr t = ex.views.read(gradient.tensor());
   if (!t->ranked || !target->ranked || t->axes.size() < target->axes.size())
     ex.site.refuse(kNoGradient, "aten::grad: the rank of a gradient depends on the input");
   const at::ScalarType type = example(*target).scalar_type();
   if (example(*t).scalar_type() != type)
-    gradient = ex.apply("aten::to.dtype", {gradient, Sym::of(static_cast<int64_t>(type)),
-                                           Sym::of(false), Sym::of(false), Sym::none()});
+    gradient = ex.apply("aten::to.dtype", {gradient, AbstractValue::of(static_cast<int64_t>(type)),
+                                           AbstractValue::of(false), AbstractValue::of(false),
+                                           AbstractValue::none()});
   gradient = reduced(gradient, target);
   // The target's axes by construction, whatever the rules of axes could tell.
   auto named = std::make_shared<TensorValue>(*ex.views.read(gradient.tensor()));
@@ -237,38 +243,39 @@ Sym Gradient::Walk::like(Sym gradient, const TensorValuePtr& target) {
   return ex.values.tensor(named);
 }
 
-void Gradient::Walk::add(const Sym& to, const Sym& gradient) {
+void Gradient::Walk::add(const AbstractValue& to, const AbstractValue& gradient) {
   if (gradient.is(K::None)) return;
   const TensorValuePtr target = ex.views.read(to.tensor());
-  const Sym mine = like(gradient, target);
+  const AbstractValue mine = like(gradient, target);
   const size_t key = g.id_of(target);
   const auto it = grads.find(key);
   if (it == grads.end())
     grads.emplace(key, mine);
   else
-    it->second =
-        like(ex.apply("aten::add.Tensor", {it->second, mine, Sym::of(int64_t{1})}), target);
+    it->second = like(
+        ex.apply("aten::add.Tensor", {it->second, mine, AbstractValue::of(int64_t{1})}), target);
 }
 
 // With zeros for the outputs that have none.
-std::vector<Sym> Gradient::Walk::gradients_of_outputs(const Entry& e) {
-  std::vector<Sym> all;
-  for (const Sym& o : e.out)
-    each_tensor(o, [&](const Sym& t) {
+std::vector<AbstractValue> Gradient::Walk::gradients_of_outputs(const Entry& e) {
+  std::vector<AbstractValue> all;
+  for (const AbstractValue& o : e.out)
+    each_tensor(o, [&](const AbstractValue& t) {
       const auto it = grads.find(id(t));
       const bool floats = c10::isFloatingType(example(*ex.views.read(t.tensor())).scalar_type());
       if (it != grads.end() || !floats) {
         all.push_back(it != grads.end() ? it->second : t);
         return;
       }
-      const Sym none = Sym::none();
+      const AbstractValue none = AbstractValue::none();
       all.push_back(ex.apply("aten::zeros_like", {t, none, none, none, none, none}));
     });
   return all;
 }
 
 // A rule that raises says what it does not cover.
-Sym Gradient::Walk::run_rule(const Entry& e, torch::jit::Function& rule, std::vector<Sym> given) {
+AbstractValue Gradient::Walk::run_rule(const Entry& e, torch::jit::Function& rule,
+                                       std::vector<AbstractValue> given) {
   try {
     return ex.interpreter.run_function(rule, std::move(given), ex.site.path(), ex.site.call());
   } catch (const Raised& r) {
@@ -283,14 +290,15 @@ Sym Gradient::Walk::run_rule(const Entry& e, torch::jit::Function& rule, std::ve
 
 // A rule names the operator's arguments that it needs, `grad` (of the first output) or `grads` (of
 // all), `result` (the first output), `results` (all).
-Sym Gradient::Walk::product(const Entry& e, size_t argument, torch::jit::Function& rule,
-                            const std::vector<Sym>& of_outputs) {
-  const auto tensors = [&](const std::vector<Sym>& all) {
-    std::vector<Sym> items;
-    for (const Sym& s : all) each_tensor(s, [&](const Sym& t) { items.push_back(t); });
+AbstractValue Gradient::Walk::product(const Entry& e, size_t argument, torch::jit::Function& rule,
+                                      const std::vector<AbstractValue>& of_outputs) {
+  const auto tensors = [&](const std::vector<AbstractValue>& all) {
+    std::vector<AbstractValue> items;
+    for (const AbstractValue& s : all)
+      each_tensor(s, [&](const AbstractValue& t) { items.push_back(t); });
     return ex.values.list(std::move(items), c10::TensorType::get());
   };
-  std::vector<Sym> given;
+  std::vector<AbstractValue> given;
   for (const c10::Argument& p : rule.getSchema().arguments()) {
     const std::string& name = p.name();
     const auto own = e.op->schema->argumentIndexWithName(name);
@@ -313,15 +321,17 @@ Sym Gradient::Walk::product(const Entry& e, size_t argument, torch::jit::Functio
 }
 
 // By the functions that say what the operator is made of.
-void Gradient::Walk::differentiate_through(const Entry& e, const std::vector<Sym>& of_outputs) {
+void Gradient::Walk::differentiate_through(const Entry& e,
+                                           const std::vector<AbstractValue>& of_outputs) {
   const size_t begin = g.tape_.size();
-  std::vector<Sym> again;
+  std::vector<AbstractValue> again;
   {
     const c10::AutoGradMode on(true);
-    const Sym result = run_rule(e, *made_of(*e.op), e.args);
-    const std::vector<Sym> results =
-        result.is(K::Tuple) ? result.tuple() : std::vector<Sym>{result};
-    for (const Sym& r : results) each_tensor(r, [&](const Sym& t) { again.push_back(t); });
+    const AbstractValue result = run_rule(e, *made_of(*e.op), e.args);
+    const std::vector<AbstractValue> results =
+        result.is(K::Tuple) ? result.tuple() : std::vector<AbstractValue>{result};
+    for (const AbstractValue& r : results)
+      each_tensor(r, [&](const AbstractValue& t) { again.push_back(t); });
   }
   std::vector<size_t> inner;
   for (size_t i = begin; i < g.tape_.size(); ++i) inner.push_back(i);
@@ -333,11 +343,11 @@ void Gradient::Walk::differentiate_through(const Entry& e, const std::vector<Sym
 }
 
 void Gradient::Walk::differentiate(const Entry& e) {
-  const bool any = std::ranges::any_of(e.out, [&](const Sym& o) {
-    return any_tensor(o, [&](const Sym& t) { return grads.contains(id(t)); });
+  const bool any = std::ranges::any_of(e.out, [&](const AbstractValue& o) {
+    return any_tensor(o, [&](const AbstractValue& t) { return grads.contains(id(t)); });
   });
   if (!any) return;
-  const std::vector<Sym> of_outputs = gradients_of_outputs(e);
+  const std::vector<AbstractValue> of_outputs = gradients_of_outputs(e);
   const auto& parameters = e.op->schema->arguments();
   std::vector<torch::jit::Function*> rules(e.args.size(), nullptr);
   bool all = true;
@@ -349,12 +359,12 @@ void Gradient::Walk::differentiate(const Entry& e) {
   if (!all) return differentiate_through(e, of_outputs);
   for (size_t i = 0; i < e.args.size(); ++i) {
     if (!rules[i]) continue;
-    const Sym made = product(e, i, *rules[i], of_outputs);
+    const AbstractValue made = product(e, i, *rules[i], of_outputs);
     if (e.args[i].is(K::Tensor)) {
       add(e.args[i], made);
       continue;
     }
-    const std::vector<Sym>& items = e.args[i].list()->items;
+    const std::vector<AbstractValue>& items = e.args[i].list()->items;
     for (size_t k = 0; k < items.size(); ++k)
       if (depends(items[k])) add(items[k], made.list()->items.at(k));
   }
@@ -363,15 +373,17 @@ void Gradient::Walk::differentiate(const Entry& e) {
 void Gradient::Walk::run(const std::vector<size_t>& entries) {
   for (size_t i = entries.size(); i-- > 0;) {
     const Entry e = g.tape_[entries[i]];  // a copy: the tape grows
-    if (std::ranges::any_of(e.args, [&](const Sym& a) { return depends(a); })) differentiate(e);
+    if (std::ranges::any_of(e.args, [&](const AbstractValue& a) { return depends(a); }))
+      differentiate(e);
   }
 }
 
-std::vector<Sym> Gradient::call(const OpInfo& op, const std::vector<Sym>& args) {
+std::vector<AbstractValue> Gradient::call(const OpInfo& op,
+                                          const std::vector<AbstractValue>& args) {
   if (!on_ || op.base != "aten::grad")
     ex_.site.refuse(kNoGradient, op.base + ": its gradients are kept in .grad of the tensors",
                     "use torch.autograd.grad, which returns them");
-  const std::vector<Sym> outputs = args[0].list()->items, inputs = args[1].list()->items;
+  const std::vector<AbstractValue> outputs = args[0].list()->items, inputs = args[1].list()->items;
   const auto fail = [&](const std::string& message) {
     ex_.worlds.each([&](size_t w) { ex_.apply.fail(w, message); });
   };
@@ -380,12 +392,12 @@ std::vector<Sym> Gradient::call(const OpInfo& op, const std::vector<Sym>& args) 
   // More than what is asked for where create_graph is computed: that only costs memory.
   const c10::AutoGradMode mode(args[4].taint != Taint::Constant || known_flag(args[4]));
   Walk walk{*this, ex_};
-  for (const Sym& x : inputs) {
+  for (const AbstractValue& x : inputs) {
     if (kind_of(ex_.views.read(x.tensor())) == Kind::Constant)
       fail("One of the differentiated Tensors does not require grad");
     walk.reached.insert(walk.id(x));
   }
-  for (const Sym& y : outputs) walk.refuse_unseen(y);
+  for (const AbstractValue& y : outputs) walk.refuse_unseen(y);
   const std::vector<size_t> entries = walk.leading_to(outputs);
   for (const size_t i : entries) walk.reach(tape_[i]);
   walk.require_rules(entries);
@@ -394,26 +406,26 @@ std::vector<Sym> Gradient::call(const OpInfo& op, const std::vector<Sym>& args) 
     if (kind_of(y) == Kind::Constant)
       fail("element " + std::to_string(i) +
            " of tensors does not require grad and does not have a grad_fn");
-    Sym seed = args[2].is(K::List) ? args[2].list()->items.at(i) : Sym::none();
+    AbstractValue seed = args[2].is(K::List) ? args[2].list()->items.at(i) : AbstractValue::none();
     if (seed.is(K::None)) {
       ex_.worlds.each([&](size_t w) {
         if (y->c.at(w).toTensor().numel() != 1)
           ex_.apply.fail(w, "grad can be implicitly created only for scalar outputs");
       });
-      const Sym none = Sym::none();
+      const AbstractValue none = AbstractValue::none();
       seed = ex_.apply("aten::ones_like", {ex_.values.tensor(y), none, none, none, none, none});
     }
     walk.add(outputs[i], seed);
   }
   walk.run(entries);
-  std::vector<Sym> results;
-  for (const Sym& x : inputs) {
+  std::vector<AbstractValue> results;
+  for (const AbstractValue& x : inputs) {
     const auto it = walk.grads.find(walk.id(x));
     if (it == walk.grads.end() && !allow_unused)
       fail(
           "One of the differentiated Tensors appears to not have been used in the graph. Set "
           "allow_unused=True if this is the desired behavior.");
-    results.push_back(it == walk.grads.end() ? Sym::none() : it->second);
+    results.push_back(it == walk.grads.end() ? AbstractValue::none() : it->second);
   }
   return {ex_.values.list(std::move(results), c10::OptionalType::ofTensor())};
 }

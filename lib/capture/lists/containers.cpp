@@ -7,15 +7,15 @@
 
 namespace oe::capture {
 
-int64_t Apply::known_int(const Sym& s, const char* what) {
+int64_t Apply::known_int(const AbstractValue& s, const char* what) {
   if (s.is(K::Int) && s.taint == Taint::Constant) return s.c.at(0).toInt();
   if (s.is(K::Int) && ex_.worlds.alone()) return value(s, *ex_.worlds.alone()).toInt();
   ex_.site.refuse("OE4030", std::string("a list is used with a computed ") + what,
                   "ONNX cannot choose an element of this list at run time; use a tensor");
 }
 
-bool equal_constants(const Sym& a, const Sym& b) {
-  auto plain = [](const Sym& s) {
+bool equal_constants(const AbstractValue& a, const AbstractValue& b) {
+  auto plain = [](const AbstractValue& s) {
     return (s.is_number() || s.is(K::String) || s.is(K::Opaque)) && s.taint == Taint::Constant;
   };
   if (a.is(K::None) && b.is(K::None)) return true;
@@ -26,7 +26,7 @@ bool equal_constants(const Sym& a, const Sym& b) {
   return x == y;
 }
 
-Sym Containers::tolist(const std::vector<Sym>& args, JitNode* n) {
+AbstractValue Containers::tolist(const std::vector<AbstractValue>& args, JitNode* n) {
   const TensorValuePtr t = ex_.views.read(args[0].tensor());
   if (!t->ranked)
     ex_.site.refuse(
@@ -36,40 +36,41 @@ Sym Containers::tolist(const std::vector<Sym>& args, JitNode* n) {
     if (!t->c.has(w)) return;
     try {
       torch::jit::Stack stack;
-      for (const Sym& a : args) stack.push_back(ex_.apply.value(a, w));
+      for (const AbstractValue& a : args) stack.push_back(ex_.apply.value(a, w));
       n->getOperation()(stack);
     } catch (const c10::Error& e) {
       ex_.apply.fail(w, e.what_without_backtrace());
     }
   });
-  auto row = [&](const Sym& s, int64_t dim, int64_t i) {
-    return ex_.apply("aten::select.int", {s, Sym::of(dim), Sym::of(i)});
+  auto row = [&](const AbstractValue& s, int64_t dim, int64_t i) {
+    return ex_.apply("aten::select.int", {s, AbstractValue::of(dim), AbstractValue::of(i)});
   };
   // A stack of what the rows along axis 0 become.
-  const std::function<Sym(const Sym&, const c10::TypePtr&)> columns =
-      [&](const Sym& s, const c10::TypePtr& type) -> Sym {
+  const std::function<AbstractValue(const AbstractValue&, const c10::TypePtr&)> columns =
+      [&](const AbstractValue& s, const c10::TypePtr& type) -> AbstractValue {
     if (type->kind() != c10::TypeKind::ListType) {
       const auto number = type->kind() == c10::TypeKind::IntType     ? c10::ScalarType::Long
                           : type->kind() == c10::TypeKind::FloatType ? c10::ScalarType::Double
                                                                      : c10::ScalarType::Bool;
-      return ex_.apply("aten::to.dtype", {s, Sym::of(static_cast<int64_t>(number)), Sym::of(false),
-                                          Sym::of(true), Sym::none()});
+      return ex_.apply("aten::to.dtype",
+                       {s, AbstractValue::of(static_cast<int64_t>(number)),
+                        AbstractValue::of(false), AbstractValue::of(true), AbstractValue::none()});
     }
     const TensorValuePtr now = ex_.views.read(s.tensor());
     const int64_t size = now->c.at(ex_.worlds.first()).toTensor().size(1);
     if (!now->axes[1].is_static() || size == 0)
       ex_.site.refuse("OE4038", "tolist() of a tensor with more than one axis of unknown size",
                       "take its rows in a loop, or work on the tensor itself");
-    std::vector<Sym> parts;
+    std::vector<AbstractValue> parts;
     for (int64_t i = 0; i < size; ++i)
       parts.push_back(columns(row(s, 1, i), type->containedType(0)));
-    return Sym::of_tuple(std::move(parts), type);
+    return AbstractValue::of_tuple(std::move(parts), type);
   };
-  const std::function<Sym(const Sym&, const c10::TypePtr&)> list =
-      [&](const Sym& s, const c10::TypePtr& type) -> Sym {
+  const std::function<AbstractValue(const AbstractValue&, const c10::TypePtr&)> list =
+      [&](const AbstractValue& s, const c10::TypePtr& type) -> AbstractValue {
     if (type->kind() != c10::TypeKind::ListType) return ex_.open_lists.number_in(s, type);
     const TensorValuePtr now = ex_.views.read(s.tensor());
-    Sym l = ex_.values.list({}, type->containedType(0));
+    AbstractValue l = ex_.values.list({}, type->containedType(0));
     if (!now->axes[0].is_static() && !ex_.worlds.alone()) {
       l.list()->open = columns(s, type->containedType(0));
       return l;
@@ -89,11 +90,11 @@ Sym Containers::tolist(const std::vector<Sym>& args, JitNode* n) {
 struct Containers::Operators {
   Executor& ex;
   const OpInfo& op;
-  const std::vector<Sym>& args;
+  const std::vector<AbstractValue>& args;
   JitNode* node;
 
-  using Outputs = std::optional<std::vector<Sym>>;
-  static Outputs one(Sym s) { return std::vector<Sym>{std::move(s)}; }
+  using Outputs = std::optional<std::vector<AbstractValue>>;
+  static Outputs one(AbstractValue s) { return std::vector<AbstractValue>{std::move(s)}; }
 
   bool same() const {
     if (args[0].is(K::None) || args[1].is(K::None))
@@ -105,7 +106,7 @@ struct Containers::Operators {
     return equal_constants(args[0], args[1]);
   }
   // The one that may be None, compared with None; null where both are known.
-  const Sym* perhaps_none() const {
+  const AbstractValue* perhaps_none() const {
     if (!args[0].is(K::Maybe) && !args[1].is(K::Maybe)) return nullptr;
     if (!args[0].is(K::None) && !args[1].is(K::None))
       ex.site.refuse(
@@ -114,12 +115,13 @@ struct Containers::Operators {
     return args[0].is(K::Maybe) ? &args[0] : &args[1];
   }
   Outputs is() {
-    if (const Sym* s = perhaps_none()) return one(ex.apply("aten::__not__", {s->tuple().at(0)}));
-    return one(Sym::of(same()));
+    if (const AbstractValue* s = perhaps_none())
+      return one(ex.apply("aten::__not__", {s->tuple().at(0)}));
+    return one(AbstractValue::of(same()));
   }
   Outputs is_not() {
-    if (const Sym* s = perhaps_none()) return one(s->tuple().at(0));
-    return one(Sym::of(!same()));
+    if (const AbstractValue* s = perhaps_none()) return one(s->tuple().at(0));
+    return one(AbstractValue::of(!same()));
   }
   Outputs unwrap() {
     if (!args[0].is(K::Maybe)) return std::nullopt;
@@ -137,9 +139,9 @@ struct Containers::Operators {
   Outputs dict() {
     if (!args.empty() && !args[0].is(K::List)) return std::nullopt;
     auto type = node->output()->type()->expect<c10::DictType>();
-    Sym d = ex.values.dict({}, type->getKeyType(), type->getValueType());
+    AbstractValue d = ex.values.dict({}, type->getKeyType(), type->getValueType());
     if (!args.empty())
-      for (const Sym& e : args[0].list()->items)
+      for (const AbstractValue& e : args[0].list()->items)
         d.dict()->items.emplace_back(e.tuple()[0], e.tuple()[1]);
     return one(d);
   }
@@ -150,8 +152,9 @@ struct Containers::Operators {
   }
 };
 
-std::optional<std::vector<Sym>> Containers::call(const OpInfo& op, const std::vector<Sym>& args,
-                                                 JitNode* n) {
+std::optional<std::vector<AbstractValue>> Containers::call(const OpInfo& op,
+                                                           const std::vector<AbstractValue>& args,
+                                                           JitNode* n) {
   using C = Operators;
   struct Method {
     std::string_view name;
@@ -181,13 +184,13 @@ std::optional<std::vector<Sym>> Containers::call(const OpInfo& op, const std::ve
 }
 
 // An operator on a list that is none of its methods.
-std::optional<std::vector<Sym>> Containers::list_operator(const OpInfo& op,
-                                                          const std::vector<Sym>& given) {
-  const std::vector<Sym> args = ex_.places.copied(given, op.schema->is_mutable());
-  const bool open =
-      std::ranges::any_of(args, [](const Sym& s) { return s.is(K::List) && s.list()->is_open(); });
+std::optional<std::vector<AbstractValue>> Containers::list_operator(
+    const OpInfo& op, const std::vector<AbstractValue>& given) {
+  const std::vector<AbstractValue> args = ex_.places.copied(given, op.schema->is_mutable());
+  const bool open = std::ranges::any_of(
+      args, [](const AbstractValue& s) { return s.is(K::List) && s.list()->is_open(); });
   Taint taint = Taint::Constant;
-  for (const Sym& a : args) taint = join(taint, ex_.apply.taint_of(a));
+  for (const AbstractValue& a : args) taint = join(taint, ex_.apply.taint_of(a));
   if (!open && taint == Taint::Constant) {
     if (op.schema->is_mutable()) return change_constant_list(op, args);
     return std::nullopt;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lib/capture/operators/operators.h"
-#include "lib/capture/values/sym.h"
+#include "lib/capture/values/abstract_value.h"
 
 namespace oe::capture {
 
@@ -19,31 +19,34 @@ class Containers {
 
   // The results of an operator that takes containers, open lists included; nothing where it is to
   // be run like any other.
-  std::optional<std::vector<Sym>> call(const OpInfo& op, const std::vector<Sym>& args,
-                                       torch::jit::Node* n);
+  std::optional<std::vector<AbstractValue>> call(const OpInfo& op,
+                                                 const std::vector<AbstractValue>& args,
+                                                 torch::jit::Node* n);
 
   // A method of a list; nothing where it is none.
-  std::optional<std::vector<Sym>> list_call(const OpInfo& op, const std::vector<Sym>& args);
+  std::optional<std::vector<AbstractValue>> list_call(const OpInfo& op,
+                                                      const std::vector<AbstractValue>& args);
 
  private:
-  using Outputs = std::optional<std::vector<Sym>>;
+  using Outputs = std::optional<std::vector<AbstractValue>>;
 
   // --- containers.cpp
   struct Operators;
-  Outputs list_operator(const OpInfo& op, const std::vector<Sym>& args);
-  Sym tolist(const std::vector<Sym>& args, torch::jit::Node* n);
+  Outputs list_operator(const OpInfo& op, const std::vector<AbstractValue>& args);
+  AbstractValue tolist(const std::vector<AbstractValue>& args, torch::jit::Node* n);
 
   // --- lists.cpp
   struct ListMethods;
-  std::vector<Sym> change_constant_list(const OpInfo& op, const std::vector<Sym>& args);
+  std::vector<AbstractValue> change_constant_list(const OpInfo& op,
+                                                  const std::vector<AbstractValue>& args);
 
   // --- list_values.cpp
   struct ByValue;
-  Outputs by_value(const OpInfo& op, const std::vector<Sym>& args);
+  Outputs by_value(const OpInfo& op, const std::vector<AbstractValue>& args);
 
   // --- dicts.cpp
   struct DictMethods;
-  Outputs dict_call(const OpInfo& op, const std::vector<Sym>& args);
+  Outputs dict_call(const OpInfo& op, const std::vector<AbstractValue>& args);
 
   Executor& ex_;
 };

@@ -9,7 +9,7 @@
 
 #include "lib/capture/executor.h"
 #include "lib/capture/lists/open_lists.h"
-#include "lib/capture/values/frozen.h"
+#include "lib/capture/values/snapshot.h"
 
 namespace oe::capture {
 namespace {
@@ -29,7 +29,7 @@ bool same_axes(const TensorValue& a, const std::vector<Axis>& a_axes, const Tens
 
 }  // namespace
 
-c10::TypePtr columns_of(const Sym& s) {
+c10::TypePtr columns_of(const AbstractValue& s) {
   if (s.is(K::List) && !s.list()->is_open() && !s.list()->items.empty())
     return c10::ListType::create(s.list()->element);
   if (s.is(K::Object) && !s.object()->object && !s.object()->attributes.empty() &&
@@ -38,16 +38,17 @@ c10::TypePtr columns_of(const Sym& s) {
   return nullptr;
 }
 
-Sym as_columns(const Sym& s) {
+AbstractValue as_columns(const AbstractValue& s) {
   const c10::TypePtr type = columns_of(s);
   if (!type && !s.is(K::Tuple)) return s;
-  std::vector<Sym> parts;
+  std::vector<AbstractValue> parts;
   if (s.is(K::Object)) {
     for (const auto& [name, value] : s.object()->attributes) parts.push_back(as_columns(value));
   } else {
-    for (const Sym& e : s.is(K::List) ? s.list()->items : s.tuple()) parts.push_back(as_columns(e));
+    for (const AbstractValue& e : s.is(K::List) ? s.list()->items : s.tuple())
+      parts.push_back(as_columns(e));
   }
-  return Sym::of_tuple(std::move(parts), type ? type : s.type());
+  return AbstractValue::of_tuple(std::move(parts), type ? type : s.type());
 }
 
 std::vector<c10::TypePtr> column_types(const c10::TypePtr& type, size_t columns) {
@@ -63,23 +64,25 @@ std::vector<c10::TypePtr> column_types(const c10::TypePtr& type, size_t columns)
   return type->containedTypes().vec();
 }
 
-Sym each_column(const Sym& content, const std::function<Sym(const Sym&, size_t)>& f, size_t k) {
+AbstractValue each_column(const AbstractValue& content,
+                          const std::function<AbstractValue(const AbstractValue&, size_t)>& f,
+                          size_t k) {
   if (!content.is(K::Tuple)) return f(content, k);
-  std::vector<Sym> out;
+  std::vector<AbstractValue> out;
   for (size_t i = 0; i < content.tuple().size(); ++i)
     out.push_back(each_column(content.tuple()[i], f, i));
-  return Sym::of_tuple(std::move(out), content.type());
+  return AbstractValue::of_tuple(std::move(out), content.type());
 }
 
-Cell* first_memory(const Sym& content) {
-  const Sym* s = &content;
+Cell* first_memory(const AbstractValue& content) {
+  const AbstractValue* s = &content;
   while (s->is(K::Tuple)) s = &s->tuple().at(0);
   return memory_of(*s);
 }
 
 // Whether the two can be elements of one list, where `tensors` judges two tensors.
 bool Contents::alike(const Sample& one, const Sample& other, const TensorsAlike& tensors) {
-  const Sym a = as_columns(one.sym), b = as_columns(other.sym);
+  const AbstractValue a = as_columns(one.sym), b = as_columns(other.sym);
   if (a.is(K::Tuple)) {
     if (!b.is(K::Tuple) || a.tuple().size() != b.tuple().size()) return false;
     for (size_t i = 0; i < a.tuple().size(); ++i)
@@ -103,7 +106,7 @@ bool Contents::stackable(const Sample& a, const Sample& b) {
   });
 }
 
-bool Contents::one_form(const Sym& a, const Sym& b) {
+bool Contents::one_form(const AbstractValue& a, const AbstractValue& b) {
   if (a.is(K::Tuple) && b.is(K::Tuple) && a.tuple().size() == b.tuple().size()) {
     for (size_t k = 0; k < a.tuple().size(); ++k)
       if (!one_form(a.tuple()[k], b.tuple()[k])) return false;
@@ -113,8 +116,8 @@ bool Contents::one_form(const Sym& a, const Sym& b) {
 }
 
 bool Contents::same_columns(const Sample& a, const Sample& b) {
-  auto tensor = [](const Sym& s) {
-    return s.is(K::Tensor) || s.is(K::Sequence) || s.is(K::Places);
+  auto tensor = [](const AbstractValue& s) {
+    return s.is(K::Tensor) || s.is(K::Sequence) || s.is(K::ViewList);
   };
   return alike(a, b, [&](const Sample& one, const Sample& other) {
     return tensor(one.sym) && tensor(other.sym);
@@ -123,7 +126,7 @@ bool Contents::same_columns(const Sample& a, const Sample& b) {
 
 TensorValue Contents::element_type(const Sample& s) {
   if (s.sym.is(K::Sequence)) return s.sym.sequence()->element;
-  if (s.sym.is(K::Places)) return ex_.places.element_type(s.sym);
+  if (s.sym.is(K::ViewList)) return ex_.places.element_type(s.sym);
   TensorValue t = *ex_.views.read(s.sym.tensor());
   if (!s.stacked) return t;
   t.axes.erase(t.axes.begin());
@@ -132,39 +135,39 @@ TensorValue Contents::element_type(const Sample& s) {
   return t;
 }
 
-Sym Contents::stack_items(const std::vector<Sym>& elements) {
-  std::vector<Sym> items;
-  for (const Sym& s : elements) items.push_back(as_columns(s));
+AbstractValue Contents::stack_items(const std::vector<AbstractValue>& elements) {
+  std::vector<AbstractValue> items;
+  for (const AbstractValue& s : elements) items.push_back(as_columns(s));
   if (items[0].is(K::Tuple)) {
-    std::vector<Sym> columns;
+    std::vector<AbstractValue> columns;
     for (size_t k = 0; k < items[0].tuple().size(); ++k) {
-      std::vector<Sym> column;
-      for (const Sym& s : items) column.push_back(s.tuple()[k]);
+      std::vector<AbstractValue> column;
+      for (const AbstractValue& s : items) column.push_back(s.tuple()[k]);
       columns.push_back(stack_items(column));
     }
-    return Sym::of_tuple(std::move(columns), items[0].type());
+    return AbstractValue::of_tuple(std::move(columns), items[0].type());
   }
-  std::vector<Sym> tensors;
-  for (const Sym& s : items)
+  std::vector<AbstractValue> tensors;
+  for (const AbstractValue& s : items)
     tensors.push_back(s.is(K::Tensor) ? s : ex_.apply("prim::NumToTensor.Scalar", {s}));
   return ex_.apply("aten::stack", {ex_.values.list(std::move(tensors), c10::TensorType::get()),
-                                   Sym::of(int64_t{0})});
+                                   AbstractValue::of(int64_t{0})});
 }
 
 // A stack without elements, for elements like `element`. Nothing where a size they have is not
 // known outside of the block that made it.
-std::optional<Sym> Contents::empty_stack(const Sym& like, bool stacked) {
-  const Sym element = as_columns(like);
+std::optional<AbstractValue> Contents::empty_stack(const AbstractValue& like, bool stacked) {
+  const AbstractValue element = as_columns(like);
   if (element.is(K::Tuple)) {
-    std::vector<Sym> columns;
-    for (const Sym& e : element.tuple()) {
+    std::vector<AbstractValue> columns;
+    for (const AbstractValue& e : element.tuple()) {
       auto column = empty_stack(e, stacked);
       if (!column) return std::nullopt;
       columns.push_back(*column);
     }
-    return Sym::of_tuple(std::move(columns), element.type());
+    return AbstractValue::of_tuple(std::move(columns), element.type());
   }
-  std::vector<Sym> sizes = {Sym::of(int64_t{0})};
+  std::vector<AbstractValue> sizes = {AbstractValue::of(int64_t{0})};
   c10::ScalarType type = element.is(K::Int)     ? c10::ScalarType::Long
                          : element.is(K::Float) ? c10::ScalarType::Double
                                                 : c10::ScalarType::Bool;
@@ -173,10 +176,10 @@ std::optional<Sym> Contents::empty_stack(const Sym& like, bool stacked) {
     type = example(*t).scalar_type();
     for (size_t i = stacked ? 1 : 0; i < t->axes.size(); ++i) {
       if (t->axes[i].is_static()) {
-        sizes.push_back(Sym::of(example(*t).size(static_cast<int64_t>(i))));
+        sizes.push_back(AbstractValue::of(example(*t).size(static_cast<int64_t>(i))));
         continue;
       }
-      Sym n;
+      AbstractValue n;
       n.kind = K::Int;
       n.taint = t->axes[i].taint;
       n.axis_id = t->axes[i].id;
@@ -198,12 +201,13 @@ std::optional<Sym> Contents::empty_stack(const Sym& like, bool stacked) {
   }
   return ex_.apply("aten::zeros",
                    {ex_.values.list(std::move(sizes), c10::IntType::get()),
-                    Sym::of(static_cast<int64_t>(type)), Sym::none(), Sym::none(), Sym::none()});
+                    AbstractValue::of(static_cast<int64_t>(type)), AbstractValue::none(),
+                    AbstractValue::none(), AbstractValue::none()});
 }
 
 // --- sequences
 
-Sym Contents::sequence(program::Arg recorded, PerWorld c, TensorValue element) {
+AbstractValue Contents::sequence(program::Arg recorded, PerWorld c, TensorValue element) {
   auto v = std::make_shared<SequenceValue>();
   v->c = std::move(c);
   element.taint = Taint::Data;
@@ -214,7 +218,7 @@ Sym Contents::sequence(program::Arg recorded, PerWorld c, TensorValue element) {
   v->element = std::move(element);
   v->recorded = recorded.value();
   v->storage = ex_.heap.make<StorageCell>();
-  return Sym::of(std::shared_ptr<const SequenceValue>(std::move(v)));
+  return AbstractValue::of(std::shared_ptr<const SequenceValue>(std::move(v)));
 }
 
 TensorValue Contents::join_elements(const TensorValue& a, const TensorValue& b) {
@@ -227,9 +231,9 @@ TensorValue Contents::join_elements(const TensorValue& a, const TensorValue& b) 
 }
 
 // Runs `change` on the list of every world and records the operator that does the same.
-Sym Contents::change_sequence(const std::string& op, const Sym& s, const std::vector<Sym>& args,
-                              TensorValue element,
-                              const std::function<void(c10::impl::GenericList&, size_t)>& change) {
+AbstractValue Contents::change_sequence(
+    const std::string& op, const AbstractValue& s, const std::vector<AbstractValue>& args,
+    TensorValue element, const std::function<void(c10::impl::GenericList&, size_t)>& change) {
   PerWorld c = ex_.worlds.map([&](size_t w) -> c10::IValue {
     if (!s.sequence()->c.has(w)) return {};
     c10::impl::GenericList list = s.sequence()->c.at(w).toList().copy();
@@ -244,33 +248,35 @@ Sym Contents::change_sequence(const std::string& op, const Sym& s, const std::ve
   program::Arg recorded;
   if (ex_.recorder.on()) {
     program::Args all = {{s.sequence()->recorded}};
-    for (const Sym& a : args) all.push_back(ex_.apply.arg(a));
+    for (const AbstractValue& a : args) all.push_back(ex_.apply.arg(a));
     program::Node* n = ex_.recorder.record(op, std::move(all), ex_.site.here());
     recorded = {ex_.recorder.add_output(n, program::Type::list(ex_.recorder.type_of(element)))};
   }
   return sequence(recorded, std::move(c), std::move(element));
 }
 
-Sym Contents::rearranged(
-    const std::string& op, const Sym& s, const std::vector<Sym>& args,
+AbstractValue Contents::rearranged(
+    const std::string& op, const AbstractValue& s, const std::vector<AbstractValue>& args,
     const std::function<c10::impl::GenericList(const c10::impl::GenericList&, size_t)>& f) {
   return change_sequence(op, s, args, s.sequence()->element,
                          [&](c10::impl::GenericList& list, size_t w) { list = f(list, w); });
 }
 
 // `like` gives the element type of an empty sequence.
-Sym Contents::sequence_of(const std::vector<Sym>& items, const TensorValue* like) {
+AbstractValue Contents::sequence_of(const std::vector<AbstractValue>& items,
+                                    const TensorValue* like) {
   PerWorld c = ex_.worlds.map([&](size_t w) {
     c10::impl::GenericList list(c10::TensorType::get());
-    for (const Sym& e : items) list.push_back(ex_.apply.value(e, w));
+    for (const AbstractValue& e : items) list.push_back(ex_.apply.value(e, w));
     return list;
   });
   TensorValue element = like ? *like : *ex_.views.read(items[0].tensor());
-  for (const Sym& e : items) element = join_elements(element, *ex_.views.read(e.tensor()));
+  for (const AbstractValue& e : items)
+    element = join_elements(element, *ex_.views.read(e.tensor()));
   program::Arg recorded;
   if (ex_.recorder.on()) {
     program::Args args;
-    for (const Sym& e : items) args.push_back(ex_.apply.arg(e));
+    for (const AbstractValue& e : items) args.push_back(ex_.apply.arg(e));
     program::Node* n = ex_.recorder.record("prim::ListConstruct", std::move(args), ex_.site.here());
     recorded = {ex_.recorder.add_output(n, program::Type::list(ex_.recorder.type_of(element)))};
   }
@@ -279,22 +285,22 @@ Sym Contents::sequence_of(const std::vector<Sym>& items, const TensorValue* like
 
 // Elements of that type with a sequence for every column of tensors, and stacks of numbers. `like`
 // tells what a tensor is.
-std::optional<Sym> Contents::sequences_of(const std::vector<Sym>& elements, const Sample& like,
-                                          const c10::TypePtr& type) {
-  std::vector<Sym> items;
-  for (const Sym& s : elements) items.push_back(as_columns(s));
-  const Sym one = as_columns(like.sym);
+std::optional<AbstractValue> Contents::sequences_of(const std::vector<AbstractValue>& elements,
+                                                    const Sample& like, const c10::TypePtr& type) {
+  std::vector<AbstractValue> items;
+  for (const AbstractValue& s : elements) items.push_back(as_columns(s));
+  const AbstractValue one = as_columns(like.sym);
   if (one.is(K::Tuple)) {
     const auto types = column_types(type, one.tuple().size());
-    std::vector<Sym> columns;
+    std::vector<AbstractValue> columns;
     for (size_t k = 0; k < one.tuple().size(); ++k) {
-      std::vector<Sym> column;
-      for (const Sym& s : items) column.push_back(s.tuple().at(k));
+      std::vector<AbstractValue> column;
+      for (const AbstractValue& s : items) column.push_back(s.tuple().at(k));
       auto made = sequences_of(column, {one.tuple()[k], like.stacked}, types.at(k));
       if (!made) return std::nullopt;
       columns.push_back(std::move(*made));
     }
-    return Sym::of_tuple(std::move(columns), one.type());
+    return AbstractValue::of_tuple(std::move(columns), one.type());
   }
   if (type->kind() != c10::TypeKind::TensorType)
     return items.empty() ? empty_stack(one, like.stacked) : stack_items(items);
@@ -303,13 +309,13 @@ std::optional<Sym> Contents::sequences_of(const std::vector<Sym>& elements, cons
 }
 
 // The same of content that is there.
-Sym Contents::as_sequences(const Sym& content, const c10::TypePtr& element) {
+AbstractValue Contents::as_sequences(const AbstractValue& content, const c10::TypePtr& element) {
   if (content.is(K::Tuple)) {
     const auto types = column_types(element, content.tuple().size());
-    std::vector<Sym> columns;
+    std::vector<AbstractValue> columns;
     for (size_t k = 0; k < types.size(); ++k)
       columns.push_back(as_sequences(content.tuple().at(k), types[k]));
-    return Sym::of_tuple(std::move(columns), content.type());
+    return AbstractValue::of_tuple(std::move(columns), content.type());
   }
   return content.is(K::Tensor) && element->kind() == c10::TypeKind::TensorType
              ? sequence_from(content)
@@ -317,7 +323,7 @@ Sym Contents::as_sequences(const Sym& content, const c10::TypePtr& element) {
 }
 
 // A stack as a sequence.
-Sym Contents::sequence_from(const Sym& stack) {
+AbstractValue Contents::sequence_from(const AbstractValue& stack) {
   const TensorValuePtr t = ex_.views.read(stack.tensor());
   TensorValue element = element_type({stack, true});
   PerWorld c = ex_.worlds.map(t->c, [](const c10::IValue& all) {
@@ -337,9 +343,10 @@ Sym Contents::sequence_from(const Sym& stack) {
 
 // The content of an open list with these elements of that type. Nothing when no form holds them
 // all.
-std::optional<Sym> Contents::of(const std::vector<Sym>& items, const c10::TypePtr& type) {
+std::optional<AbstractValue> Contents::of(const std::vector<AbstractValue>& items,
+                                          const c10::TypePtr& type) {
   std::vector<Sample> samples;
-  for (const Sym& e : items) samples.push_back({e, false});
+  for (const AbstractValue& e : items) samples.push_back({e, false});
   switch (common_form(ex_, samples)) {
     case Form::Stack:
       return stack_items(items);

@@ -9,14 +9,14 @@ namespace oe::capture {
 // A call of one of them; what a method gives are the results of the call.
 struct Containers::ListMethods {
   Executor& ex;
-  const std::vector<Sym>& args;
+  const std::vector<AbstractValue>& args;
   ListCell& list = *args[0].list();
-  std::vector<Sym>& items = list.items;
+  std::vector<AbstractValue>& items = list.items;
   const int64_t size = static_cast<int64_t>(items.size());
 
-  using Outputs = std::vector<Sym>;
+  using Outputs = std::vector<AbstractValue>;
 
-  size_t position(const Sym& index) {
+  size_t position(const AbstractValue& index) {
     int64_t i = ex.apply.known_int(index, "index");
     if (i < 0) i += size;
     if (i < 0 || i >= size)
@@ -24,15 +24,17 @@ struct Containers::ListMethods {
     return static_cast<size_t>(i);
   }
   // A bound of a slice; `none`: what it is where it is left out.
-  int64_t bound(const Sym& s, int64_t none, int64_t least, int64_t most) {
+  int64_t bound(const AbstractValue& s, int64_t none, int64_t least, int64_t most) {
     if (s.is(K::None)) return none;
     int64_t i = ex.apply.known_int(s, "slice");
     if (i < 0) i += size;
     return std::clamp(i, least, most);
   }
-  Sym made(std::vector<Sym> elements) { return ex.values.list(std::move(elements), list.element); }
+  AbstractValue made(std::vector<AbstractValue> elements) {
+    return ex.values.list(std::move(elements), list.element);
+  }
 
-  Outputs len() { return {Sym::of(size)}; }
+  Outputs len() { return {AbstractValue::of(size)}; }
   Outputs get_item() { return {items[position(args[1])]}; }
   Outputs set_item() {
     ex.heap.change(list);
@@ -45,7 +47,7 @@ struct Containers::ListMethods {
     return {args[0]};
   }
   Outputs extend() {
-    const std::vector<Sym> more = args[1].list()->items;
+    const std::vector<AbstractValue> more = args[1].list()->items;
     ex.heap.change(list);
     items.insert(items.end(), more.begin(), more.end());
     return {args[0]};
@@ -58,7 +60,7 @@ struct Containers::ListMethods {
     return {};
   }
   Outputs pop() {
-    const size_t at = position(args.size() > 1 ? args[1] : Sym::of(int64_t{-1}));
+    const size_t at = position(args.size() > 1 ? args[1] : AbstractValue::of(int64_t{-1}));
     Outputs out = {items[at]};
     ex.heap.change(list);
     items.erase(items.begin() + static_cast<long>(at));
@@ -81,26 +83,26 @@ struct Containers::ListMethods {
     return {};
   }
   Outputs add() {
-    std::vector<Sym> both = items;
+    std::vector<AbstractValue> both = items;
     both.insert(both.end(), args[1].list()->items.begin(), args[1].list()->items.end());
     return {made(std::move(both))};
   }
-  std::vector<Sym> times() {
-    std::vector<Sym> all;
+  std::vector<AbstractValue> times() {
+    std::vector<AbstractValue> all;
     for (int64_t i = ex.apply.known_int(args[1], "count"); i > 0; --i)
       all.insert(all.end(), items.begin(), items.end());
     return all;
   }
   Outputs mul() { return {made(times())}; }
   Outputs mul_in_place() {
-    std::vector<Sym> all = times();
+    std::vector<AbstractValue> all = times();
     ex.heap.change(list);
     items = std::move(all);
     return {args[0]};
   }
   Outputs slice() {
     const int64_t step = ex.apply.known_int(args[3], "step");
-    std::vector<Sym> part;
+    std::vector<AbstractValue> part;
     if (step > 0) {
       const int64_t end = bound(args[2], size, 0, size);
       for (int64_t i = bound(args[1], 0, 0, size); i < end; i += step)
@@ -166,8 +168,8 @@ const Containers::ListMethods::Method* Containers::ListMethods::named(std::strin
   return row_named(methods, name);
 }
 
-std::optional<std::vector<Sym>> Containers::list_call(const OpInfo& op,
-                                                      const std::vector<Sym>& args) {
+std::optional<std::vector<AbstractValue>> Containers::list_call(
+    const OpInfo& op, const std::vector<AbstractValue>& args) {
   ListMethods call{ex_, args};
   const ListMethods::Method* method = ListMethods::named(op.method());
   if (call.list.is_open() || (method && call.opens(*method))) {
@@ -179,16 +181,17 @@ std::optional<std::vector<Sym>> Containers::list_call(const OpInfo& op,
 }
 
 // A constant list that LibTorch's own operator changes in place (sort, remove, ...).
-std::vector<Sym> Containers::change_constant_list(const OpInfo& op, const std::vector<Sym>& args) {
+std::vector<AbstractValue> Containers::change_constant_list(
+    const OpInfo& op, const std::vector<AbstractValue>& args) {
   torch::jit::Stack stack;
-  for (const Sym& a : args) stack.push_back(ex_.apply.value(a, 0));
+  for (const AbstractValue& a : args) stack.push_back(ex_.apply.value(a, 0));
   const c10::IValue list = stack[0];
   op.op->getOperation()(stack);
   ex_.heap.change(*args[0].list());
   args[0].list()->items.clear();
   for (const c10::IValue& v : list.toListRef())
     args[0].list()->items.push_back(ex_.values.constant(v, ""));
-  std::vector<Sym> out;
+  std::vector<AbstractValue> out;
   for (size_t i = 0; i < op.schema->returns().size(); ++i)
     out.push_back(ex_.values.constant(stack.at(i), ""));
   return out;

@@ -6,15 +6,15 @@
 
 #include "lib/capture/executor.h"
 #include "lib/capture/lists/open_lists.h"
-#include "lib/capture/values/frozen.h"
+#include "lib/capture/values/snapshot.h"
 
 namespace oe::capture {
 
-Sym OpenLists::length(const Sym& content) {
-  if (content.is(K::Places)) return length(content.places()->positions);
+AbstractValue OpenLists::length(const AbstractValue& content) {
+  if (content.is(K::ViewList)) return length(content.places()->positions);
   if (content.is(K::Tuple)) return length(content.tuple().at(0));
   if (content.is(K::Tensor)) return ex_.apply.size_of(content, 0);
-  Sym s;
+  AbstractValue s;
   s.kind = K::Int;
   s.taint = Taint::Data;
   s.c = ex_.worlds.map(content.sequence()->c, [](const c10::IValue& list) {
@@ -28,23 +28,25 @@ Sym OpenLists::length(const Sym& content) {
   return s;
 }
 
-Sym OpenLists::number_in(const Sym& tensor, const c10::TypePtr& type) {
+AbstractValue OpenLists::number_in(const AbstractValue& tensor, const c10::TypePtr& type) {
   if (type->kind() == c10::TypeKind::IntType) return ex_.apply("aten::Int.Tensor", {tensor});
   if (type->kind() == c10::TypeKind::FloatType) return ex_.apply("aten::Float.Tensor", {tensor});
   if (type->kind() == c10::TypeKind::BoolType) return ex_.apply("aten::Bool.Tensor", {tensor});
   return tensor;
 }
 
-Sym OpenLists::element(const Sym& content, const Sym& index, const c10::TypePtr& type) {
-  if (content.is(K::Places)) return ex_.places.element(content, index);
+AbstractValue OpenLists::element(const AbstractValue& content, const AbstractValue& index,
+                                 const c10::TypePtr& type) {
+  if (content.is(K::ViewList)) return ex_.places.element(content, index);
   if (content.is(K::Tuple)) {
-    std::vector<Sym> out;
+    std::vector<AbstractValue> out;
     const auto types = column_types(type, content.tuple().size());
     for (size_t k = 0; k < content.tuple().size(); ++k)
       out.push_back(element(content.tuple()[k], index, types.at(k)));
-    if (type->kind() == c10::TypeKind::TupleType) return Sym::of_tuple(std::move(out), type);
+    if (type->kind() == c10::TypeKind::TupleType)
+      return AbstractValue::of_tuple(std::move(out), type);
     // A copy: what it stands for must not be changed through it, nor the other way round.
-    Sym e;
+    AbstractValue e;
     if (type->kind() == c10::TypeKind::ListType) {
       e = ex_.values.list(std::move(out), type->containedType(0));
     } else {
@@ -53,7 +55,7 @@ Sym OpenLists::element(const Sym& content, const Sym& index, const c10::TypePtr&
       for (const auto& a : cell->type->getAttributes()) cell->attributes[a.getName()];
       size_t k = 0;
       for (auto& [name, value] : cell->attributes) value = out.at(k++);
-      e = Sym::of(std::move(cell));
+      e = AbstractValue::of(std::move(cell));
     }
     Heap::share(*cell_of(e), *first_memory(content));
     return e;
@@ -82,26 +84,28 @@ Sym OpenLists::element(const Sym& content, const Sym& index, const c10::TypePtr&
     return tied(ex_.values.tensor(v), content);
   }
   if (owns_elements(content) && type->kind() == c10::TypeKind::TensorType)
-    return ex_.interpreter.call_operator("aten::select.int", {content, Sym::of(int64_t{0}), index});
-  const Sym e = ex_.apply("aten::select.int", {content, Sym::of(int64_t{0}), index});
-  const Sym number = number_in(e, type);
+    return ex_.interpreter.call_operator("aten::select.int",
+                                         {content, AbstractValue::of(int64_t{0}), index});
+  const AbstractValue e =
+      ex_.apply("aten::select.int", {content, AbstractValue::of(int64_t{0}), index});
+  const AbstractValue number = number_in(e, type);
   return number.is(K::Tensor) ? tied(number, content) : number;
 }
 
 // Another read of the list may be the same tensor: reading is fine, writing either is not.
-Sym OpenLists::tied(Sym e, const Sym& content) {
+AbstractValue OpenLists::tied(AbstractValue e, const AbstractValue& content) {
   Heap::share(*e.tensor()->storage, *storage_of(content));
   return e;
 }
 
-bool owns_elements(const Sym& content) {
+bool owns_elements(const AbstractValue& content) {
   return content.is(K::Tensor) && content.tensor() && !content.tensor()->parent &&
          content.tensor()->storage->owns_elements;
 }
 
 // Only what an operator has just given here: a variable of a loop or of a branch may be one tensor
 // several times, and what is related to another may be that.
-bool OpenLists::takes_over(const ListCell& list, const Sym& item) {
+bool OpenLists::takes_over(const ListCell& list, const AbstractValue& item) {
   if (!ex_.plan.places || !list.is_open() || !owns_elements(list.open) || !item.is(K::Tensor) ||
       item.tensor()->parent)
     return false;
@@ -113,7 +117,7 @@ bool OpenLists::takes_over(const ListCell& list, const Sym& item) {
   return true;
 }
 
-void hold(const Sym& content, const Sym& from) {
+void hold(const AbstractValue& content, const AbstractValue& from) {
   if (content.is(K::Tuple) && columns_of(from)) {
     hold(content, as_columns(from));
     Heap::share(*first_memory(content), *cell_of(from));
@@ -125,17 +129,18 @@ void hold(const Sym& content, const Sym& from) {
   }
 }
 
-std::shared_ptr<StorageCell> storage_of(const Sym& s) {
+std::shared_ptr<StorageCell> storage_of(const AbstractValue& s) {
   return s.is(K::Sequence) ? s.sequence()->storage : s.tensor()->storage;
 }
 
 // The elements from `start` to `end`, as slices of tensors count them.
-Sym OpenLists::slice(const Sym& content, const Sym& start, const Sym& end, int64_t step) {
-  return each_column(content, [&](const Sym& column, size_t) {
+AbstractValue OpenLists::slice(const AbstractValue& content, const AbstractValue& start,
+                               const AbstractValue& end, int64_t step) {
+  return each_column(content, [&](const AbstractValue& column, size_t) {
     if (!column.is(K::Sequence))
-      return ex_.apply("aten::slice.Tensor",
-                       {column, Sym::of(int64_t{0}), start, end, Sym::of(step)});
-    return ex_.contents.rearranged("aten::slice.t", column, {start, end, Sym::of(step)},
+      return ex_.apply("aten::slice.Tensor", {column, AbstractValue::of(int64_t{0}), start, end,
+                                              AbstractValue::of(step)});
+    return ex_.contents.rearranged("aten::slice.t", column, {start, end, AbstractValue::of(step)},
                                    [&](const c10::impl::GenericList& list, size_t w) {
                                      torch::jit::Stack stack = {list, ex_.apply.value(start, w),
                                                                 ex_.apply.value(end, w), step};
@@ -145,7 +150,7 @@ Sym OpenLists::slice(const Sym& content, const Sym& start, const Sym& end, int64
   });
 }
 
-Sym OpenLists::backwards(const Sym& sequence) {
+AbstractValue OpenLists::backwards(const AbstractValue& sequence) {
   return ex_.contents.rearranged("aten::reverse.t", sequence, {},
                                  [](const c10::impl::GenericList& list, size_t) {
                                    c10::impl::GenericList out(list.elementType());
@@ -163,18 +168,20 @@ void OpenLists::refuse_kinds() const {
 }
 
 // Content in columns with what `f` makes of each and of that column of `other`.
-Sym OpenLists::each_pair(const Sym& content, const Sym& other,
-                         const std::function<Sym(const Sym&, const Sym&)>& f) {
+AbstractValue OpenLists::each_pair(
+    const AbstractValue& content, const AbstractValue& other,
+    const std::function<AbstractValue(const AbstractValue&, const AbstractValue&)>& f) {
   if (!other.is(K::Tuple) || other.tuple().size() != content.tuple().size()) refuse_kinds();
-  std::vector<Sym> out;
+  std::vector<AbstractValue> out;
   for (size_t k = 0; k < other.tuple().size(); ++k)
     out.push_back(f(content.tuple()[k], other.tuple()[k]));
-  return Sym::of_tuple(std::move(out), content.type());
+  return AbstractValue::of_tuple(std::move(out), content.type());
 }
 
-Sym OpenLists::concat(Sym a, Sym b) {
+AbstractValue OpenLists::concat(AbstractValue a, AbstractValue b) {
   if (a.is(K::Tuple))
-    return each_pair(a, b, [&](const Sym& x, const Sym& y) { return concat(x, y); });
+    return each_pair(a, b,
+                     [&](const AbstractValue& x, const AbstractValue& y) { return concat(x, y); });
   if (!a.is(K::Sequence) && !b.is(K::Sequence) && !ex_.contents.stackable({a, true}, {b, true})) {
     if (!a.is(K::Tensor) || !b.is(K::Tensor)) refuse_kinds();
     a = ex_.contents.sequence_from(a);
@@ -182,7 +189,7 @@ Sym OpenLists::concat(Sym a, Sym b) {
   if (a.is(K::Sequence) || b.is(K::Sequence)) {
     if (!a.is(K::Sequence)) a = ex_.contents.sequence_from(a);
     if (!b.is(K::Sequence)) b = ex_.contents.sequence_from(b);
-    const Sym both = ex_.contents.rearranged(
+    const AbstractValue both = ex_.contents.rearranged(
         "aten::add.t", a, {b}, [&](const c10::impl::GenericList& list, size_t w) {
           c10::impl::GenericList all = list.copy();
           for (const c10::IValue& v : ex_.apply.value(b, w).toListRef()) all.push_back(v);
@@ -191,18 +198,20 @@ Sym OpenLists::concat(Sym a, Sym b) {
     auto v = std::make_shared<SequenceValue>(*both.sequence());
     v->element = ex_.contents.join_elements(a.sequence()->element, b.sequence()->element);
     if (v->recorded) v->recorded->type = program::Type::list(ex_.recorder.type_of(v->element));
-    return Sym::of(std::shared_ptr<const SequenceValue>(std::move(v)));
+    return AbstractValue::of(std::shared_ptr<const SequenceValue>(std::move(v)));
   }
-  return ex_.apply("aten::cat",
-                   {ex_.values.list({a, b}, c10::TensorType::get()), Sym::of(int64_t{0})});
+  return ex_.apply("aten::cat", {ex_.values.list({a, b}, c10::TensorType::get()),
+                                 AbstractValue::of(int64_t{0})});
 }
 
 // The content with `element` before position `at` (none: at the end).
-Sym OpenLists::insert(Sym content, const Sym& element, const Sym* at) {
-  const Sym item = as_columns(element);
+AbstractValue OpenLists::insert(AbstractValue content, const AbstractValue& element,
+                                const AbstractValue* at) {
+  const AbstractValue item = as_columns(element);
   if (content.is(K::Tuple))
-    return each_pair(content, item,
-                     [&](const Sym& column, const Sym& part) { return insert(column, part, at); });
+    return each_pair(content, item, [&](const AbstractValue& column, const AbstractValue& part) {
+      return insert(column, part, at);
+    });
   if (!content.is(K::Sequence) && !ex_.contents.stackable({item, false}, {content, true})) {
     if (!content.is(K::Tensor) || !item.is(K::Tensor)) refuse_kinds();
     content = ex_.contents.sequence_from(content);
@@ -220,12 +229,13 @@ Sym OpenLists::insert(Sym content, const Sym& element, const Sym* at) {
     return at ? ex_.contents.change_sequence("aten::insert.t", content, {*at, item}, joined, put)
               : ex_.contents.change_sequence("aten::append.t", content, {item}, joined, put);
   }
-  const Sym one = ex_.contents.stack_items({item});
+  const AbstractValue one = ex_.contents.stack_items({item});
   if (!at) return concat(content, one);
-  return concat(concat(slice(content, Sym::none(), *at), one), slice(content, *at, Sym::none()));
+  return concat(concat(slice(content, AbstractValue::none(), *at), one),
+                slice(content, *at, AbstractValue::none()));
 }
 
-Sym OpenLists::erase(const Sym& content, const Sym& index) {
+AbstractValue OpenLists::erase(const AbstractValue& content, const AbstractValue& index) {
   if (content.is(K::Sequence))
     return ex_.contents.change_sequence("aten::Delete.t", content, {index},
                                         content.sequence()->element,
@@ -237,33 +247,37 @@ Sym OpenLists::erase(const Sym& content, const Sym& index) {
                                           list.erase(list.begin() + i);
                                         });
   const bool known = index.is_constant_number(), last = known && index.c.at(0).toInt() == -1;
-  const Sym at = known && (last || index.c.at(0).toInt() >= 0)
-                     ? index
-                     : ex_.apply("aten::remainder.int", {index, length(content)});
+  const AbstractValue at = known && (last || index.c.at(0).toInt() >= 0)
+                               ? index
+                               : ex_.apply("aten::remainder.int", {index, length(content)});
   if (content.is(K::Tuple))
-    return each_column(content, [&](const Sym& column, size_t) { return erase(column, at); });
-  const Sym before = slice(content, Sym::none(), at);
+    return each_column(content,
+                       [&](const AbstractValue& column, size_t) { return erase(column, at); });
+  const AbstractValue before = slice(content, AbstractValue::none(), at);
   if (last) return before;
   return concat(before,
-                slice(content, ex_.apply("aten::add.int", {at, Sym::of(int64_t{1})}), Sym::none()));
+                slice(content, ex_.apply("aten::add.int", {at, AbstractValue::of(int64_t{1})}),
+                      AbstractValue::none()));
 }
 
-Sym OpenLists::replace(const Sym& content, const Sym& index, const Sym& element) {
-  const Sym item = as_columns(element);
+AbstractValue OpenLists::replace(const AbstractValue& content, const AbstractValue& index,
+                                 const AbstractValue& element) {
+  const AbstractValue item = as_columns(element);
   if (content.is(K::Tuple))
-    return each_pair(content, item, [&](const Sym& column, const Sym& part) {
+    return each_pair(content, item, [&](const AbstractValue& column, const AbstractValue& part) {
       return replace(column, index, part);
     });
   if (content.is(K::Sequence) || !ex_.contents.stackable({item, false}, {content, true})) {
-    const Sym at = ex_.apply("aten::remainder.int", {index, length(content)});
+    const AbstractValue at = ex_.apply("aten::remainder.int", {index, length(content)});
     return insert(erase(content, at), item, &at);
   }
-  const Sym value = item.is_number() ? ex_.apply("prim::NumToTensor.Scalar", {item}) : item;
-  return ex_.apply("aten::select_scatter", {content, value, Sym::of(int64_t{0}), index});
+  const AbstractValue value =
+      item.is_number() ? ex_.apply("prim::NumToTensor.Scalar", {item}) : item;
+  return ex_.apply("aten::select_scatter", {content, value, AbstractValue::of(int64_t{0}), index});
 }
 
 // The content of a list, made open when it is not; `why` says what needs that.
-Sym OpenLists::content_of(const ListCell& list, const char* why) {
+AbstractValue OpenLists::content_of(const ListCell& list, const char* why) {
   if (list.is_open()) return list.open;
   if (auto content = ex_.contents.of(list.items, list.element)) return *content;
   ex_.site.refuse(
@@ -272,11 +286,12 @@ Sym OpenLists::content_of(const ListCell& list, const char* why) {
       "elements of one kind and shape");
 }
 
-void OpenLists::set_open(ListCell& list, Sym content, const std::vector<Sym>& added) {
+void OpenLists::set_open(ListCell& list, AbstractValue content,
+                         const std::vector<AbstractValue>& added) {
   ex_.heap.change(list);
   // The elements are copies now: writing an original would have to change them too.
-  for (const Sym& item : added) hold(content, item);
-  for (const Sym& item : list.items) hold(content, item);
+  for (const AbstractValue& item : added) hold(content, item);
+  for (const AbstractValue& item : list.items) hold(content, item);
   if (list.is_open()) hold(content, list.open);
   list.items.clear();
   list.open = std::move(content);

@@ -11,8 +11,8 @@
 
 namespace oe::capture {
 
-Sym OpenLists::output(const Sym& list, const std::string& name) {
-  const Sym content = ex_.places.copied(list.list()->open);
+AbstractValue OpenLists::output(const AbstractValue& list, const std::string& name) {
+  const AbstractValue content = ex_.places.copied(list.list()->open);
   if (content.is(K::Tuple))
     throw Failure(ExitCode::Unsupported, "OE4043",
                   "output '" + name +
@@ -22,17 +22,17 @@ Sym OpenLists::output(const Sym& list, const std::string& name) {
   return content.is(K::Tensor) && tensors ? ex_.contents.sequence_from(content) : content;
 }
 
-c10::IValue OpenLists::value(const Sym& content, const c10::TypePtr& type, size_t w) {
+c10::IValue OpenLists::value(const AbstractValue& content, const c10::TypePtr& type, size_t w) {
   if (content.is(K::Sequence)) return ex_.apply.value(content, w);
-  if (content.is(K::Places)) return ex_.places.value(content, w);
+  if (content.is(K::ViewList)) return ex_.places.value(content, w);
   c10::impl::GenericList list(type);
-  const Sym* column = &content;
+  const AbstractValue* column = &content;
   while (column->is(K::Tuple)) column = &column->tuple().at(0);
   const c10::IValue first = ex_.apply.value(*column, w);
   const int64_t n =
       first.isTensor() ? first.toTensor().size(0) : static_cast<int64_t>(first.toListRef().size());
-  const std::function<c10::IValue(const Sym&, const c10::TypePtr&, int64_t)> at =
-      [&](const Sym& s, const c10::TypePtr& t, int64_t i) -> c10::IValue {
+  const std::function<c10::IValue(const AbstractValue&, const c10::TypePtr&, int64_t)> at =
+      [&](const AbstractValue& s, const c10::TypePtr& t, int64_t i) -> c10::IValue {
     if (s.is(K::Tuple)) {
       std::vector<c10::IValue> items;
       const auto types = column_types(t, s.tuple().size());
@@ -66,7 +66,7 @@ c10::IValue OpenLists::value(const Sym& content, const c10::TypePtr& type, size_
 }
 
 // split, chunk and unbind of a dynamic axis: how many pieces there are is not known.
-bool OpenLists::cuts_dynamic_axis(const OpInfo& op, const std::vector<Sym>& args) {
+bool OpenLists::cuts_dynamic_axis(const OpInfo& op, const std::vector<AbstractValue>& args) {
   const bool unbind = op.base == "aten::unbind";
   if (!unbind && op.name != "aten::split.Tensor" && op.name != "aten::split" &&
       op.base != "aten::unsafe_split" && op.base != "aten::chunk" &&
@@ -76,7 +76,7 @@ bool OpenLists::cuts_dynamic_axis(const OpInfo& op, const std::vector<Sym>& args
   const auto dim = op.schema->argumentIndexWithName("dim");
   const TensorValuePtr t = ex_.views.read(args[0].tensor());
   if (!dim || !t->ranked || t->axes.empty()) return false;
-  const Sym& d = args[static_cast<size_t>(*dim)];
+  const AbstractValue& d = args[static_cast<size_t>(*dim)];
   if (!d.is_constant_number()) return false;
   const int64_t at = d.c.at(0).toInt();
   const auto rank = static_cast<int64_t>(t->axes.size());
@@ -85,15 +85,15 @@ bool OpenLists::cuts_dynamic_axis(const OpInfo& op, const std::vector<Sym>& args
          (!unbind && args[1].taint != Taint::Constant);
 }
 
-Sym OpenLists::split(const OpInfo& op, const std::vector<Sym>& args) {
-  Sym l = ex_.values.list({}, c10::TensorType::get());
+AbstractValue OpenLists::split(const OpInfo& op, const std::vector<AbstractValue>& args) {
+  AbstractValue l = ex_.values.list({}, c10::TensorType::get());
   if (ex_.plan.places) {
     l.list()->open = ex_.places.cut(op, args);
     return l;
   }
-  const Sym& dim = args[static_cast<size_t>(*op.schema->argumentIndexWithName("dim"))];
+  const AbstractValue& dim = args[static_cast<size_t>(*op.schema->argumentIndexWithName("dim"))];
   if (op.base == "aten::unbind") {
-    l.list()->open = ex_.apply("aten::movedim.int", {args[0], dim, Sym::of(int64_t{0})});
+    l.list()->open = ex_.apply("aten::movedim.int", {args[0], dim, AbstractValue::of(int64_t{0})});
   } else {
     const TensorValuePtr t = ex_.views.read(args[0].tensor());
     TensorValue element = *t;
@@ -103,7 +103,7 @@ Sym OpenLists::split(const OpInfo& op, const std::vector<Sym>& args) {
     PerWorld c = ex_.worlds.map([&](size_t w) -> c10::IValue {
       try {
         torch::jit::Stack stack;
-        for (const Sym& a : args) stack.push_back(ex_.apply.value(a, w));
+        for (const AbstractValue& a : args) stack.push_back(ex_.apply.value(a, w));
         op.op->getOperation()(stack);
         c10::impl::GenericList list(c10::TensorType::get());
         for (const c10::IValue& v : stack[0].toListRef()) list.push_back(v);
@@ -116,7 +116,7 @@ Sym OpenLists::split(const OpInfo& op, const std::vector<Sym>& args) {
     program::Arg recorded;
     if (ex_.recorder.on()) {
       program::Args all;
-      for (const Sym& a : args) all.push_back(ex_.apply.arg(a));
+      for (const AbstractValue& a : args) all.push_back(ex_.apply.arg(a));
       program::Node* n = ex_.recorder.record(op.recorded, std::move(all), ex_.site.here());
       recorded = {ex_.recorder.add_output(n, program::Type::list(ex_.recorder.type_of(element)))};
     }
@@ -129,32 +129,33 @@ Sym OpenLists::split(const OpInfo& op, const std::vector<Sym>& args) {
 // The numbers of an open list are one tensor; so are its tensors, where it is no sequence.
 struct OpenLists::Operators {
   Executor& ex;
-  const std::vector<Sym>& args;
+  const std::vector<AbstractValue>& args;
   const ListCell& list = *args[0].list();
-  const Sym& content = list.open;
+  const AbstractValue& content = list.open;
 
-  using Outputs = std::optional<std::vector<Sym>>;
-  static Outputs one(Sym s) { return std::vector<Sym>{std::move(s)}; }
+  using Outputs = std::optional<std::vector<AbstractValue>>;
+  static Outputs one(AbstractValue s) { return std::vector<AbstractValue>{std::move(s)}; }
   bool elements_are(c10::TypeKind kind) const { return list.element->kind() == kind; }
   bool numbers() const { return !elements_are(c10::TypeKind::TensorType); }
 
   Outputs tensor() {
     if (!numbers()) return std::nullopt;
-    Sym type = args[1];
+    AbstractValue type = args[1];
     if (type.is(K::None))
-      type = Sym::of(
+      type = AbstractValue::of(
           static_cast<int64_t>(elements_are(c10::TypeKind::FloatType)
                                    ? c10::get_default_dtype_as_scalartype()
                                    : example(*ex.views.read(content.tensor())).scalar_type()));
-    return one(
-        ex.apply("aten::to.dtype", {content, type, Sym::of(false), Sym::of(true), Sym::none()}));
+    return one(ex.apply("aten::to.dtype", {content, type, AbstractValue::of(false),
+                                           AbstractValue::of(true), AbstractValue::none()}));
   }
   // A number is true where it is not 0; NaN is.
   Outputs logical(const char* op) {
     if (!numbers()) return std::nullopt;
-    const Sym held = elements_are(c10::TypeKind::BoolType)
-                         ? content
-                         : ex.apply("aten::ne.Scalar", {content, Sym::of(int64_t{0})});
+    const AbstractValue held =
+        elements_are(c10::TypeKind::BoolType)
+            ? content
+            : ex.apply("aten::ne.Scalar", {content, AbstractValue::of(int64_t{0})});
     return one(ex.apply("aten::Bool.Tensor", {ex.apply(op, {held})}));
   }
   Outputs any() { return logical("aten::any"); }
@@ -163,7 +164,8 @@ struct OpenLists::Operators {
     if (!numbers()) return std::nullopt;
     const c10::TypePtr type =
         elements_are(c10::TypeKind::BoolType) ? c10::IntType::get() : list.element;
-    return one(ex.open_lists.number_in(ex.apply("aten::sum", {content, Sym::none()}), type));
+    return one(
+        ex.open_lists.number_in(ex.apply("aten::sum", {content, AbstractValue::none()}), type));
   }
   // NaN counts only where it is the first.
   Outputs extreme(const char* op, double beyond) {
@@ -172,11 +174,12 @@ struct OpenLists::Operators {
       return logical(beyond < 0 ? "aten::any" : "aten::all");
     if (elements_are(c10::TypeKind::IntType))
       return one(ex.open_lists.number_in(ex.apply(op, {content}), list.element));
-    const Sym counted = ex.apply("aten::masked_fill.Scalar",
-                                 {content, ex.apply("aten::isnan", {content}), Sym::of(beyond)});
-    const Sym found = ex.apply(op, {counted}), zero = Sym::of(int64_t{0});
-    const Sym first = ex.apply("aten::select.int", {content, zero, zero});
-    const Sym isnan = ex.apply("aten::isnan", {first});
+    const AbstractValue counted =
+        ex.apply("aten::masked_fill.Scalar",
+                 {content, ex.apply("aten::isnan", {content}), AbstractValue::of(beyond)});
+    const AbstractValue found = ex.apply(op, {counted}), zero = AbstractValue::of(int64_t{0});
+    const AbstractValue first = ex.apply("aten::select.int", {content, zero, zero});
+    const AbstractValue isnan = ex.apply("aten::isnan", {first});
     return one(
         ex.open_lists.number_in(ex.apply("aten::where.self", {isnan, first, found}), list.element));
   }
@@ -194,15 +197,18 @@ struct OpenLists::Operators {
     if (content.is(K::Sequence)) return ex.apply(ex.operators.named("aten::cat"), args);
     const auto rank = static_cast<int64_t>(ex.views.read(content.tensor())->axes.size());
     const int64_t dim = ex.apply.known_int(args[1], "dim"), at = dim < 0 ? dim + rank - 1 : dim;
-    return one(ex.apply("aten::flatten.using_ints",
-                        {at == 0 ? content : front_to(at), Sym::of(at), Sym::of(at + 1)}));
+    return one(ex.apply(
+        "aten::flatten.using_ints",
+        {at == 0 ? content : front_to(at), AbstractValue::of(at), AbstractValue::of(at + 1)}));
   }
-  Sym front_to(int64_t at) {
-    return ex.apply("aten::movedim.int", {content, Sym::of(int64_t{0}), Sym::of(at)});
+  AbstractValue front_to(int64_t at) {
+    return ex.apply("aten::movedim.int",
+                    {content, AbstractValue::of(int64_t{0}), AbstractValue::of(at)});
   }
 };
 
-std::optional<std::vector<Sym>> OpenLists::call(const OpInfo& op, const std::vector<Sym>& args) {
+std::optional<std::vector<AbstractValue>> OpenLists::call(const OpInfo& op,
+                                                          const std::vector<AbstractValue>& args) {
   using L = Operators;
   struct Method {
     std::string_view name;

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "lib/capture/control/join.h"
-#include "lib/capture/control/slots.h"
+#include "lib/capture/control/loop_state.h"
 #include "lib/capture/executor.h"
 
 namespace oe::capture {
@@ -22,8 +22,8 @@ std::shared_ptr<StorageCell> self(StorageCell& s) {
 
 }  // namespace
 
-bool same_argument(Executor& ex, const Sym& a, const Sym& b) {
-  Frozen f = freeze(ex, a), g = freeze(ex, b);
+bool same_argument(Executor& ex, const AbstractValue& a, const AbstractValue& b) {
+  Snapshot f = freeze(ex, a), g = freeze(ex, b);
   f.content_only = g.content_only = f.sym.is(K::List);  // sizes: what they are, not which list
   return identical(ex, f, g);
 }
@@ -39,7 +39,8 @@ bool same_place(Executor& ex, const TensorHandle& a, const TensorHandle& b) {
   return !x->parent && !y->parent && x->storage == y->storage;
 }
 
-void may_be(Executor& ex, const Sym& m, const Sym& guard, bool when, const TensorHandle& h) {
+void may_be(Executor& ex, const AbstractValue& m, const AbstractValue& guard, bool when,
+            const TensorHandle& h) {
   ex.heap.may_be(m.tensor()->storage, {guard, when, ex.heap.bare_place(h)});
 }
 
@@ -93,10 +94,10 @@ void Views::propagate(const std::shared_ptr<StorageCell>& s) {
 // --- after a branch
 
 // A number of branch k outside of it: 0 or False where the other branch was taken.
-std::optional<Sym> Joiner::exported(size_t k, const Sym& s) {
+std::optional<AbstractValue> Joiner::exported(size_t k, const AbstractValue& s) {
   if (s.is(K::List) && !s.list()->is_open()) {
-    std::vector<Sym> items;
-    for (const Sym& e : s.list()->items) {
+    std::vector<AbstractValue> items;
+    for (const AbstractValue& e : s.list()->items) {
       auto item = exported(k, e);
       if (!item) return std::nullopt;
       items.push_back(*item);
@@ -104,10 +105,10 @@ std::optional<Sym> Joiner::exported(size_t k, const Sym& s) {
     return ex.values.list(std::move(items), s.list()->element);
   }
   if (!s.is_number())
-    return ex.apply.taint_of(s) == Taint::Constant ? std::optional<Sym>(s) : std::nullopt;
+    return ex.apply.taint_of(s) == Taint::Constant ? std::optional<AbstractValue>(s) : std::nullopt;
   const bool exported_before = s.recorded && s.recorded->producer == node;
   if (s.taint == Taint::Constant || s.recorded->id < first_value || exported_before) return s;
-  Sym out = s;
+  AbstractValue out = s;
   out.taint = join(s.taint, cond.taint);
   out.axis_id = 0;
   program::Arg unset = s.is(K::Int)     ? program::Arg{int64_t{0}}
@@ -133,7 +134,7 @@ std::shared_ptr<TensorHandle> Joiner::exported_place(size_t k, const TensorHandl
   place->parent = exported_place(k, *h.parent, root);
   if (!place->parent) return nullptr;
   auto step = std::make_shared<ViewStep>(*h.step);
-  for (Sym& s : step->args) {
+  for (AbstractValue& s : step->args) {
     auto known = exported(k, s);
     if (!known) return nullptr;
     s = *known;
@@ -145,12 +146,12 @@ std::shared_ptr<TensorHandle> Joiner::exported_place(size_t k, const TensorHandl
 
 // The condition that branch k was taken and that these hold in it, with the value that it has then;
 // nothing where it never is.
-std::optional<std::pair<Sym, bool>> Joiner::guard_of(size_t k, const Conditions& inner) {
+std::optional<std::pair<AbstractValue, bool>> Joiner::guard_of(size_t k, const Conditions& inner) {
   if (inner.empty()) return std::pair(cond, k == 0);
-  Sym both;
+  AbstractValue both;
   inside(k, [&] {
     for (const auto& [guard, when] : inner) {
-      Sym holds = when ? guard : ex.apply("aten::__not__", {guard});
+      AbstractValue holds = when ? guard : ex.apply("aten::__not__", {guard});
       both = both.is(K::Bool) ? ex.apply("aten::__and__.bool", {both, holds}) : holds;
     }
   });
@@ -167,7 +168,8 @@ std::optional<std::pair<Sym, bool>> Joiner::guard_of(size_t k, const Conditions&
 
 // `m`, made of what branch k left as `h`, is that tensor when the branch was taken; `inner`: and
 // when these hold in it.
-void Joiner::relate(const Sym& m, size_t k, const TensorHandle& h, const Conditions& inner) {
+void Joiner::relate(const AbstractValue& m, size_t k, const TensorHandle& h,
+                    const Conditions& inner) {
   StorageCell& mine = *m.tensor()->storage;
   const auto tie = [&](const TensorHandle& other, const Conditions& conditions) {
     if (const auto guard = guard_of(k, conditions))

@@ -34,16 +34,17 @@ bool may_be_repeated(const TensorValue& source, const TensorValue& target) {
 
 }  // namespace
 
-Sym Writes::cast_like(const Sym& v, const TensorValuePtr& like) {
+AbstractValue Writes::cast_like(const AbstractValue& v, const TensorValuePtr& like) {
   const size_t w = ex_.worlds.first();
   const at::ScalarType to = like->c.at(w).toTensor().scalar_type();
   if (ex_.views.read(v.tensor())->c.at(w).toTensor().scalar_type() == to) return v;
-  return ex_.apply("aten::to.dtype", {v, Sym::of(static_cast<int64_t>(to)), Sym::of(false),
-                                      Sym::of(false), Sym::none()});
+  return ex_.apply("aten::to.dtype",
+                   {v, AbstractValue::of(static_cast<int64_t>(to)), AbstractValue::of(false),
+                    AbstractValue::of(false), AbstractValue::none()});
 }
 
 // The new value of an in-place operator's target: cast and broadcast as LibTorch does.
-TensorValuePtr Writes::conform(const Sym& v, const TensorValuePtr& target) {
+TensorValuePtr Writes::conform(const AbstractValue& v, const TensorValuePtr& target) {
   const size_t w0 = ex_.worlds.first();
   const at::Tensor to = target->c.at(w0).toTensor();
   const at::Tensor from = ex_.views.read(v.tensor())->c.at(w0).toTensor();
@@ -53,7 +54,7 @@ TensorValuePtr Writes::conform(const Sym& v, const TensorValuePtr& target) {
                             " can't be cast to the desired output type " +
                             c10::toString(to.scalar_type()));
     });
-  Sym out = cast_like(v, target);
+  AbstractValue out = cast_like(v, target);
   TensorValuePtr now = ex_.views.read(out.tensor());
   bool same = now->ranked && target->ranked && now->axes.size() == target->axes.size();
   ex_.worlds.each([&](size_t w) {
@@ -79,19 +80,20 @@ TensorValuePtr Writes::conform(const Sym& v, const TensorValuePtr& target) {
 
 // The functional operator with this call's arguments; what it has beyond them are defaults, but
 // for the element type, which is the target's.
-std::vector<Sym> Writes::call_twin(const OpInfo& op, const std::vector<Sym>& args,
-                                   const Sym& target) {
+std::vector<AbstractValue> Writes::call_twin(const OpInfo& op,
+                                             const std::vector<AbstractValue>& args,
+                                             const AbstractValue& target) {
   if (op.twin_arguments.empty())
     return ex_.interpreter.call_operator(*op.twin, {args.begin(), args.end() - op.outs});
-  std::vector<Sym> given;
+  std::vector<AbstractValue> given;
   const auto& parameters = op.twin->schema->arguments();
   for (size_t i = 0; i < parameters.size(); ++i) {
     if (const int from = op.twin_arguments[i]; from >= 0) {
       given.push_back(args[static_cast<size_t>(from)]);
     } else if (parameters[i].name() == "dtype") {
       const TensorValuePtr t = ex_.views.read(target.tensor());
-      given.push_back(
-          Sym::of(static_cast<int64_t>(t->c.at(ex_.worlds.first()).toTensor().scalar_type())));
+      given.push_back(AbstractValue::of(
+          static_cast<int64_t>(t->c.at(ex_.worlds.first()).toTensor().scalar_type())));
     } else {
       given.push_back(ex_.values.constant(*parameters[i].default_value(), ""));
     }
@@ -99,13 +101,14 @@ std::vector<Sym> Writes::call_twin(const OpInfo& op, const std::vector<Sym>& arg
   return ex_.interpreter.call_operator(*op.twin, given);
 }
 
-std::vector<Sym> Writes::call_in_place(const OpInfo& op, const std::vector<Sym>& args) {
-  const Sym target = args[static_cast<size_t>(op.written)];
+std::vector<AbstractValue> Writes::call_in_place(const OpInfo& op,
+                                                 const std::vector<AbstractValue>& args) {
+  const AbstractValue target = args[static_cast<size_t>(op.written)];
   TensorValuePtr before = ex_.views.read(target.tensor());
   if (op.base == "aten::copy_" && args[1].is(K::Tensor)) {
     // The source itself, cast and broadcast: no node where nothing changes. Unlike the results of
     // other in-place operators it may be cast to any type.
-    Sym source = cast_like(ex_.values.tensor(ex_.views.read(args[1].tensor())), before);
+    AbstractValue source = cast_like(ex_.values.tensor(ex_.views.read(args[1].tensor())), before);
     if (may_be_repeated(*ex_.views.read(source.tensor()), *before))
       source = ex_.apply("aten::expand_as", {source, ex_.values.tensor(before)});
     ex_.views.write(target.tensor(), conform(source, before));
@@ -123,10 +126,11 @@ std::vector<Sym> Writes::call_in_place(const OpInfo& op, const std::vector<Sym>&
   return {target};
 }
 
-std::vector<Sym> Writes::call_out(const OpInfo& op, const std::vector<Sym>& args) {
+std::vector<AbstractValue> Writes::call_out(const OpInfo& op,
+                                            const std::vector<AbstractValue>& args) {
   if (!op.twin) ex_.site.refuse("OE4024", "aten has no form of " + op.base + " without out=");
-  std::vector<Sym> out(args.end() - op.outs, args.end());
-  std::vector<Sym> results = call_twin(op, args, out[0]);
+  std::vector<AbstractValue> out(args.end() - op.outs, args.end());
+  std::vector<AbstractValue> results = call_twin(op, args, out[0]);
   for (size_t i = 0; i < out.size(); ++i) {
     const TensorValuePtr before = ex_.views.read(out[i].tensor()),
                          now = ex_.views.read(results[i].tensor());
@@ -149,25 +153,27 @@ std::vector<Sym> Writes::call_out(const OpInfo& op, const std::vector<Sym>& args
 }
 
 // As LibTorch does it: every write goes through a view.
-void Writes::fill_diagonal(const Sym& target, const Sym& value, bool wrap) {
-  auto view = [&](const char* op, std::vector<Sym> args) {
+void Writes::fill_diagonal(const AbstractValue& target, const AbstractValue& value, bool wrap) {
+  auto view = [&](const char* op, std::vector<AbstractValue> args) {
     return ex_.interpreter.call_operator(op, args);
   };
   const TensorValuePtr t = ex_.views.read(target.tensor());
   const at::Tensor example = t->c.at(ex_.worlds.first()).toTensor();
-  Sym diagonal = target;
+  AbstractValue diagonal = target;
   if (wrap && example.dim() == 2) {  // goes on below the square, a row apart
-    const Sym all = ex_.values.list({Sym::of(int64_t{-1})}, c10::IntType::get());
-    const Sym zero = Sym::of(int64_t{0});
-    const Sym step =
-        ex_.apply("aten::add.int", {ex_.apply.size_of(target, 1), Sym::of(int64_t{1})});
-    diagonal = view("aten::slice.Tensor",
-                    {view("aten::view", {target, all}), zero, Sym::none(), Sym::none(), step});
+    const AbstractValue all =
+        ex_.values.list({AbstractValue::of(int64_t{-1})}, c10::IntType::get());
+    const AbstractValue zero = AbstractValue::of(int64_t{0});
+    const AbstractValue step =
+        ex_.apply("aten::add.int", {ex_.apply.size_of(target, 1), AbstractValue::of(int64_t{1})});
+    diagonal = view("aten::slice.Tensor", {view("aten::view", {target, all}), zero,
+                                           AbstractValue::none(), AbstractValue::none(), step});
   } else {
     // The entries whose indices are all the same: of the first two axes, then of that and the next.
     for (int64_t rank = example.dim(); rank > 1; --rank)
-      diagonal = view("aten::diagonal", {diagonal, Sym::of(int64_t{0}), Sym::of(int64_t{0}),
-                                         Sym::of(rank == example.dim() ? int64_t{1} : rank - 1)});
+      diagonal = view("aten::diagonal",
+                      {diagonal, AbstractValue::of(int64_t{0}), AbstractValue::of(int64_t{0}),
+                       AbstractValue::of(rank == example.dim() ? int64_t{1} : rank - 1)});
   }
   ex_.interpreter.call_operator("aten::fill_.Scalar", {diagonal, value});
 }
@@ -177,47 +183,49 @@ constexpr const char* kFunctionalBatchNorm = "aten::_native_batch_norm_legit_fun
 
 // Normalisation with the batch's own statistics also moves the running ones, which its schema does
 // not say. The result does not depend on them.
-std::vector<Sym> Writes::call_with_statistics(const OpInfo& op, const std::vector<Sym>& args) {
+std::vector<AbstractValue> Writes::call_with_statistics(const OpInfo& op,
+                                                        const std::vector<AbstractValue>& args) {
   auto at = [&](const char* name) {
     return static_cast<size_t>(*op.schema->argumentIndexWithName(name));
   };
-  std::vector<Sym> out;
+  std::vector<AbstractValue> out;
   if (op.base == "aten::batch_norm" && args[at("running_mean")].is(K::Tensor) &&
       args[at("running_var")].is(K::Tensor) &&
       ex_.views.read(args[at("input")].tensor())->axes.size() > 1) {  // less it refuses
     // All but the last argument, which chooses a kernel.
     out = {ex_.apply(ex_.operators.named(kFunctionalBatchNorm), {args.begin(), args.end() - 1})[0]};
   } else {
-    std::vector<Sym> given = args;
-    given[at("running_mean")] = given[at("running_var")] = Sym::none();
+    std::vector<AbstractValue> given = args;
+    given[at("running_mean")] = given[at("running_var")] = AbstractValue::none();
     out = ex_.apply(op, given);
   }
 
-  const Sym keep = Sym::of(false), none = Sym::none();
-  auto ints = [&](std::vector<Sym> v) {
+  const AbstractValue keep = AbstractValue::of(false), none = AbstractValue::none();
+  auto ints = [&](std::vector<AbstractValue> v) {
     return ex_.values.list(std::move(v), c10::IntType::get());
   };
-  auto scaled = [&](const Sym& t, double by) {
-    return ex_.apply("aten::mul.Scalar", {t, Sym::of(by)});
+  auto scaled = [&](const AbstractValue& t, double by) {
+    return ex_.apply("aten::mul.Scalar", {t, AbstractValue::of(by)});
   };
   const bool per_instance = op.base == "aten::instance_norm";
   const double momentum = args[at("momentum")].c.at(0).toDouble();
   for (const char* name : {"running_mean", "running_var"}) {
-    const Sym& running = args[at(name)];
+    const AbstractValue& running = args[at(name)];
     if (!running.is(K::Tensor)) continue;
     const TensorValuePtr before = ex_.views.read(running.tensor());
-    const Sym x = cast_like(args[at("input")], before);
-    std::vector<Sym> dims;
+    const AbstractValue x = cast_like(args[at("input")], before);
+    std::vector<AbstractValue> dims;
     for (size_t i = per_instance ? 2 : 0; i < ex_.views.read(x.tensor())->axes.size(); ++i)
-      if (i != 1) dims.push_back(Sym::of(static_cast<int64_t>(i)));
+      if (i != 1) dims.push_back(AbstractValue::of(static_cast<int64_t>(i)));
     const bool mean = std::string_view(name) == "running_mean";
-    Sym now = mean ? ex_.apply("aten::mean.dim", {x, ints(dims), keep, none})
-                   : ex_.apply("aten::var.correction", {x, ints(dims), Sym::of(int64_t{1}), keep});
+    AbstractValue now = mean ? ex_.apply("aten::mean.dim", {x, ints(dims), keep, none})
+                             : ex_.apply("aten::var.correction",
+                                         {x, ints(dims), AbstractValue::of(int64_t{1}), keep});
     if (per_instance)
-      now = ex_.apply("aten::mean.dim", {now, ints({Sym::of(int64_t{0})}), keep, none});
-    const Sym after =
+      now = ex_.apply("aten::mean.dim", {now, ints({AbstractValue::of(int64_t{0})}), keep, none});
+    const AbstractValue after =
         ex_.apply("aten::add.Tensor", {scaled(ex_.values.tensor(before), 1 - momentum),
-                                       scaled(now, momentum), Sym::of(int64_t{1})});
+                                       scaled(now, momentum), AbstractValue::of(int64_t{1})});
     ex_.views.write(running.tensor(), conform(after, before));
   }
   return out;
@@ -225,24 +233,28 @@ std::vector<Sym> Writes::call_with_statistics(const OpInfo& op, const std::vecto
 
 // The rows that are looked up are shortened to `max_norm`; one of its two schemas does not say that
 // it writes. https://pytorch.org/docs/stable/generated/torch.nn.functional.embedding.html
-void Writes::embedding_renorm(const std::vector<Sym>& args) {
-  const Sym weight = ex_.values.tensor(ex_.views.read(args[0].tensor())),
-            zero = Sym::of(int64_t{0});
-  const Sym one = Sym::of(int64_t{1}), keep = Sym::of(true);
-  auto ints = [&](int64_t v) { return ex_.values.list({Sym::of(v)}, c10::IntType::get()); };
-  const Sym indices = ex_.apply("aten::reshape", {args[1], ints(-1)});
-  const Sym rows = ex_.apply("aten::index_select", {weight, zero, indices});
-  const Sym norm = ex_.apply("aten::norm.ScalarOpt_dim", {rows, args[3], ints(1), keep});
-  const Sym tiny = ex_.apply("aten::add.Scalar", {norm, Sym::of(1e-7), one});
-  const Sym scale = ex_.apply("aten::mul.Scalar", {ex_.apply("aten::reciprocal", {tiny}), args[2]});
-  const Sym scaled = ex_.apply("aten::mul.Tensor", {rows, scale});
-  const Sym long_ones = ex_.apply("aten::gt.Scalar", {norm, args[2]});
-  const Sym now = ex_.apply("aten::where.self", {long_ones, scaled, rows});
-  const Sym written = ex_.apply("aten::index_copy", {weight, zero, indices, now});
+void Writes::embedding_renorm(const std::vector<AbstractValue>& args) {
+  const AbstractValue weight = ex_.values.tensor(ex_.views.read(args[0].tensor())),
+                      zero = AbstractValue::of(int64_t{0});
+  const AbstractValue one = AbstractValue::of(int64_t{1}), keep = AbstractValue::of(true);
+  auto ints = [&](int64_t v) {
+    return ex_.values.list({AbstractValue::of(v)}, c10::IntType::get());
+  };
+  const AbstractValue indices = ex_.apply("aten::reshape", {args[1], ints(-1)});
+  const AbstractValue rows = ex_.apply("aten::index_select", {weight, zero, indices});
+  const AbstractValue norm = ex_.apply("aten::norm.ScalarOpt_dim", {rows, args[3], ints(1), keep});
+  const AbstractValue tiny = ex_.apply("aten::add.Scalar", {norm, AbstractValue::of(1e-7), one});
+  const AbstractValue scale =
+      ex_.apply("aten::mul.Scalar", {ex_.apply("aten::reciprocal", {tiny}), args[2]});
+  const AbstractValue scaled = ex_.apply("aten::mul.Tensor", {rows, scale});
+  const AbstractValue long_ones = ex_.apply("aten::gt.Scalar", {norm, args[2]});
+  const AbstractValue now = ex_.apply("aten::where.self", {long_ones, scaled, rows});
+  const AbstractValue written = ex_.apply("aten::index_copy", {weight, zero, indices, now});
   ex_.views.write(args[0].tensor(), conform(written, ex_.views.read(args[0].tensor())));
 }
 
-std::optional<std::vector<Sym>> Writes::call(const OpInfo& op, const std::vector<Sym>& args) {
+std::optional<std::vector<AbstractValue>> Writes::call(const OpInfo& op,
+                                                       const std::vector<AbstractValue>& args) {
   auto holds = [&](const char* flag) {
     auto i = op.schema->argumentIndexWithName(flag);
     return i && args[static_cast<size_t>(*i)].is_constant_number() &&
@@ -253,23 +265,23 @@ std::optional<std::vector<Sym>> Writes::call(const OpInfo& op, const std::vector
       op.name != kFunctionalBatchNorm)
     return call_with_statistics(op, args);
   if (op.outs) return call_out(op, args);
-  if (resizes(op, args)) return std::vector<Sym>{args[0]};
+  if (resizes(op, args)) return std::vector<AbstractValue>{args[0]};
   if (op.base == "aten::fill_diagonal_") {
     fill_diagonal(args[0], args[1], args[2].c.at(0).toBool());
-    return std::vector<Sym>{args[0]};
+    return std::vector<AbstractValue>{args[0]};
   }
   if (op.base == "aten::embedding_renorm_" || op.base == "aten::_no_grad_embedding_renorm_") {
     embedding_renorm(args);
-    return std::vector<Sym>{args[0]};
+    return std::vector<AbstractValue>{args[0]};
   }
   if (op.base == "aten::set_data") {
-    const Sym now = ex_.interpreter.call_operator("aten::detach", {args[1]});
+    const AbstractValue now = ex_.interpreter.call_operator("aten::detach", {args[1]});
     ex_.views.look_as(args[0].tensor(), *now.tensor());
-    return std::vector<Sym>{};
+    return std::vector<AbstractValue>{};
   }
   if (op.base == "aten::requires_grad_") {
     ex_.gradient.require(args[0], args[1]);
-    return std::vector<Sym>{args[0]};
+    return std::vector<AbstractValue>{args[0]};
   }
   if (op.composite && !op.twin) return std::nullopt;  // its function writes
   if (op.written >= 0) return call_in_place(op, args);

@@ -7,12 +7,12 @@
 #include <unordered_map>
 #include <utility>
 
-#include "lib/capture/control/slots.h"
+#include "lib/capture/control/loop_state.h"
 #include "lib/capture/executor.h"
 
 namespace oe::capture {
 
-void relate_slot(Executor& ex, Slot& s, const Sym& m, const Sym& guard) {
+void relate_slot(Executor& ex, LoopState& s, const AbstractValue& m, const AbstractValue& guard) {
   s.self = m;
   if (s.unused) return;
   const auto& before = s.init.sym.tensor();
@@ -22,7 +22,7 @@ void relate_slot(Executor& ex, Slot& s, const Sym& m, const Sym& guard) {
     for (const auto& o : s.outer) Heap::share(*m.tensor()->storage, *o);
     return;
   }
-  for (const Origin& o : s.origins) may_be(ex, m, o.is, true, *o.place);
+  for (const LoopSource& o : s.origins) may_be(ex, m, o.is, true, *o.place);
   if (!s.origins.empty()) return;
   if (before) may_be(ex, m, guard, true, *before);
   if (s.place) may_be(ex, m, guard, false, *s.place);
@@ -31,9 +31,10 @@ void relate_slot(Executor& ex, Slot& s, const Sym& m, const Sym& guard) {
 namespace {
 
 // The pieces that have memory or an identity of their own.
-void leaves(Slot& s, const Frozen* end, std::vector<std::pair<Slot*, const Frozen*>>& out) {
-  if (s.kind == Slot::Kind::Leaf && (s.type || s.element)) out.emplace_back(&s, end);
-  if (s.kind != Slot::Kind::Items) return;
+void leaves(LoopState& s, const Snapshot* end,
+            std::vector<std::pair<LoopState*, const Snapshot*>>& out) {
+  if (s.kind == LoopState::Kind::Leaf && (s.type || s.element)) out.emplace_back(&s, end);
+  if (s.kind != LoopState::Kind::Items) return;
   if (!s.content && cell_of(s.init.sym)) out.emplace_back(&s, end);
   for (size_t i = 0; i < s.items.size(); ++i)
     leaves(s.items[i], end && end->items.size() == s.items.size() ? &end->items[i] : nullptr, out);
@@ -41,18 +42,19 @@ void leaves(Slot& s, const Frozen* end, std::vector<std::pair<Slot*, const Froze
 
 }  // namespace
 
-bool known_before(const Sym& s, int first_value) {
+bool known_before(const AbstractValue& s, int first_value) {
   if (s.is(K::List))
-    return !s.list()->is_open() && std::ranges::all_of(s.list()->items, [&](const Sym& e) {
-      return known_before(e, first_value);
-    });
+    return !s.list()->is_open() &&
+           std::ranges::all_of(s.list()->items, [&](const AbstractValue& e) {
+             return known_before(e, first_value);
+           });
   if (!s.is_number()) return !s.is(K::Tensor) && !s.is(K::Sequence);
   return s.taint == Taint::Constant || (s.recorded && s.recorded->id < first_value);
 }
 
 bool known_before(const TensorHandle& h, int first_value) {
   for (const TensorHandle* p = &h; p->parent; p = p->parent.get())
-    for (const Sym& s : p->step->args)
+    for (const AbstractValue& s : p->step->args)
       if (!known_before(s, first_value)) return false;
   return true;
 }
@@ -76,17 +78,18 @@ std::vector<std::shared_ptr<Cell>> reachable(const std::shared_ptr<StorageCell>&
   return out;
 }
 
-using Conditions = std::vector<std::pair<Sym, bool>>;  // each with the value it has to have
+using Conditions =
+    std::vector<std::pair<AbstractValue, bool>>;  // each with the value it has to have
 
 // What a carried tensor is at the end of the body.
 struct End {
   bool said = true;  // these are all, and each is said by conditions
-  std::vector<std::pair<Slot*, Conditions>> carried;  // what one was when the iteration began
+  std::vector<std::pair<LoopState*, Conditions>> carried;  // what one was when the iteration began
   std::vector<std::pair<std::shared_ptr<TensorHandle>, Conditions>> places;  // from outside
   std::vector<std::pair<std::shared_ptr<Cell>, Conditions>> made;            // in the body
 };
 
-using Owners = std::unordered_map<const Cell*, Slot*>;  // of what they are in the iteration
+using Owners = std::unordered_map<const Cell*, LoopState*>;  // of what they are in the iteration
 
 void add_end(Executor& ex, const Owners& owners, const TensorHandle& h, int first_value,
              const Conditions& when, End& out) {
@@ -114,10 +117,11 @@ void add_end(Executor& ex, const Owners& owners, const TensorHandle& h, int firs
 }
 
 // Whether one of them holds, each `with` that too; at the end of the body.
-Sym any_of(Executor& ex, const std::vector<std::pair<Conditions, const Sym*>>& ways) {
-  Sym any = Sym::of(false);
+AbstractValue any_of(Executor& ex,
+                     const std::vector<std::pair<Conditions, const AbstractValue*>>& ways) {
+  AbstractValue any = AbstractValue::of(false);
   for (const auto& [conditions, with] : ways) {
-    Sym all = with ? *with : Sym::of(true);
+    AbstractValue all = with ? *with : AbstractValue::of(true);
     for (const auto& [guard, when] : conditions)
       all =
           ex.apply("aten::__and__.bool", {all, when ? guard : ex.apply("aten::__not__", {guard})});
@@ -168,14 +172,14 @@ bool may_meet(const End& a, const End& b) {
   return meet(a.carried, b.carried) || meet(a.made, b.made);
 }
 
-Origin* origin_at(Executor& ex, Slot& s, const TensorHandle& h) {
-  const auto at =
-      std::ranges::find_if(s.origins, [&](const Origin& o) { return same_place(ex, *o.place, h); });
+LoopSource* origin_at(Executor& ex, LoopState& s, const TensorHandle& h) {
+  const auto at = std::ranges::find_if(
+      s.origins, [&](const LoopSource& o) { return same_place(ex, *o.place, h); });
   return at == s.origins.end() ? nullptr : &*at;
 }
 
 // What it was before the loop, and the place that it had in every later iteration, become origins.
-void begin_origins(Executor& ex, Slot& s) {
+void begin_origins(Executor& ex, LoopState& s) {
   if (!s.origins.empty()) return;
   if (const auto& before = s.init.sym.tensor())
     s.origins.push_back({ex.heap.bare_place(*before), {}, {}});
@@ -184,7 +188,7 @@ void begin_origins(Executor& ex, Slot& s) {
 }
 
 // The slot's origins take its end into account. True when they had to become more.
-bool add_origins(Executor& ex, Slot& s, const End& end) {
+bool add_origins(Executor& ex, LoopState& s, const End& end) {
   const size_t known = s.origins.size();
   begin_origins(ex, s);
   bool more = s.origins.size() != known;
@@ -198,17 +202,17 @@ bool add_origins(Executor& ex, Slot& s, const End& end) {
     if (other == &s) continue;
     more = more || other->origins.empty();
     begin_origins(ex, *other);
-    for (const Origin& o : other->origins) add(o.place);
+    for (const LoopSource& o : other->origins) add(o.place);
   }
   return more;
 }
 
 // Which of its origins the slot is in the next iteration.
-void follow_origins(Executor& ex, Slot& s, const End& end) {
-  for (Origin& o : s.origins) {
-    std::vector<std::pair<Conditions, const Sym*>> ways;
+void follow_origins(Executor& ex, LoopState& s, const End& end) {
+  for (LoopSource& o : s.origins) {
+    std::vector<std::pair<Conditions, const AbstractValue*>> ways;
     for (const auto& [other, when] : end.carried)
-      if (const Origin* theirs = origin_at(ex, *other, *o.place))
+      if (const LoopSource* theirs = origin_at(ex, *other, *o.place))
         ways.emplace_back(when, &theirs->is);
     for (const auto& [place, when] : end.places)
       if (origin_at(ex, s, *place) == &o) ways.emplace_back(when, nullptr);
@@ -218,9 +222,9 @@ void follow_origins(Executor& ex, Slot& s, const End& end) {
 
 }  // namespace
 
-void tie_wandering(const std::vector<Slot*>& slots) {
-  std::vector<std::pair<Slot*, const Frozen*>> all;
-  for (Slot* s : slots) leaves(*s, nullptr, all);
+void tie_wandering(const std::vector<LoopState*>& slots) {
+  std::vector<std::pair<LoopState*, const Snapshot*>> all;
+  for (LoopState* s : slots) leaves(*s, nullptr, all);
   std::vector<Cell*> wandering;
   for (const auto& [s, unused] : all) {
     Cell* mine = s->wanders ? s->now() : nullptr;
@@ -230,9 +234,9 @@ void tie_wandering(const std::vector<Slot*>& slots) {
   }
 }
 
-bool note_ends(Executor& ex, const std::vector<std::pair<Slot*, const Frozen*>>& slots,
+bool note_ends(Executor& ex, const std::vector<std::pair<LoopState*, const Snapshot*>>& slots,
                int first_value) {
-  std::vector<std::pair<Slot*, const Frozen*>> all;
+  std::vector<std::pair<LoopState*, const Snapshot*>> all;
   for (const auto& [s, end] : slots) leaves(*s, end, all);
   bool changed = false;
   auto set = [&](bool& flag) {
@@ -240,11 +244,11 @@ bool note_ends(Executor& ex, const std::vector<std::pair<Slot*, const Frozen*>>&
     flag = true;
   };
   Owners owner;
-  std::unordered_map<const Cell*, Slot*> left;
+  std::unordered_map<const Cell*, LoopState*> left;
   for (const auto& [s, end] : all)
     if (const Cell* mine = s->now()) owner[mine] = s;
   // Whatever may be the value at the end: a slot's value is then perhaps that too.
-  auto note = [&](Slot* s, const std::shared_ptr<Cell>& r) {
+  auto note = [&](LoopState* s, const std::shared_ptr<Cell>& r) {
     if (auto it = owner.find(r.get()); it != owner.end()) {
       set(s->wanders);
       set(it->second->wanders);
@@ -259,7 +263,7 @@ bool note_ends(Executor& ex, const std::vector<std::pair<Slot*, const Frozen*>>&
     }
   };
   struct Tensor {
-    Slot* slot;
+    LoopState* slot;
     const TensorHandle* handle;
     End end;
   };
@@ -267,7 +271,7 @@ bool note_ends(Executor& ex, const std::vector<std::pair<Slot*, const Frozen*>>&
   for (const auto& [s, end] : all) {
     const Cell* mine = s->now();
     Cell* theirs = end ? memory_of(end->sym) : nullptr;
-    if (s->kind == Slot::Kind::Items) {
+    if (s->kind == LoopState::Kind::Items) {
       if (theirs && theirs != mine && cell_of(end->sym))
         for (const auto& r : near(*theirs))
           if (r.get() != mine) note(s, r);
@@ -287,15 +291,15 @@ bool note_ends(Executor& ex, const std::vector<std::pair<Slot*, const Frozen*>>&
   for (const Tensor& a : tensors) {
     for (const auto& [r, when] : a.end.made)  // a list may have it too
       if (const auto at = left.find(r.get()); at != left.end() && at->second != a.slot)
-        for (Slot* s : {a.slot, at->second}) set(s->wanders);
+        for (LoopState* s : {a.slot, at->second}) set(s->wanders);
     for (const Tensor& b : tensors) {
       if (a.slot == b.slot || !may_meet(a.end, b.end)) continue;
-      for (Slot* s : {a.slot, b.slot}) set(s->wanders);
+      for (LoopState* s : {a.slot, b.slot}) set(s->wanders);
     }
   }
   for (const auto& [s, h, end] : tensors) {
     if (!end.said || s->wanders || !s->outer.empty()) {
-      for (const Origin& o : std::exchange(s->origins, {})) note(s, o.place->storage);
+      for (const LoopSource& o : std::exchange(s->origins, {})) note(s, o.place->storage);
       for (const auto& r : reachable(h->storage, s->now())) note(s, r);
       continue;
     }

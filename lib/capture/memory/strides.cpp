@@ -36,7 +36,7 @@ const at::Tensor& telling_example(const TensorValue& t, const Worlds& worlds) {
 }  // namespace
 
 // A size that the tensor has in either rank.
-std::optional<Sym> Apply::agreed_size(const TensorValue& t, int64_t axis) {
+std::optional<AbstractValue> Apply::agreed_size(const TensorValue& t, int64_t axis) {
   if (!t.choice) return std::nullopt;
   std::array<std::optional<int64_t>, 2> known;
   for (size_t k = 0; k < 2; ++k) {
@@ -46,14 +46,16 @@ std::optional<Sym> Apply::agreed_size(const TensorValue& t, int64_t axis) {
     const int64_t at = axis < 0 ? axis + rank : axis;
     if (of.axes[static_cast<size_t>(at)].is_static()) known[k] = example(of).size(at);
   }
-  return known[0] && known[0] == known[1] ? std::optional(Sym::of(*known[0])) : std::nullopt;
+  return known[0] && known[0] == known[1] ? std::optional(AbstractValue::of(*known[0]))
+                                          : std::nullopt;
 }
 
-Sym Apply::size_of(const Sym& tensor, int64_t axis) {
+AbstractValue Apply::size_of(const AbstractValue& tensor, int64_t axis) {
   TensorValuePtr t = ex_.views.read(tensor.tensor());
   if (!t->ranked) {
     if (const auto agreed = agreed_size(*t, axis)) return *agreed;
-    Sym s = (*this)(ex_.operators.named("aten::size.int"), {tensor, Sym::of(axis)}).at(0);
+    AbstractValue s =
+        (*this)(ex_.operators.named("aten::size.int"), {tensor, AbstractValue::of(axis)}).at(0);
     s.taint = join(s.taint, Taint::Shape);
     return s;
   }
@@ -64,8 +66,8 @@ Sym Apply::size_of(const Sym& tensor, int64_t axis) {
                                  "], but got " + std::to_string(axis) + ")");
   if (axis < 0) axis += rank;
   const Axis& a = t->axes[static_cast<size_t>(axis)];
-  if (a.is_static()) return Sym::of(t->c.at(ex_.worlds.first()).toTensor().size(axis));
-  Sym s;
+  if (a.is_static()) return AbstractValue::of(t->c.at(ex_.worlds.first()).toTensor().size(axis));
+  AbstractValue s;
   s.kind = K::Int;
   s.taint = a.taint;
   s.axis_id = a.id;
@@ -84,42 +86,42 @@ Sym Apply::size_of(const Sym& tensor, int64_t axis) {
   return s;
 }
 
-Sym Apply::sizes_of(const Sym& tensor) {
+AbstractValue Apply::sizes_of(const AbstractValue& tensor) {
   TensorValuePtr t = ex_.views.read(tensor.tensor());
   if (!t->ranked) {
-    Sym sizes = (*this)("aten::_shape_as_tensor", {tensor});
+    AbstractValue sizes = (*this)("aten::_shape_as_tensor", {tensor});
     auto content = std::make_shared<TensorValue>(*ex_.views.read(sizes));
     content->sizes_of = t;
-    Sym list = ex_.values.list({}, c10::IntType::get());
+    AbstractValue list = ex_.values.list({}, c10::IntType::get());
     list.list()->open = ex_.values.tensor(std::move(content));
     return list;
   }
-  std::vector<Sym> items;
+  std::vector<AbstractValue> items;
   for (size_t i = 0; i < t->axes.size(); ++i)
     items.push_back(size_of(tensor, static_cast<int64_t>(i)));
   return ex_.values.list(std::move(items), c10::IntType::get());
 }
 
-std::optional<Sym> Apply::rank_of(const Sym& tensor) {
+std::optional<AbstractValue> Apply::rank_of(const AbstractValue& tensor) {
   const TensorValuePtr t = ex_.views.read(tensor.tensor());
   if (t->ranked || !t->choice) return std::nullopt;
   const RankChoice& choice = *t->choice;
   if (!choice.of[0].ranked || !choice.of[1].ranked) return std::nullopt;
   const auto rank = [&](size_t k) { return static_cast<int64_t>(choice.of[k].axes.size()); };
-  Sym out = (*this)("aten::dim", {tensor});
+  AbstractValue out = (*this)("aten::dim", {tensor});
   out.choice = std::make_shared<const NumberChoice>(
-      NumberChoice{choice.guard, {Sym::of(rank(0)), Sym::of(rank(1))}});
+      NumberChoice{choice.guard, {AbstractValue::of(rank(0)), AbstractValue::of(rank(1))}});
   return out;
 }
 
-Sym Apply::numel_of(const Sym& tensor) {
+AbstractValue Apply::numel_of(const AbstractValue& tensor) {
   TensorValuePtr t = ex_.views.read(tensor.tensor());
   if (axes_taint(*t) == Taint::Constant)
-    return Sym::of(t->c.at(ex_.worlds.first()).toTensor().numel());
+    return AbstractValue::of(t->c.at(ex_.worlds.first()).toTensor().numel());
   return (*this)(ex_.operators.named("aten::numel"), {tensor}).at(0);
 }
 
-std::vector<Sym> Views::strides_of(const Sym& tensor) {
+std::vector<AbstractValue> Views::strides_of(const AbstractValue& tensor) {
   const TensorValuePtr t = read(tensor.tensor());
   const std::vector<int64_t> order = memory_order(telling_example(*t, ex_.worlds));
   bool dense = t->ranked;
@@ -129,8 +131,8 @@ std::vector<Sym> Views::strides_of(const Sym& tensor) {
   if (!dense)
     ex_.site.refuse("OE4029", "the strides of a tensor that is not dense in memory",
                     "call contiguous() first");
-  std::vector<Sym> strides(order.size());
-  Sym inner = Sym::of(int64_t{1});
+  std::vector<AbstractValue> strides(order.size());
+  AbstractValue inner = AbstractValue::of(int64_t{1});
   for (size_t k = order.size(); k-- > 0;) {
     strides[static_cast<size_t>(order[k])] = inner;
     if (k > 0) inner = ex_.apply("aten::mul.int", {inner, ex_.apply.size_of(tensor, order[k])});
@@ -139,7 +141,7 @@ std::vector<Sym> Views::strides_of(const Sym& tensor) {
 }
 
 // Nothing where all worlds agree.
-std::optional<Sym> Views::contiguity_of(const Sym& tensor) {
+std::optional<AbstractValue> Views::contiguity_of(const AbstractValue& tensor) {
   const TensorValuePtr t = read(tensor.tensor());
   bool yes = false, no = false;
   ex_.worlds.each([&](size_t w) {
@@ -149,28 +151,29 @@ std::optional<Sym> Views::contiguity_of(const Sym& tensor) {
   const bool contiguous = telling_example(*t, ex_.worlds).is_contiguous();
   ex_.assumed.say(std::string("the tensor is taken to be ") + (contiguous ? "" : "not ") +
                   "contiguous, as it is at larger sizes");
-  return Sym::of(contiguous);
+  return AbstractValue::of(contiguous);
 }
 
 // as_strided looks at the memory under a tensor, not at the tensor: it is a view of the base.
-Sym Views::as_strided(const OpInfo& op, const std::vector<Sym>& args) {
+AbstractValue Views::as_strided(const OpInfo& op, const std::vector<AbstractValue>& args) {
   auto root = args[0].tensor();
   bool fixed = true;  // the steps do the same in every run
   for (; root->parent; root = root->parent)
-    for (const Sym& s : root->step->args) fixed = fixed && ex_.apply.taint_of(s) == Taint::Constant;
+    for (const AbstractValue& s : root->step->args)
+      fixed = fixed && ex_.apply.taint_of(s) == Taint::Constant;
   std::function<at::Tensor(const TensorHandle&, size_t)> look = [&](const TensorHandle& h,
                                                                     size_t w) {
     if (!h.parent) return h.storage->base->c.at(w).toTensor();
     at::Tensor parent = look(*h.parent, w);
     if (h.step->op.empty()) return parent;
     torch::jit::Stack stack{parent};
-    for (const Sym& s : h.step->args) stack.push_back(ex_.apply.value(s, w));
+    for (const AbstractValue& s : h.step->args) stack.push_back(ex_.apply.value(s, w));
     ex_.operators.named(h.step->op).op->getOperation()(stack);
     return h.step->output < 0 ? stack[0].toTensor()
                               : stack[0].toTensorVector().at(static_cast<size_t>(h.step->output));
   };
 
-  Sym base = Sym::of(anchor(root));
+  AbstractValue base = AbstractValue::of(anchor(root));
   const size_t w0 = ex_.worlds.first();
   const std::vector<int64_t> order = memory_order(look(*root, w0));
   int64_t offset = look(*args[0].tensor(), w0).storage_offset();
@@ -183,20 +186,20 @@ Sym Views::as_strided(const OpInfo& op, const std::vector<Sym>& args) {
     fixed = fixed && look(*args[0].tensor(), w).storage_offset() == offset;
   });
   if (!std::is_sorted(order.begin(), order.end())) {
-    std::vector<Sym> dims;
-    for (int64_t d : order) dims.push_back(Sym::of(d));
+    std::vector<AbstractValue> dims;
+    for (int64_t d : order) dims.push_back(AbstractValue::of(d));
     base = ex_.interpreter.call_operator("aten::permute",
                                          {base, ex_.values.list(dims, c10::IntType::get())});
   }
-  Sym start = args[3];
+  AbstractValue start = args[3];
   if (start.is(K::None)) {
     if (!fixed)
       ex_.site.refuse("OE4028",
                       "as_strided starts at the offset of its tensor, which depends on the input",
                       "pass storage_offset to as_strided");
-    start = Sym::of(offset);
+    start = AbstractValue::of(offset);
   }
-  std::vector<Sym> out = ex_.apply(op, {base, args[1], args[2], start});
+  std::vector<AbstractValue> out = ex_.apply(op, {base, args[1], args[2], start});
   alias_outputs(op, {base, args[1], args[2], start}, out);
   return out[0];
 }

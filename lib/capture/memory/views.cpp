@@ -40,9 +40,9 @@ TensorValuePtr Views::read(const std::shared_ptr<TensorHandle>& h) {
     if (step.op.empty()) {
       v = parent;
     } else {
-      std::vector<Sym> args = {ex_.values.tensor(parent)};
+      std::vector<AbstractValue> args = {ex_.values.tensor(parent)};
       args.insert(args.end(), step.args.begin(), step.args.end());
-      Sym out = ex_.apply(ex_.operators.named(step.op), args).at(0);
+      AbstractValue out = ex_.apply(ex_.operators.named(step.op), args).at(0);
       if (step.output >= 0) out = out.list()->items.at(static_cast<size_t>(step.output));
       v = out.tensor()->cached;
     }
@@ -110,9 +110,10 @@ void Views::look_as(const std::shared_ptr<TensorHandle>& h, const TensorHandle& 
 
 // Whether a result shares memory is read off the real storages, not off the schema: reshape,
 // contiguous, to, dropout in inference and others share or copy as they please.
-void Views::alias_outputs(const OpInfo& op, const std::vector<Sym>& args,
-                          std::vector<Sym>& outputs) {
-  auto alias_of = [&](Sym& out, int position, const Sym& arg, size_t a, bool in_list) {
+void Views::alias_outputs(const OpInfo& op, const std::vector<AbstractValue>& args,
+                          std::vector<AbstractValue>& outputs) {
+  auto alias_of = [&](AbstractValue& out, int position, const AbstractValue& arg, size_t a,
+                      bool in_list) {
     const TensorValuePtr v = out.tensor()->cached, in = read(arg.tensor());
     int shared = 0, apart = 0, identical = 0;
     ex_.worlds.each([&](size_t w) {
@@ -144,20 +145,20 @@ void Views::alias_outputs(const OpInfo& op, const std::vector<Sym>& args,
     out.tensor()->cached_version = out.tensor()->storage->version;
     return true;
   };
-  auto alias = [&](Sym& out, int position) {
+  auto alias = [&](AbstractValue& out, int position) {
     for (size_t a = 0; a < args.size(); ++a) {
       if (args[a].is(K::Tensor) && alias_of(out, position, args[a], a, false)) return;
       if (!args[a].is(K::List)) continue;
-      for (const Sym& e : args[a].list()->items)
+      for (const AbstractValue& e : args[a].list()->items)
         if (e.is(K::Tensor) && alias_of(out, position, e, a, true)) return;
     }
   };
-  for (Sym& out : outputs) {
+  for (AbstractValue& out : outputs) {
     if (out.is(K::Tensor)) {
       alias(out, -1);
     } else if (out.is(K::List)) {
       int i = 0;
-      for (Sym& e : out.list()->items) {
+      for (AbstractValue& e : out.list()->items) {
         if (e.is(K::Tensor)) alias(e, i);
         ++i;
       }

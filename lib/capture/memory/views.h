@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lib/capture/operators/operators.h"
-#include "lib/capture/values/sym.h"
+#include "lib/capture/values/abstract_value.h"
 
 namespace oe::capture {
 
@@ -19,25 +19,26 @@ class Views {
 
   // The content of a tensor now.
   TensorValuePtr read(const std::shared_ptr<TensorHandle>& h);
-  TensorValuePtr read(const Sym& tensor) { return read(tensor.tensor()); }
+  TensorValuePtr read(const AbstractValue& tensor) { return read(tensor.tensor()); }
   // Writes it, through every view to the storage, and wherever the tensor may be another one.
   void write(const std::shared_ptr<TensorHandle>& h, TensorValuePtr v);
 
   // Results of an operator that share memory with its arguments become views of them.
-  void alias_outputs(const OpInfo& op, const std::vector<Sym>& args, std::vector<Sym>& outputs);
+  void alias_outputs(const OpInfo& op, const std::vector<AbstractValue>& args,
+                     std::vector<AbstractValue>& outputs);
   // `h` becomes another way to look at memory: that of `as`.
   void look_as(const std::shared_ptr<TensorHandle>& h, const TensorHandle& as);
 
   // The slice that a piece of split, chunk, narrow and their kin is; nothing for other views.
   struct Piece {
-    Sym axis, start, end;
+    AbstractValue axis, start, end;
   };
-  std::optional<Piece> piece_of(const ViewStep& step, const Sym& parent);
+  std::optional<Piece> piece_of(const ViewStep& step, const AbstractValue& parent);
 
   // Strides and what depends on them; nothing where all worlds agree.
-  Sym as_strided(const OpInfo& op, const std::vector<Sym>& args);
-  std::vector<Sym> strides_of(const Sym& tensor);
-  std::optional<Sym> contiguity_of(const Sym& tensor);
+  AbstractValue as_strided(const OpInfo& op, const std::vector<AbstractValue>& args);
+  std::vector<AbstractValue> strides_of(const AbstractValue& tensor);
+  std::optional<AbstractValue> contiguity_of(const AbstractValue& tensor);
 
  private:
   // Where views of `h` start: its place in the chain, whatever metadata operators do to `h` later.
@@ -47,7 +48,8 @@ class Views {
   // --- write_back.cpp
   TensorValuePtr write_back(const TensorHandle& h, const TensorValuePtr& parent,
                             const TensorValuePtr& v);
-  TensorValuePtr write_back_by_places(const ViewStep& step, const Sym& parent, const Sym& v);
+  TensorValuePtr write_back_by_places(const ViewStep& step, const AbstractValue& parent,
+                                      const AbstractValue& v);
   // --- aliases.cpp
   TensorValuePtr shaped_as(const TensorValuePtr& v, const TensorValue& target,
                            const Alternative& a);

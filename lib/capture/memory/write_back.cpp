@@ -72,49 +72,54 @@ bool is_view_operator(const std::string& op) {
 }
 
 // The slice that is piece `output` of split, chunk, narrow and their kin: axis, start, end.
-std::optional<Views::Piece> Views::piece_of(const ViewStep& step, const Sym& p) {
+std::optional<Views::Piece> Views::piece_of(const ViewStep& step, const AbstractValue& p) {
   const std::string base = base_of(step.op);
   const auto& args = step.args;
   const int k = step.output;
-  const Sym none = Sym::none(), zero = Sym::of(int64_t{0});
-  auto add = [&](const Sym& a, const Sym& b) { return ex_.apply("aten::add.int", {a, b}); };
-  auto mul = [&](const Sym& a, int64_t b) { return ex_.apply("aten::mul.int", {a, Sym::of(b)}); };
+  const AbstractValue none = AbstractValue::none(), zero = AbstractValue::of(int64_t{0});
+  auto add = [&](const AbstractValue& a, const AbstractValue& b) {
+    return ex_.apply("aten::add.int", {a, b});
+  };
+  auto mul = [&](const AbstractValue& a, int64_t b) {
+    return ex_.apply("aten::mul.int", {a, AbstractValue::of(b)});
+  };
 
   if (base == "aten::narrow") {
-    Sym start = args[1];
+    AbstractValue start = args[1];
     if (start.is(K::Tensor)) start = ex_.apply("aten::Int.Tensor", {start});
     if (!start.is_constant_number() || start.c.at(0).toInt() < 0) {
       // Counted from the end, at least perhaps. At the very end only a piece of 0 can start, for
       // which 0 does as well.
-      Sym size = ex_.apply.size_of(p, ex_.apply.known_int(args[0], "dim"));
-      Sym divisor = ex_.apply("prim::max.int", {size, Sym::of(int64_t{1})});
+      AbstractValue size = ex_.apply.size_of(p, ex_.apply.known_int(args[0], "dim"));
+      AbstractValue divisor = ex_.apply("prim::max.int", {size, AbstractValue::of(int64_t{1})});
       start = ex_.apply("aten::remainder.int", {start, divisor});
     }
     return Piece{args[0], start, add(start, args[2])};
   }
   if (base == "aten::split_with_sizes" || (base == "aten::split" && args[0].is(K::List))) {
-    Sym start = zero;
+    AbstractValue start = zero;
     const auto& sizes = args[0].list()->items;
     for (int i = 0; i < k; ++i) start = add(start, sizes[static_cast<size_t>(i)]);
     return Piece{args[1], start, add(start, sizes[static_cast<size_t>(k)])};
   }
   if (base == "aten::split" || base == "aten::chunk") {
-    Sym piece = args[0];
+    AbstractValue piece = args[0];
     if (base == "aten::chunk") {  // ceil(size / chunks)
-      Sym size = ex_.apply.size_of(p, ex_.apply.known_int(args[1], "dim"));
-      Sym up = add(size, Sym::of(ex_.apply.known_int(piece, "chunks") - 1));
+      AbstractValue size = ex_.apply.size_of(p, ex_.apply.known_int(args[1], "dim"));
+      AbstractValue up = add(size, AbstractValue::of(ex_.apply.known_int(piece, "chunks") - 1));
       piece = ex_.apply("aten::floordiv.int", {up, piece});
     }
-    Sym start = mul(piece, k);
+    AbstractValue start = mul(piece, k);
     return Piece{args[1], start, add(start, piece)};
   }
   if (!splits(base)) return std::nullopt;
 
   const auto rank = read(p.tensor())->axes.size();
-  const Sym dim = base == "aten::tensor_split" ? args[1]
-                  : base == "aten::vsplit"     ? zero
-                  : base == "aten::dsplit"     ? Sym::of(int64_t{2})
-                                               : Sym::of(int64_t{rank == 1 ? 0 : 1});
+  const AbstractValue dim = base == "aten::tensor_split" ? args[1]
+                            : base == "aten::vsplit"     ? zero
+                            : base == "aten::dsplit"
+                                ? AbstractValue::of(int64_t{2})
+                                : AbstractValue::of(int64_t{rank == 1 ? 0 : 1});
   if (args[0].is(K::List)) {  // cut at these places
     const auto& at = args[0].list()->items;
     return Piece{dim, k == 0 ? none : at[static_cast<size_t>(k) - 1],
@@ -122,24 +127,25 @@ std::optional<Views::Piece> Views::piece_of(const ViewStep& step, const Sym& p) 
   }
   if (!args[0].is(K::Int)) return std::nullopt;
   // The first size % n pieces are one longer than the others.
-  Sym size = ex_.apply.size_of(p, ex_.apply.known_int(dim, "dim"));
-  Sym each = ex_.apply("aten::floordiv.int", {size, args[0]});
-  Sym longer = ex_.apply("aten::remainder.int", {size, args[0]});
+  AbstractValue size = ex_.apply.size_of(p, ex_.apply.known_int(dim, "dim"));
+  AbstractValue each = ex_.apply("aten::floordiv.int", {size, args[0]});
+  AbstractValue longer = ex_.apply("aten::remainder.int", {size, args[0]});
   auto begin = [&](int64_t i) {
-    return add(mul(each, i), ex_.apply("prim::min.int", {longer, Sym::of(i)}));
+    return add(mul(each, i), ex_.apply("prim::min.int", {longer, AbstractValue::of(i)}));
   };
   return Piece{dim, begin(k), begin(k + 1)};
 }
 
 // Where a view has no inverse of its own: the view of the places tells where each element belongs.
-TensorValuePtr Views::write_back_by_places(const ViewStep& step, const Sym& p, const Sym& n) {
-  const Sym int64 = Sym::of(static_cast<int64_t>(c10::ScalarType::Long));
-  const Sym none = Sym::none();
-  Sym count = ex_.apply.numel_of(p);
-  Sym places = ex_.apply("aten::arange", {count, int64, none, none, none});
-  std::vector<Sym> args = {ex_.apply("aten::reshape_as", {places, p})};
+TensorValuePtr Views::write_back_by_places(const ViewStep& step, const AbstractValue& p,
+                                           const AbstractValue& n) {
+  const AbstractValue int64 = AbstractValue::of(static_cast<int64_t>(c10::ScalarType::Long));
+  const AbstractValue none = AbstractValue::none();
+  AbstractValue count = ex_.apply.numel_of(p);
+  AbstractValue places = ex_.apply("aten::arange", {count, int64, none, none, none});
+  std::vector<AbstractValue> args = {ex_.apply("aten::reshape_as", {places, p})};
   args.insert(args.end(), step.args.begin(), step.args.end());
-  Sym seen = ex_.apply(ex_.operators.named(step.op), args).at(0);
+  AbstractValue seen = ex_.apply(ex_.operators.named(step.op), args).at(0);
   if (step.output >= 0) seen = seen.list()->items.at(static_cast<size_t>(step.output));
   const TensorValuePtr at = read(seen.tensor());
   ex_.worlds.each([&](size_t w) {
@@ -151,9 +157,11 @@ TensorValuePtr Views::write_back_by_places(const ViewStep& step, const Sym& p, c
           "an in-place write through " + base_of(step.op) + ", whose elements overlap in memory",
           "write to the tensor itself, or clone() the view first");
   });
-  const Sym minus_one = ex_.values.list({Sym::of(int64_t{-1})}, c10::IntType::get());
-  auto flat = [&](const Sym& s) { return ex_.apply("aten::reshape", {s, minus_one}); };
-  Sym written = ex_.apply("aten::scatter.src", {flat(p), Sym::of(int64_t{0}), flat(seen), flat(n)});
+  const AbstractValue minus_one =
+      ex_.values.list({AbstractValue::of(int64_t{-1})}, c10::IntType::get());
+  auto flat = [&](const AbstractValue& s) { return ex_.apply("aten::reshape", {s, minus_one}); };
+  AbstractValue written =
+      ex_.apply("aten::scatter.src", {flat(p), AbstractValue::of(int64_t{0}), flat(seen), flat(n)});
   return ex_.apply("aten::reshape_as", {written, p}).tensor()->cached;
 }
 
@@ -162,8 +170,8 @@ TensorValuePtr Views::write_back(const TensorHandle& h, const TensorValuePtr& pa
   const ViewStep& step = *h.step;
   if (step.op.empty()) return v;
   const std::string base = base_of(step.op);
-  const Sym p = ex_.values.tensor(parent), n = ex_.values.tensor(v);
-  auto done = [](const Sym& s) { return s.tensor()->cached; };
+  const AbstractValue p = ex_.values.tensor(parent), n = ex_.values.tensor(v);
+  auto done = [](const AbstractValue& s) { return s.tensor()->cached; };
   auto rank = static_cast<int64_t>(parent->axes.size());
 
   if (step.op == "aten::view.dtype" || step.op.starts_with('?'))
@@ -182,11 +190,12 @@ TensorValuePtr Views::write_back(const TensorHandle& h, const TensorValuePtr& pa
   if (base == "aten::view_as_real") return done(ex_.apply("aten::view_as_complex", {n}));
   if (base == "aten::view_as_complex") return done(ex_.apply("aten::view_as_real", {n}));
   if (base == "aten::permute") {
-    std::vector<Sym> inverse(static_cast<size_t>(rank));
+    std::vector<AbstractValue> inverse(static_cast<size_t>(rank));
     const auto& dims = step.args[0].list()->items;
     for (size_t i = 0; i < dims.size(); ++i) {
       const int64_t d = ex_.apply.known_int(dims[i], "dim");
-      inverse[static_cast<size_t>(d < 0 ? d + rank : d)] = Sym::of(static_cast<int64_t>(i));
+      inverse[static_cast<size_t>(d < 0 ? d + rank : d)] =
+          AbstractValue::of(static_cast<int64_t>(i));
     }
     return done(ex_.apply("aten::permute", {n, ex_.values.list(inverse, c10::IntType::get())}));
   }
@@ -198,14 +207,15 @@ TensorValuePtr Views::write_back(const TensorHandle& h, const TensorValuePtr& pa
   if (base == "aten::select")
     return done(ex_.apply("aten::select_scatter", {p, n, step.args[0], step.args[1]}));
   if (base == "aten::unbind")
-    return done(ex_.apply("aten::select_scatter",
-                          {p, n, step.args[0], Sym::of(static_cast<int64_t>(step.output))}));
+    return done(
+        ex_.apply("aten::select_scatter",
+                  {p, n, step.args[0], AbstractValue::of(static_cast<int64_t>(step.output))}));
   if (base == "aten::slice")
     return done(ex_.apply("aten::slice_scatter",
                           {p, n, step.args[0], step.args[1], step.args[2], step.args[3]}));
   if (auto piece = piece_of(step, p))
-    return done(ex_.apply("aten::slice_scatter",
-                          {p, n, piece->axis, piece->start, piece->end, Sym::of(int64_t{1})}));
+    return done(ex_.apply("aten::slice_scatter", {p, n, piece->axis, piece->start, piece->end,
+                                                  AbstractValue::of(int64_t{1})}));
   if (base == "aten::diagonal" || base == "aten::linalg_diagonal")
     return done(
         ex_.apply("aten::diagonal_scatter", {p, n, step.args[0], step.args[1], step.args[2]}));

@@ -39,18 +39,19 @@ void Apply::fail(size_t w, const std::string& message) {
 }
 
 // Whether a result of constants is recorded all the same: integer weights stay integers.
-bool Apply::stays_computed(const OpInfo& op, const PerWorld& out, const std::vector<Sym>& args) {
+bool Apply::stays_computed(const OpInfo& op, const PerWorld& out,
+                           const std::vector<AbstractValue>& args) {
   if (op.base.starts_with("quantized_decomposed::dequantize_")) return true;
   if (!out.at(0).isTensor() || !out.at(0).toTensor().defined()) return false;
   const at::Tensor result = out.at(0).toTensor();
   if (plan_.fold_limit && static_cast<int64_t>(result.nbytes()) <= *plan_.fold_limit) return false;
   std::vector<at::Tensor> operands;
-  std::function<void(const Sym&)> add = [&](const Sym& s) {
+  std::function<void(const AbstractValue&)> add = [&](const AbstractValue& s) {
     if (s.is(K::Tensor)) operands.push_back(ex_.views.read(s.tensor())->c.at(0).toTensor());
     if (s.is(K::List))
-      for (const Sym& e : s.list()->items) add(e);
+      for (const AbstractValue& e : s.list()->items) add(e);
   };
-  for (const Sym& a : args) add(a);
+  for (const AbstractValue& a : args) add(a);
   if (!plan_.fold_limit)
     return !operands.empty() && representable(result) &&
            std::ranges::all_of(operands, representable);
@@ -60,7 +61,7 @@ bool Apply::stays_computed(const OpInfo& op, const PerWorld& out, const std::vec
 }
 
 // Element types are part of the graph.
-void Apply::require_known_types(const OpInfo& op, const std::vector<Sym>& args) {
+void Apply::require_known_types(const OpInfo& op, const std::vector<AbstractValue>& args) {
   for (size_t i = 0; i < args.size() && i < op.schema->arguments().size(); ++i) {
     if (!args[i].is(K::Int) || args[i].taint == Taint::Constant) continue;
     const c10::TypePtr type = op.schema->arguments()[i].real_type();
@@ -102,10 +103,11 @@ std::optional<torch::jit::Stack> Apply::ask(const OpInfo& op, torch::jit::Stack 
 
 // What LibTorch gives in world w; nothing where it refuses, and the world has failed.
 std::optional<torch::jit::Stack> Apply::run_in(size_t w, const OpInfo& op,
-                                               const std::vector<Sym>& args, int list_length) {
+                                               const std::vector<AbstractValue>& args,
+                                               int list_length) {
   torch::jit::Stack stack;
   stack.reserve(args.size());
-  for (const Sym& a : args) stack.push_back(value(a, w));
+  for (const AbstractValue& a : args) stack.push_back(value(a, w));
   if (op.schema->is_vararg()) stack.emplace_back(static_cast<int64_t>(args.size()));
   std::optional<Trial> trial;
   if (w < plan_.trials.size() && !plan_.trials[w].empty()) trial.emplace(plan_.trials[w]);
@@ -122,7 +124,7 @@ std::optional<torch::jit::Stack> Apply::run_in(size_t w, const OpInfo& op,
 }
 
 // Each result of a constant: the same in all worlds.
-std::vector<PerWorld> Apply::run_once(const OpInfo& op, const std::vector<Sym>& args,
+std::vector<PerWorld> Apply::run_once(const OpInfo& op, const std::vector<AbstractValue>& args,
                                       int list_length) {
   std::optional<torch::jit::Stack> stack;
   while (!stack) stack = run_in(ex_.worlds.first(), op, args, list_length);
@@ -132,7 +134,7 @@ std::vector<PerWorld> Apply::run_once(const OpInfo& op, const std::vector<Sym>& 
   return results;
 }
 
-std::vector<PerWorld> Apply::run_in_all(const OpInfo& op, const std::vector<Sym>& args,
+std::vector<PerWorld> Apply::run_in_all(const OpInfo& op, const std::vector<AbstractValue>& args,
                                         int list_length) {
   std::vector<PerWorld> results(op.schema->returns().size(), PerWorld::sized(ex_.worlds.count()));
   const auto run = [&](size_t w) {
@@ -154,10 +156,11 @@ std::vector<PerWorld> Apply::run_in_all(const OpInfo& op, const std::vector<Sym>
   return results;
 }
 
-std::vector<Sym> Apply::operator()(const OpInfo& op, const std::vector<Sym>& args,
-                                   int list_length) {
+std::vector<AbstractValue> Apply::operator()(const OpInfo& op,
+                                             const std::vector<AbstractValue>& args,
+                                             int list_length) {
   if (auto made = ex_.interpreter.call_composite(op, args)) {
-    for (Sym& s : *made)
+    for (AbstractValue& s : *made)
       if (s.is(K::Tensor)) s = ex_.values.tensor(ex_.views.read(s));  // it may be a view
     return *made;
   }
@@ -182,38 +185,40 @@ std::vector<Sym> Apply::operator()(const OpInfo& op, const std::vector<Sym>& arg
     require_known_types(op, args);
     program::Args recorded;
     recorded.reserve(args.size());
-    for (const Sym& a : args) recorded.push_back(arg(a));
+    for (const AbstractValue& a : args) recorded.push_back(arg(a));
     call.node = ex_.recorder.record(op.recorded, std::move(recorded), ex_.site.here());
   }
-  std::vector<Sym> out;
+  std::vector<AbstractValue> out;
   for (size_t i = 0; i < returns.size(); ++i)
     out.push_back(make_output(call, std::move(results[i]), i));
   ex_.gradient.note(op, args, out);
   return out;
 }
 
-Sym Apply::operator()(const std::string& op, const std::vector<Sym>& args) {
+AbstractValue Apply::operator()(const std::string& op, const std::vector<AbstractValue>& args) {
   return (*this)(ex_.operators.named(op), args).at(0);
 }
 
 // Whether the rank of the results is the same in every run, whatever the worlds had.
-bool Apply::rank_known(const OpInfo& op, const std::vector<Sym>& args) {
+bool Apply::rank_known(const OpInfo& op, const std::vector<AbstractValue>& args) {
   bool unranked = false;
-  std::function<void(const Sym&)> look = [&](const Sym& s) {
+  std::function<void(const AbstractValue&)> look = [&](const AbstractValue& s) {
     if (s.is(K::Tensor)) unranked = unranked || !ex_.views.read(s.tensor())->ranked;
     if (s.is(K::List))
-      for (const Sym& e : s.list()->items) look(e);
+      for (const AbstractValue& e : s.list()->items) look(e);
   };
-  for (const Sym& a : args) look(a);
+  for (const AbstractValue& a : args) look(a);
   if (!gives_rank(op, args.size())) return !unranked;
-  return std::ranges::none_of(args, [&](const Sym& a) {  // sizes of which the number is not known
-    if (!a.is(K::List) || !a.list()->is_open() || !a.list()->open.is(K::Tensor)) return false;
-    const TensorValuePtr sizes = ex_.views.read(a.list()->open);
-    return a.list()->element->kind() == c10::TypeKind::IntType && !sizes->axes.at(0).is_static();
-  });
+  return std::ranges::none_of(
+      args, [&](const AbstractValue& a) {  // sizes of which the number is not known
+        if (!a.is(K::List) || !a.list()->is_open() || !a.list()->open.is(K::Tensor)) return false;
+        const TensorValuePtr sizes = ex_.views.read(a.list()->open);
+        return a.list()->element->kind() == c10::TypeKind::IntType &&
+               !sizes->axes.at(0).is_static();
+      });
 }
 
-std::vector<Axis> Apply::infer_axes(const OpInfo& op, const std::vector<Sym>& args,
+std::vector<Axis> Apply::infer_axes(const OpInfo& op, const std::vector<AbstractValue>& args,
                                     const PerWorld& out, size_t index) {
   AxisCall c{op,
              args,
@@ -223,8 +228,8 @@ std::vector<Axis> Apply::infer_axes(const OpInfo& op, const std::vector<Sym>& ar
              static_cast<size_t>(out.any().toTensor().dim()),
              ex_.worlds.count(),
              [this](Taint t) { return fresh_axis(t); },
-             [this](const Sym& s) { return ex_.views.read(s.tensor()); }};
-  for (const Sym& a : args)
+             [this](const AbstractValue& s) { return ex_.views.read(s.tensor()); }};
+  for (const AbstractValue& a : args)
     c.values.push_back(a.is(K::Tensor) ? ex_.views.read(a.tensor()) : nullptr);
   return axes_of(c);
 }
@@ -258,10 +263,10 @@ TensorValuePtr Apply::typed(const Call& call, PerWorld c, size_t index) {
   return v;
 }
 
-Sym Apply::tensor_output(const Call& call, PerWorld c, size_t index) {
+AbstractValue Apply::tensor_output(const Call& call, PerWorld c, size_t index) {
   TensorValuePtr v = typed(call, std::move(c), index);
   if (call.folded) {
-    for (const Sym& a : call.args)
+    for (const AbstractValue& a : call.args)
       if (a.is(K::Tensor) && !ex_.views.read(a.tensor())->name.empty()) {
         // Not the plain name: that one holds the state_dict's numbers.
         v->name = ex_.views.read(a.tensor())->name + "_" + std::string(call.op.method());
@@ -272,18 +277,19 @@ Sym Apply::tensor_output(const Call& call, PerWorld c, size_t index) {
   } else if (call.node) {
     v->recorded = ex_.recorder.add_output(call.node, ex_.recorder.type_of(*v));
   }
-  if (call.op.base == "prim::NumToTensor") v->number = std::make_shared<const Sym>(call.args[0]);
-  Sym made = ex_.values.tensor(v);
+  if (call.op.base == "prim::NumToTensor")
+    v->number = std::make_shared<const AbstractValue>(call.args[0]);
+  AbstractValue made = ex_.values.tensor(v);
   made.tensor()->storage->computed = true;
   return made;
 }
 
-Sym Apply::list_output(const Call& call, const PerWorld& c) {
+AbstractValue Apply::list_output(const Call& call, const PerWorld& c) {
   const size_t n = c.any().toListRef().size();
   // Of one world alone what it finds is joined with the others' later.
   bool known = call.unpacked || call.taint == Taint::Constant || ex_.worlds.alone() ||
                gives_length(call.op, call.args, ex_.worlds.count(),
-                            [&](const Sym& s) { return ex_.views.read(s.tensor()); });
+                            [&](const AbstractValue& s) { return ex_.views.read(s.tensor()); });
   for (size_t w = 0; w < ex_.worlds.count(); ++w)
     known = known && (!c.has(w) || c.at(w).toListRef().size() == n);
   if (!known)
@@ -291,7 +297,7 @@ Sym Apply::list_output(const Call& call, const PerWorld& c) {
         "OE4013",
         call.op.base + " returns a list whose length depends on a dynamic size or on data",
         "make the axis static, or unpack the list into a fixed number of values");
-  std::vector<Sym> items;
+  std::vector<AbstractValue> items;
   for (size_t k = 0; k < n; ++k) {
     const auto kth = [&](const c10::IValue& list) { return list.toListRef()[k]; };
     PerWorld e = c.shared() ? PerWorld::constant(kth(c.at(0))) : ex_.worlds.map(c, kth);
@@ -300,7 +306,7 @@ Sym Apply::list_output(const Call& call, const PerWorld& c) {
   return ex_.values.list(std::move(items), c.any().toList().elementType());
 }
 
-Sym Apply::make_output(const Call& call, PerWorld c, size_t index) {
+AbstractValue Apply::make_output(const Call& call, PerWorld c, size_t index) {
   const c10::IValue first = c.empty() ? c10::IValue() : c.any();
   if (first.isTensor() && first.toTensor().defined())
     return tensor_output(call, std::move(c), index);
@@ -308,7 +314,7 @@ Sym Apply::make_output(const Call& call, PerWorld c, size_t index) {
     if (call.node)
       ex_.recorder.add_output(call.node,
                               {program::Type::Kind::None, DType::Undefined, {}, nullptr});
-    return Sym::none();
+    return AbstractValue::none();
   }
   if (first.isList()) return list_output(call, c);
   const bool number = first.isInt() || first.isDouble() || first.isBool();
@@ -318,7 +324,7 @@ Sym Apply::make_output(const Call& call, PerWorld c, size_t index) {
                                     " that depends on the input, which ONNX graphs cannot compute");
     return ex_.values.constant(first, "");
   }
-  Sym s;
+  AbstractValue s;
   s.kind = first.isInt()      ? K::Int
            : first.isDouble() ? K::Float
            : first.isBool()   ? K::Bool

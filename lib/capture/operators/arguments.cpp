@@ -13,7 +13,7 @@ bool is_custom_class(const ObjectCell& o) {
 
 }  // namespace
 
-c10::IValue Apply::value(const Sym& s, size_t w) {
+c10::IValue Apply::value(const AbstractValue& s, size_t w) {
   auto missing = [&]() -> c10::IValue {
     if (ex_.made_up.wanted(w)) {
       if (s.is_number()) return ex_.made_up.of(s);
@@ -33,7 +33,7 @@ c10::IValue Apply::value(const Sym& s, size_t w) {
       if (s.list()->is_open()) return ex_.open_lists.value(s.list()->open, s.list()->element, w);
       c10::impl::GenericList list(s.list()->element);
       list.reserve(s.list()->items.size());
-      for (const Sym& e : s.list()->items) list.push_back(value(e, w));
+      for (const AbstractValue& e : s.list()->items) list.push_back(value(e, w));
       return list;
     }
     case K::Dict: {
@@ -47,7 +47,7 @@ c10::IValue Apply::value(const Sym& s, size_t w) {
     }
     case K::Tuple: {
       std::vector<c10::IValue> items;
-      for (const Sym& e : s.tuple()) items.push_back(value(e, w));
+      for (const AbstractValue& e : s.tuple()) items.push_back(value(e, w));
       if (auto t = s.type() ? s.type()->cast<c10::TupleType>() : nullptr; t && t->schema())
         return c10::ivalue::Tuple::createNamed(std::move(items), t);
       return c10::ivalue::Tuple::create(std::move(items));
@@ -70,7 +70,7 @@ c10::IValue Apply::value(const Sym& s, size_t w) {
   }
 }
 
-program::Arg Apply::arg(const Sym& s) {
+program::Arg Apply::arg(const AbstractValue& s) {
   if (!ex_.recorder.on()) return {};
   switch (s.kind) {
     case K::None:
@@ -79,7 +79,7 @@ program::Arg Apply::arg(const Sym& s) {
       return {ex_.recorder.value(ex_.views.read(s.tensor()))};
     case K::Sequence:
       return {s.sequence()->recorded};
-    case K::Places:
+    case K::ViewList:
       return arg(ex_.places.copied(s));
     case K::Maybe:
       ex_.site.refuse(
@@ -89,7 +89,7 @@ program::Arg Apply::arg(const Sym& s) {
     case K::List: {
       if (s.list()->is_open()) return arg(s.list()->open);
       program::Args items;
-      for (const Sym& e : s.list()->items) items.push_back(arg(e));
+      for (const AbstractValue& e : s.list()->items) items.push_back(arg(e));
       return {std::move(items)};
     }
     case K::Int:

@@ -93,21 +93,22 @@ bool asks_sizes(const std::string& base) {
          base == "aten::len" || base == "aten::storage_offset";
 }
 
-bool same_number(const Sym& a, const Sym& b) {
+bool same_number(const AbstractValue& a, const AbstractValue& b) {
   return a.is_constant_number() && b.is_constant_number() && a.c.at(0) == b.c.at(0);
 }
 
 }  // namespace
 
-bool Quantized::is_quantized(const Sym& s) {
+bool Quantized::is_quantized(const AbstractValue& s) {
   if (s.is(K::Tensor)) return example(*ex_.views.read(s)).is_quantized();
   if (s.is(K::List) && !s.list()->is_open())
-    return std::ranges::any_of(s.list()->items, [this](const Sym& e) { return is_quantized(e); });
+    return std::ranges::any_of(s.list()->items,
+                               [this](const AbstractValue& e) { return is_quantized(e); });
   return false;
 }
 
-bool Quantized::among(const std::vector<Sym>& args) {
-  return std::ranges::any_of(args, [this](const Sym& a) { return is_quantized(a); });
+bool Quantized::among(const std::vector<AbstractValue>& args) {
+  return std::ranges::any_of(args, [this](const AbstractValue& a) { return is_quantized(a); });
 }
 
 bool Quantized::relabels(const OpInfo& op) {
@@ -123,8 +124,8 @@ std::shared_ptr<const Quantizer> Quantized::of(const TensorValue& t) {
   const at::Tensor& q = example(t);
   const auto made = std::make_shared<Quantizer>();
   if (q.qscheme() == at::kPerTensorAffine) {
-    made->scale = Sym::of(at::q_scale(q));
-    made->zero_point = Sym::of(at::q_zero_point(q));
+    made->scale = AbstractValue::of(at::q_scale(q));
+    made->zero_point = AbstractValue::of(at::q_zero_point(q));
   } else {
     made->scale = ex_.values.kept_constant(at::q_per_channel_scales(q), "");
     made->zero_point = ex_.values.kept_constant(at::q_per_channel_zero_points(q), "");
@@ -135,7 +136,7 @@ std::shared_ptr<const Quantizer> Quantized::of(const TensorValue& t) {
 
 // Refused where the operator is none that only moves elements.
 std::shared_ptr<const Quantizer> Quantized::of_result(const OpInfo& op,
-                                                      const std::vector<Sym>& args) {
+                                                      const std::vector<AbstractValue>& args) {
   if (relabels(op) && op.base != "aten::int_repr") {
     auto made = std::make_shared<Quantizer>(Quantizer{args[1], args[2], std::nullopt});
     if (args.size() > 3) made->axis = ex_.apply.known_int(args[3], "the axis of the channels");
@@ -149,7 +150,7 @@ std::shared_ptr<const Quantizer> Quantized::of_result(const OpInfo& op,
                   "dequantize before it and quantize after it");
 }
 
-std::string Quantized::describe(const Sym& s) {
+std::string Quantized::describe(const AbstractValue& s) {
   if (!is_quantized(s)) return {};
   const auto own = of(*ex_.views.read(s));
   if (!own->scale.is_constant_number() || !own->zero_point.is_constant_number())
@@ -171,44 +172,47 @@ std::shared_ptr<const Quantizer> Quantized::joined(const TensorValue& a, const T
   return x;
 }
 
-Sym Quantized::integers(const Sym& q) { return ex_.apply("aten::int_repr", {q}); }
+AbstractValue Quantized::integers(const AbstractValue& q) {
+  return ex_.apply("aten::int_repr", {q});
+}
 
-Sym Quantized::dequantized(const Sym& q) {
+AbstractValue Quantized::dequantized(const AbstractValue& q) {
   if (!is_quantized(q))
-    return ex_.apply("aten::to.dtype",
-                     {q, Sym::of(int64_t{6}), Sym::of(false), Sym::of(false), Sym::none()});
+    return ex_.apply("aten::to.dtype", {q, AbstractValue::of(int64_t{6}), AbstractValue::of(false),
+                                        AbstractValue::of(false), AbstractValue::none()});
   const TensorValuePtr t = ex_.views.read(q);
   const auto own = of(*t);
   const c10::ScalarType type = c10::toUnderlying(example(*t).scalar_type());
   const bool is_byte = type == c10::ScalarType::Byte, wide = type == c10::ScalarType::Int;
   const int64_t low = is_byte ? 0 : wide ? INT32_MIN : -128;
   const int64_t high = is_byte ? 255 : wide ? INT32_MAX : 127;
-  std::vector<Sym> args = {integers(q), own->scale, own->zero_point};
-  if (own->axis) args.push_back(Sym::of(*own->axis));
-  for (int64_t n : {low, high, static_cast<int64_t>(type)}) args.push_back(Sym::of(n));
-  args.push_back(Sym::none());
+  std::vector<AbstractValue> args = {integers(q), own->scale, own->zero_point};
+  if (own->axis) args.push_back(AbstractValue::of(*own->axis));
+  for (int64_t n : {low, high, static_cast<int64_t>(type)}) args.push_back(AbstractValue::of(n));
+  args.push_back(AbstractValue::none());
   return ex_.apply(own->axis ? "quantized_decomposed::dequantize_per_channel"
                              : "quantized_decomposed::dequantize_per_tensor",
                    args);
 }
 
-std::optional<std::vector<Sym>> Quantized::call(const OpInfo& op, const std::vector<Sym>& args) {
+std::optional<std::vector<AbstractValue>> Quantized::call(const OpInfo& op,
+                                                          const std::vector<AbstractValue>& args) {
   if (args.empty()) return std::nullopt;
   const bool any = among(args);
   if (op.base == "aten::dequantize" &&
       (any || ex_.apply.content_taint(op, args) != Taint::Constant)) {
     // Of a quantized constant too: the file holds the integers. Of others a float.
-    if (!args[0].is(K::List)) return std::vector<Sym>{dequantized(args[0])};
-    std::vector<Sym> items;
-    for (const Sym& e : args[0].list()->items) items.push_back(dequantized(e));
-    return std::vector<Sym>{ex_.values.list(std::move(items), args[0].list()->element)};
+    if (!args[0].is(K::List)) return std::vector<AbstractValue>{dequantized(args[0])};
+    std::vector<AbstractValue> items;
+    for (const AbstractValue& e : args[0].list()->items) items.push_back(dequantized(e));
+    return std::vector<AbstractValue>{ex_.values.list(std::move(items), args[0].list()->element)};
   }
   if (!any) return std::nullopt;
   const bool first = is_quantized(args[0]) && args[0].is(K::Tensor);
   if (first && op.base.starts_with("aten::q_") && op.base != "aten::q_per_channel_axis") {
     const auto own = of(*ex_.views.read(args[0]));
     const bool scale = op.base == "aten::q_scale" || op.base == "aten::q_per_channel_scales";
-    return std::vector<Sym>{scale ? own->scale : own->zero_point};
+    return std::vector<AbstractValue>{scale ? own->scale : own->zero_point};
   }
   if (ex_.apply.content_taint(op, args) == Taint::Constant || asks_sizes(op.base) || relabels(op) ||
       (first && only_moves(op.base)))

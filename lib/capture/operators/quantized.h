@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "lib/capture/operators/operators.h"
-#include "lib/capture/values/sym.h"
+#include "lib/capture/values/abstract_value.h"
 
 namespace oe::capture {
 
@@ -22,8 +22,8 @@ class Executor;
 
 // number = (integer - zero_point) * scale
 struct Quantizer {
-  Sym scale, zero_point;        // a number each; per channel a tensor each
-  std::optional<int64_t> axis;  // per channel: of the channels
+  AbstractValue scale, zero_point;  // a number each; per channel a tensor each
+  std::optional<int64_t> axis;      // per channel: of the channels
 };
 
 class Quantized {
@@ -31,24 +31,26 @@ class Quantized {
   explicit Quantized(Executor& ex) : ex_(ex) {}
 
   // Whether an argument is a quantized tensor, or a list of some.
-  bool among(const std::vector<Sym>& args);
+  bool among(const std::vector<AbstractValue>& args);
   // What takes a quantized tensor apart; nothing for other operators. Refuses by name what cannot
   // be written of a quantized tensor that is not constant.
-  std::optional<std::vector<Sym>> call(const OpInfo& op, const std::vector<Sym>& args);
+  std::optional<std::vector<AbstractValue>> call(const OpInfo& op,
+                                                 const std::vector<AbstractValue>& args);
   // Whether the result is the first argument's integers under another type.
   static bool relabels(const OpInfo& op);
   // Of a quantized result of a call that is recorded.
-  std::shared_ptr<const Quantizer> of_result(const OpInfo& op, const std::vector<Sym>& args);
+  std::shared_ptr<const Quantizer> of_result(const OpInfo& op,
+                                             const std::vector<AbstractValue>& args);
   // "of scale 0.1 and zero point 3" of a quantized tensor; empty for others.
-  std::string describe(const Sym& s);
+  std::string describe(const AbstractValue& s);
   // Of a value on two paths: theirs, where it is the same known one.
   std::shared_ptr<const Quantizer> joined(const TensorValue& a, const TensorValue& b);
 
  private:
-  bool is_quantized(const Sym& s);
+  bool is_quantized(const AbstractValue& s);
   std::shared_ptr<const Quantizer> of(const TensorValue& t);
-  Sym integers(const Sym& q);
-  Sym dequantized(const Sym& q);
+  AbstractValue integers(const AbstractValue& q);
+  AbstractValue dequantized(const AbstractValue& q);
 
   Executor& ex_;
 };

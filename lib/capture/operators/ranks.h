@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "lib/capture/values/sym.h"
+#include "lib/capture/values/abstract_value.h"
 
 namespace oe::capture {
 
@@ -11,15 +11,15 @@ class Executor;
 
 // What a tensor is that is `a` where the condition holds and `b` where it does not; null where that
 // says no more than the tensor itself.
-std::shared_ptr<const RankChoice> rank_choice(const Sym& guard, const TensorValue& a,
+std::shared_ptr<const RankChoice> rank_choice(const AbstractValue& guard, const TensorValue& a,
                                               const TensorValue& b);
 
 // The condition that decides the rank of the first argument of which one does; null: of none.
-const Sym* rank_guard(Executor& ex, const std::vector<Sym>& args);
+const AbstractValue* rank_guard(Executor& ex, const std::vector<AbstractValue>& args);
 
 // The arguments where that condition is `holds`: with ranks, and with the numbers and sizes that
 // follow from it.
-std::vector<Sym> args_by_rank(Executor& ex, const std::vector<Sym>& args, const Sym& guard,
-                              bool holds);
+std::vector<AbstractValue> args_by_rank(Executor& ex, const std::vector<AbstractValue>& args,
+                                        const AbstractValue& guard, bool holds);
 
 }  // namespace oe::capture

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "lib/capture/operators/ranks.h"
-#include "lib/capture/values/frozen.h"
+#include "lib/capture/values/snapshot.h"
 #include "lib/support/text.h"
 
 namespace oe::capture {
@@ -19,8 +19,8 @@ class InputBuilder {
                const std::map<std::string, int>& axis_ids)
       : ex_(ex), e_(e), leaves_(leaves), axis_ids_(axis_ids) {}
 
-  std::vector<Sym> build() {
-    std::vector<Sym> args;
+  std::vector<AbstractValue> build() {
+    std::vector<AbstractValue> args;
     for (size_t i = 0; i < e_.arguments.size(); ++i) {
       args.push_back(order_.enter(i) ? build(e_.arguments[i])
                                      : ex_.values.constant(e_.arguments[i], "argument"));
@@ -29,24 +29,24 @@ class InputBuilder {
   }
 
  private:
-  Sym build(const c10::IValue& v) {
+  AbstractValue build(const c10::IValue& v) {
     if (v.isTensor() || v.isInt() || v.isDouble() || v.isBool()) {
       const std::optional<size_t> at = order_.next();
       return at ? leaf(*at) : ex_.values.constant(v, "argument");
     }
     if (v.isTuple()) {
-      std::vector<Sym> items;
+      std::vector<AbstractValue> items;
       for (const c10::IValue& x : v.toTupleRef().elements()) items.push_back(build(x));
-      return Sym::of_tuple(std::move(items), v.type());
+      return AbstractValue::of_tuple(std::move(items), v.type());
     }
     if (v.isList()) {
-      std::vector<Sym> items;
+      std::vector<AbstractValue> items;
       for (const c10::IValue& x : v.toListRef()) items.push_back(build(x));
       return ex_.values.list(std::move(items), v.toList().elementType());
     }
     if (v.isGenericDict()) {
       const auto dict = v.toGenericDict();
-      std::vector<std::pair<Sym, Sym>> items;
+      std::vector<std::pair<AbstractValue, AbstractValue>> items;
       for (const auto& x : dict)
         items.emplace_back(ex_.values.constant(x.key(), ""), build(x.value()));
       return ex_.values.dict(std::move(items), dict.keyType(), dict.valueType());
@@ -54,7 +54,7 @@ class InputBuilder {
     return ex_.values.constant(v, "argument");
   }
 
-  Sym leaf(size_t i) {
+  AbstractValue leaf(size_t i) {
     const auto& l = e_.leaves[i];
     PerWorld c = PerWorld::sized(leaves_.size());
     for (size_t w = 0; w < leaves_.size(); ++w) c.set(w, leaves_[w][i]);
@@ -66,7 +66,7 @@ class InputBuilder {
       TensorValuePtr t = ex_.values.input_tensor(nullptr, std::move(c), std::move(axes));
       t->recorded = p.new_value(ex_.recorder.type_of(*t), l.name);
       p.inputs.push_back({l.name, {t->recorded}});
-      Sym made = ex_.values.tensor(t);
+      AbstractValue made = ex_.values.tensor(t);
       if (!l.attribute.empty()) ex_.values.owns_memory(l.value.toTensor(), *made.tensor());
       return made;
     }
@@ -91,7 +91,7 @@ class OutputBuilder {
   OutputBuilder(Executor& ex, bool field_names, Diagnostics& d)
       : ex_(ex), field_names_(field_names), d_(d) {}
 
-  program::Result add(const Sym& s, const std::string& name) {
+  program::Result add(const AbstractValue& s, const std::string& name) {
     switch (s.kind) {
       case K::Tuple: {
         auto type = s.type() ? s.type()->cast<c10::TupleType>() : nullptr;
@@ -107,7 +107,7 @@ class OutputBuilder {
       }
       case K::List: {
         if (s.list()->is_open()) {
-          const Sym whole = ex_.open_lists.output(s, label(name));
+          const AbstractValue whole = ex_.open_lists.output(s, label(name));
           program::Result result = add(whole, name);
           if (whole.kind == K::Tensor) result.kind = Kind::Vector;
           return result;
@@ -141,7 +141,7 @@ class OutputBuilder {
         return add_optional(s, name);
       case K::Tensor:
         if (present_) return put(label(name), {optional(s)});
-        if (const Sym* guard = rank_guard(ex_, {s}))
+        if (const AbstractValue* guard = rank_guard(ex_, {s}))
           if (const auto known = ex_.control.known_condition(*guard))
             return add(args_by_rank(ex_, {s}, *guard, *known).at(0), name);
         if (const TensorValuePtr t = ex_.views.read(s.tensor()); !t->ranked) {
@@ -178,7 +178,7 @@ class OutputBuilder {
     ex_.recorder.program().outputs.push_back({name, std::move(value)});
     return {kind};
   }
-  program::Result put_as_is(const Sym& s, const std::string& name, Kind kind) {
+  program::Result put_as_is(const AbstractValue& s, const std::string& name, Kind kind) {
     return put(label(name), present_ ? program::Arg{optional(s)} : ex_.apply.arg(s), kind);
   }
   program::Value* made(program::Args args, const program::Type& element) {
@@ -192,7 +192,7 @@ class OutputBuilder {
                                                  : program::Type::boolean();
   }
   // The value as an optional.
-  program::Value* some(const Sym& s) {
+  program::Value* some(const AbstractValue& s) {
     const program::Arg value = ex_.apply.arg(s);
     return made({value}, type_of(value));
   }
@@ -202,11 +202,11 @@ class OutputBuilder {
                   "return tensors or numbers that may each be None");
   }
   // None or a value: each tensor and number in it is an optional.
-  program::Result add_optional(const Sym& s, const std::string& name) {
-    const Sym &here = s.tuple().at(0), &value = s.tuple().at(1);
+  program::Result add_optional(const AbstractValue& s, const std::string& name) {
+    const AbstractValue &here = s.tuple().at(0), &value = s.tuple().at(1);
     if (present_ && !leafy(value)) refuse_optional(name, "a container with one that may be None");
-    const Sym both = present_ ? ex_.apply("aten::__and__.bool", {*present_, here}) : here;
-    const Sym* outer = std::exchange(present_, &both);
+    const AbstractValue both = present_ ? ex_.apply("aten::__and__.bool", {*present_, here}) : here;
+    const AbstractValue* outer = std::exchange(present_, &both);
     program::Result result = add(value, name);
     present_ = outer;
     if (result.outputs() == 0) refuse_optional(name, std::string(describe(value)) + " of nothing");
@@ -214,7 +214,7 @@ class OutputBuilder {
     return result;
   }
   // The value where present_ says that there is one, as an optional.
-  program::Value* optional(const Sym& value) {
+  program::Value* optional(const AbstractValue& value) {
     auto node = std::make_unique<program::Node>();
     node->op = "prim::If";
     node->args = {ex_.apply.arg(*present_)};
@@ -232,7 +232,8 @@ class OutputBuilder {
     ex_.recorder.append(std::move(node));
     return out;
   }
-  program::Result add_element(const Sym& s, const std::string& name, const std::string& list) {
+  program::Result add_element(const AbstractValue& s, const std::string& name,
+                              const std::string& list) {
     program::Result result = add(s, name);
     if (s.kind == K::Tensor) ex_.recorder.program().outputs.back().list = list;
     return result;
@@ -245,24 +246,24 @@ class OutputBuilder {
   Executor& ex_;
   bool field_names_;
   Diagnostics& d_;
-  const Sym* present_ = nullptr;  // inside of what may be None: whether it is there
+  const AbstractValue* present_ = nullptr;  // inside of what may be None: whether it is there
 };
 
 }  // namespace
 
-std::vector<Sym> make_arguments(Executor& ex, const torch_io::ExampleInputs& e,
-                                const std::vector<std::vector<c10::IValue>>& leaves,
-                                const std::map<std::string, int>& axis_ids) {
+std::vector<AbstractValue> make_arguments(Executor& ex, const torch_io::ExampleInputs& e,
+                                          const std::vector<std::vector<c10::IValue>>& leaves,
+                                          const std::map<std::string, int>& axis_ids) {
   return InputBuilder(ex, e, leaves, axis_ids).build();
 }
 
-program::Result add_outputs(Executor& ex, const Sym& value, const std::string& name,
+program::Result add_outputs(Executor& ex, const AbstractValue& value, const std::string& name,
                             Diagnostics& d) {
   return OutputBuilder(ex, /*field_names=*/true, d).add(value, name);
 }
 
-program::Result add_carried(Executor& ex, const Sym& value, const std::string& name,
-                            Diagnostics& d) {
+program::Result add_persistent(Executor& ex, const AbstractValue& value, const std::string& name,
+                               Diagnostics& d) {
   return OutputBuilder(ex, /*field_names=*/false, d).add(value, name);
 }
 

@@ -11,8 +11,8 @@
 namespace oe::capture {
 
 // Whether `now` is still what the model had: the same tensor with the same content, equal numbers.
-bool Values::as_saved(const Sym& now, const c10::IValue& saved) {
-  auto all = [&](const std::vector<Sym>& items, const auto& originals) {
+bool Values::as_saved(const AbstractValue& now, const c10::IValue& saved) {
+  auto all = [&](const std::vector<AbstractValue>& items, const auto& originals) {
     if (items.size() != originals.size()) return false;
     for (size_t i = 0; i < items.size(); ++i)
       if (!as_saved(items[i], originals[i])) return false;
@@ -48,22 +48,22 @@ bool Values::as_saved(const Sym& now, const c10::IValue& saved) {
 namespace {
 
 // The storages of all tensors in a value, and the lists and dicts.
-void each_cell(const Sym& s, const std::function<void(const std::shared_ptr<Cell>&)>& f) {
+void each_cell(const AbstractValue& s, const std::function<void(const std::shared_ptr<Cell>&)>& f) {
   if (s.is(K::Tensor)) f(s.tensor()->storage);
   if (s.is(K::List)) f(s.list());
   if (s.is(K::Dict)) f(s.dict());
   if (s.is(K::Tuple) || s.is(K::Maybe))
-    for (const Sym& item : s.tuple()) each_cell(item, f);
+    for (const AbstractValue& item : s.tuple()) each_cell(item, f);
   if (s.is(K::List))
-    for (const Sym& item : s.list()->items) each_cell(item, f);
+    for (const AbstractValue& item : s.list()->items) each_cell(item, f);
   if (s.is(K::Dict))
     for (const auto& [key, value] : s.dict()->items) each_cell(value, f);
 }
 
 }  // namespace
 
-void Values::begin_with(const std::string& path, const Sym& self, Sym value) {
-  Sym owner = self;
+void Values::begin_with(const std::string& path, const AbstractValue& self, AbstractValue value) {
+  AbstractValue owner = self;
   size_t begin = 0;
   for (size_t dot; (dot = path.find('.', begin)) != std::string::npos; begin = dot + 1)
     owner = attribute(owner, path.substr(begin, dot - begin));
@@ -108,7 +108,7 @@ void Values::refuse_shared(const std::vector<State>& carried) const {
     });
 }
 
-std::vector<Values::State> Values::carried_state() {
+std::vector<Values::State> Values::persistent_state() {
   std::vector<State> out;
   for (const Begun& b : begun_)
     out.push_back({b.path, b.owner->attributes.at(b.name), last_write(*b.owner, b.name)});
@@ -122,7 +122,7 @@ OriginPtr Values::last_write(const ObjectCell& o, const std::string& name) const
 }
 
 // None stays what no output can be.
-bool Values::was_set(const ObjectCell& o, const std::string& name, const Sym& now) const {
+bool Values::was_set(const ObjectCell& o, const std::string& name, const AbstractValue& now) const {
   bool set = writes_.contains({&o, name}) && !now.is(K::None);
   each_cell(now, [&](const auto& cell) { set = set || ex_.heap.changed(*cell); });
   return set;

@@ -8,7 +8,8 @@
 namespace oe::capture {
 
 // What is known of a tensor without running the operator on it.
-std::optional<Sym> Interpreter::known_of_tensor(const OpInfo& op, const std::vector<Sym>& args) {
+std::optional<AbstractValue> Interpreter::known_of_tensor(const OpInfo& op,
+                                                          const std::vector<AbstractValue>& args) {
   if (args.empty() || !args[0].is(K::Tensor)) return std::nullopt;
   if (op.name == "aten::size.int" && args[1].is_constant_number())
     return ex_.apply.size_of(args[0], args[1].c.at(0).toInt());
@@ -17,7 +18,7 @@ std::optional<Sym> Interpreter::known_of_tensor(const OpInfo& op, const std::vec
   if (op.name == "aten::numel" && args.size() == 1) return ex_.apply.numel_of(args[0]);
   if (op.base == "aten::stride" &&
       axes_taint(*ex_.views.read(args[0].tensor())) != Taint::Constant) {
-    std::vector<Sym> strides = ex_.views.strides_of(args[0]);
+    std::vector<AbstractValue> strides = ex_.views.strides_of(args[0]);
     if (op.name == "aten::stride") return ex_.values.list(std::move(strides), c10::IntType::get());
     const auto rank = static_cast<int64_t>(strides.size());
     const int64_t axis = ex_.apply.known_int(args[1], "the axis of stride()");
@@ -57,7 +58,7 @@ int unpacked_length(const torch::jit::Node* n) {
 }  // namespace
 
 // Whether the table that an operator searches is a constant and sorted, without NaN.
-bool Interpreter::knows_sorted_table(const OpInfo& op, const std::vector<Sym>& args) {
+bool Interpreter::knows_sorted_table(const OpInfo& op, const std::vector<AbstractValue>& args) {
   for (size_t i = 0; i < args.size(); ++i) {
     const std::string& name = op.schema->arguments()[i].name();
     if (name == "sorter" && !args[i].is(K::None)) return false;
@@ -73,16 +74,17 @@ bool Interpreter::knows_sorted_table(const OpInfo& op, const std::vector<Sym>& a
 }
 
 // What stands for the operator because of what its arguments are; null: nothing does.
-torch::jit::Function* Interpreter::composite_for(const OpInfo& op, const std::vector<Sym>& args) {
+torch::jit::Function* Interpreter::composite_for(const OpInfo& op,
+                                                 const std::vector<AbstractValue>& args) {
   if (ex_.quantized.among(args)) return composite_of(CompositeOf::Quantized, op.name);
   if (torch::jit::Function* f = composite_of(CompositeOf::Computed, op.name))
-    for (const Sym& a : args)
+    for (const AbstractValue& a : args)
       if (!a.is(K::Tensor) && ex_.apply.taint_of(a) != Taint::Constant) return f;
   if (torch::jit::Function* f = composite_of(CompositeOf::Unsorted, op.name))
     if (!knows_sorted_table(op, args)) return f;
-  const auto type_of = [&](const Sym& a) {
+  const auto type_of = [&](const AbstractValue& a) {
     const bool list = a.is(K::List) && !a.list()->items.empty();
-    const Sym& s = list ? a.list()->items[0] : a;
+    const AbstractValue& s = list ? a.list()->items[0] : a;
     if (!s.is(K::Tensor)) return at::ScalarType::Undefined;
     const TensorValuePtr t = ex_.views.read(s.tensor());
     return t->c.empty() ? at::ScalarType::Undefined : example(*t).scalar_type();
@@ -100,8 +102,8 @@ torch::jit::Function* Interpreter::composite_for(const OpInfo& op, const std::ve
   return nullptr;
 }
 
-std::optional<std::vector<Sym>> Interpreter::call_composite(const OpInfo& op,
-                                                            const std::vector<Sym>& args) {
+std::optional<std::vector<AbstractValue>> Interpreter::call_composite(
+    const OpInfo& op, const std::vector<AbstractValue>& args) {
   torch::jit::Function* f = op.composite;
   torch::jit::Function* special = composite_for(op, args);
   if (special)
@@ -116,19 +118,18 @@ std::optional<std::vector<Sym>> Interpreter::call_composite(const OpInfo& op,
     ex_.apply.attempt(op, args);
   const Site::Held held(ex_.site);
   const auto run = [&] {
-    const Sym result = run_function(*f, args, ex_.site.path(), ex_.site.call());
-    return result.is(K::Tuple) ? result.tuple() : std::vector<Sym>{result};
+    const AbstractValue result = run_function(*f, args, ex_.site.path(), ex_.site.call());
+    return result.is(K::Tuple) ? result.tuple() : std::vector<AbstractValue>{result};
   };
   return ex_.gradient.has_rules(op, args) ? ex_.gradient.whole(op, args, run) : run();
 }
 
 // The operator along one of the axes that a tensor has: one after the other as an If. Nothing where
 // the axis is known, and for sizes, which are numbers of the graph whichever axis it is.
-std::optional<std::vector<Sym>> Interpreter::along_computed_axis(const OpInfo& op,
-                                                                 const std::vector<Sym>& args,
-                                                                 JitNode* n) {
+std::optional<std::vector<AbstractValue>> Interpreter::along_computed_axis(
+    const OpInfo& op, const std::vector<AbstractValue>& args, JitNode* n) {
   if (ex_.worlds.alone() || args.empty() || op.base == "aten::size") return std::nullopt;
-  const Sym* tensor = &args[0];
+  const AbstractValue* tensor = &args[0];
   if (tensor->is(K::List) && !tensor->list()->is_open() && !tensor->list()->items.empty())
     tensor = &tensor->list()->items[0];
   if (!tensor->is(K::Tensor) || !ex_.views.read(*tensor)->ranked) return std::nullopt;
@@ -137,22 +138,24 @@ std::optional<std::vector<Sym>> Interpreter::along_computed_axis(const OpInfo& o
     if (!names_axis(op.base, parameters[i].name())) continue;  // not dim_size of a scatter
     const bool listed =
         args[i].is(K::List) && !args[i].list()->is_open() && args[i].list()->items.size() == 1;
-    const Sym axis = listed ? args[i].list()->items[0] : args[i];
+    const AbstractValue axis = listed ? args[i].list()->items[0] : args[i];
     if (!axis.is(K::Int) || axis.taint == Taint::Constant) continue;
     const bool adds = op.base.starts_with("aten::unsqueeze") || op.base == "aten::stack" ||
                       op.base == "aten::diag_embed";
     const size_t axes = ex_.views.read(*tensor)->axes.size() + (adds ? 1 : 0);
-    const Sym wrapped = ex_.apply("aten::remainder.int",
-                                  {axis, Sym::of(static_cast<int64_t>(std::max<size_t>(axes, 1)))});
-    std::function<std::vector<Sym>(size_t)> from = [&](size_t d) {
+    const AbstractValue wrapped =
+        ex_.apply("aten::remainder.int",
+                  {axis, AbstractValue::of(static_cast<int64_t>(std::max<size_t>(axes, 1)))});
+    std::function<std::vector<AbstractValue>(size_t)> from = [&](size_t d) {
       const auto along = [&, d] {
-        std::vector<Sym> known = args;
-        const Sym number = Sym::of(static_cast<int64_t>(d));
+        std::vector<AbstractValue> known = args;
+        const AbstractValue number = AbstractValue::of(static_cast<int64_t>(d));
         known[i] = listed ? ex_.values.list({number}, args[i].list()->element) : number;
         return call_operator(op, known, n);
       };
       if (d + 1 >= axes) return along();
-      const Sym here = ex_.apply("aten::eq.int", {wrapped, Sym::of(static_cast<int64_t>(d))});
+      const AbstractValue here =
+          ex_.apply("aten::eq.int", {wrapped, AbstractValue::of(static_cast<int64_t>(d))});
       return *ex_.control.kept_branches(
           here, [&, d](size_t k) { return k == 0 ? along() : from(d + 1); }, {false, false}, true);
     };
@@ -163,9 +166,8 @@ std::optional<std::vector<Sym>> Interpreter::along_computed_axis(const OpInfo& o
 
 // The operator with a computed flag (is_causal, descending, train): as an If, with the one and with
 // the other.
-std::optional<std::vector<Sym>> Interpreter::by_computed_flag(const OpInfo& op,
-                                                              const std::vector<Sym>& args,
-                                                              JitNode* n) {
+std::optional<std::vector<AbstractValue>> Interpreter::by_computed_flag(
+    const OpInfo& op, const std::vector<AbstractValue>& args, JitNode* n) {
   if (ex_.worlds.alone() || args.empty() || !args[0].is(K::Tensor)) return std::nullopt;
   const auto& parameters = op.schema->arguments();
   for (size_t i = 1; i < args.size() && i < parameters.size(); ++i) {
@@ -173,8 +175,8 @@ std::optional<std::vector<Sym>> Interpreter::by_computed_flag(const OpInfo& op,
         args[i].taint == Taint::Constant)
       continue;
     const auto with = [&](size_t k) {
-      std::vector<Sym> known = args;
-      known[i] = Sym::of(k == 0);
+      std::vector<AbstractValue> known = args;
+      known[i] = AbstractValue::of(k == 0);
       return call_operator(op, known, n);
     };
     return *ex_.control.kept_branches(args[i], with, {false, false}, true);
@@ -182,12 +184,14 @@ std::optional<std::vector<Sym>> Interpreter::by_computed_flag(const OpInfo& op,
   return std::nullopt;
 }
 
-Sym Interpreter::call_operator(const std::string& op, const std::vector<Sym>& args) {
+AbstractValue Interpreter::call_operator(const std::string& op,
+                                         const std::vector<AbstractValue>& args) {
   return call_operator(ex_.operators.named(op), args).at(0);
 }
 
-std::vector<Sym> Interpreter::call_operator(const OpInfo& op, const std::vector<Sym>& args,
-                                            JitNode* n) {
+std::vector<AbstractValue> Interpreter::call_operator(const OpInfo& op,
+                                                      const std::vector<AbstractValue>& args,
+                                                      JitNode* n) {
   if (op.missing) ex_.site.refuse("OE0122", op.base + " is not registered", "", Need::Operators);
   if (op.base == "aten::grad" || op.base == "aten::backward") return ex_.gradient.call(op, args);
   if (auto known = known_of_tensor(op, args)) return {*known};
@@ -196,12 +200,12 @@ std::vector<Sym> Interpreter::call_operator(const OpInfo& op, const std::vector<
   // An argument that may be None: the operator with it, and without it.
   for (size_t i = 0; i < args.size() && !ex_.worlds.alone(); ++i)
     if (args[i].is(K::Maybe)) {
-      const Sym present = args[i].tuple().at(0), value = args[i].tuple().at(1);
+      const AbstractValue present = args[i].tuple().at(0), value = args[i].tuple().at(1);
       return *ex_.control.kept_branches(
           present,
           [&](size_t k) {
-            std::vector<Sym> known = args;
-            known[i] = k == 0 ? value : Sym::none();
+            std::vector<AbstractValue> known = args;
+            known[i] = k == 0 ? value : AbstractValue::none();
             return call_operator(op, known, n);
           },
           {false, false}, true);
@@ -218,7 +222,7 @@ std::vector<Sym> Interpreter::call_operator(const OpInfo& op, const std::vector<
   if (length < 0 && ex_.open_lists.cuts_dynamic_axis(op, args))
     return {ex_.open_lists.split(op, args)};
   if (auto made = call_composite(op, args)) return *made;
-  std::vector<Sym> out = ex_.apply(op, args, length);
+  std::vector<AbstractValue> out = ex_.apply(op, args, length);
   ex_.views.alias_outputs(op, args, out);
   return out;
 }

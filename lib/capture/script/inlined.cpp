@@ -24,7 +24,7 @@ JitNode* constant_behind(const JitValue* v, const Frame& f) {
 // LibTorch's default executor inlines calls first: an argument or result that is a constant in the
 // code is then a constant where it is used.
 void Interpreter::run_callee(JitNode* n, Frame& f, torch::jit::Function& callee,
-                             std::vector<Sym> args, const std::string& path,
+                             std::vector<AbstractValue> args, const std::string& path,
                              const ModuleCallPtr& call) {
   Frame frame;
   frame.path = path;
@@ -34,7 +34,7 @@ void Interpreter::run_callee(JitNode* n, Frame& f, torch::jit::Function& callee,
   for (size_t i = 0; i < args.size(); ++i)
     if (JitNode* constant = constant_behind(n->input(first + i), f))
       frame.constants[block->inputs()[i]] = constant;
-  Sym result = run_code(block, std::move(args), frame);
+  AbstractValue result = run_code(block, std::move(args), frame);
   if (JitNode* constant = constant_behind(block->outputs()[0], frame))
     f.constants[n->output()] = constant;
   f.set(n, {std::move(result)});
@@ -44,7 +44,7 @@ void Interpreter::run_callee(JitNode* n, Frame& f, torch::jit::Function& callee,
 // executor makes them numbers again where they stand directly as the second operand of these four
 // (its pass CanonicalizeOps); anything in between (`to`, `detach`) leaves a tensor.
 const OpInfo& Interpreter::with_number_operand(const OpInfo& op, const JitNode* n, const Frame& f,
-                                               std::vector<Sym>& args) {
+                                               std::vector<AbstractValue>& args) {
   static const std::unordered_set<std::string> four = {"aten::add.Tensor", "aten::sub.Tensor",
                                                        "aten::mul.Tensor", "aten::div.Tensor"};
   if (!four.contains(op.name)) return op;

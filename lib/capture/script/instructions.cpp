@@ -12,16 +12,16 @@ namespace prim = c10::prim;
 
 namespace {
 
-bool has_type(const Sym& v, const c10::TypePtr& t);
+bool has_type(const AbstractValue& v, const c10::TypePtr& t);
 
-bool is_tuple_of(const Sym& v, c10::ArrayRef<c10::TypePtr> elements) {
+bool is_tuple_of(const AbstractValue& v, c10::ArrayRef<c10::TypePtr> elements) {
   if (!v.is(K::Tuple) || elements.size() != v.tuple().size()) return false;
   for (size_t i = 0; i < elements.size(); ++i)
     if (!has_type(v.tuple()[i], elements[i])) return false;
   return true;
 }
 
-bool has_type(const Sym& v, const c10::TypePtr& t) {
+bool has_type(const AbstractValue& v, const c10::TypePtr& t) {
   switch (t->kind()) {
     case c10::TypeKind::AnyType:
       return true;
@@ -69,13 +69,13 @@ struct Interpreter::Instruction {
   JitNode* n;
   Frame& f;
 
-  const Sym& in(size_t i = 0) { return f.get(n->input(i)); }
-  void out(Sym s) { f.set(n, {std::move(s)}); }
+  const AbstractValue& in(size_t i = 0) { return f.get(n->input(i)); }
+  void out(AbstractValue s) { f.set(n, {std::move(s)}); }
 
   void constant() { out(ex.interpreter.constant_node(n, f.path)); }
   void get_attribute() { out(ex.values.attribute(in(), n->s(c10::attr::name))); }
   void set_attribute() {
-    const Sym object = in();
+    const AbstractValue object = in();
     if (!object.is(K::Object))
       ex.site.refuse("OE4007", "an attribute of an object without TorchScript code is set");
     ex.values.load_attributes(*object.object());
@@ -87,22 +87,22 @@ struct Interpreter::Instruction {
     auto cell = ex.heap.make<ObjectCell>();
     cell->type = n->output()->type()->expect<c10::ClassType>();
     cell->path = f.path;
-    out(Sym::of(std::move(cell)));
+    out(AbstractValue::of(std::move(cell)));
   }
-  void make_tuple() { out(Sym::of_tuple(f.inputs_of(n), n->output()->type())); }
+  void make_tuple() { out(AbstractValue::of_tuple(f.inputs_of(n), n->output()->type())); }
   void unpack_tuple() { f.set(n, in().tuple()); }
   void make_list() {
     const auto type = n->output()->type()->expect<c10::ListType>();
     out(ex.values.list(f.inputs_of(n), type->getElementType()));
   }
   void unpack_list() {
-    const Sym l = in();
+    const AbstractValue l = in();
     const size_t wanted = n->outputs().size();
     if (l.list()->is_open()) {
-      std::vector<Sym> items;
+      std::vector<AbstractValue> items;
       for (size_t i = 0; i < wanted; ++i)
-        items.push_back(ex.open_lists.element(l.list()->open, Sym::of(static_cast<int64_t>(i)),
-                                              l.list()->element));
+        items.push_back(ex.open_lists.element(
+            l.list()->open, AbstractValue::of(static_cast<int64_t>(i)), l.list()->element));
       ex.assumed.say("a list has " + std::to_string(wanted) + " elements");
       return f.set(n, std::move(items));
     }
@@ -113,9 +113,9 @@ struct Interpreter::Instruction {
     f.set(n, l.list()->items);
   }
   void make_dict() {
-    const std::vector<Sym> given = f.inputs_of(n);
+    const std::vector<AbstractValue> given = f.inputs_of(n);
     const auto type = n->output()->type()->expect<c10::DictType>();
-    std::vector<std::pair<Sym, Sym>> items;
+    std::vector<std::pair<AbstractValue, AbstractValue>> items;
     for (size_t i = 0; i + 1 < given.size(); i += 2) {
       const auto same = std::ranges::find_if(
           items, [&](const auto& e) { return equal_constants(e.first, given[i]); });
@@ -126,26 +126,26 @@ struct Interpreter::Instruction {
     }
     out(ex.values.dict(std::move(items), type->getKeyType(), type->getValueType()));
   }
-  void uninitialized() { out(Sym{}); }
+  void uninitialized() { out(AbstractValue{}); }
   void cast() {
-    const Sym& v = in();
+    const AbstractValue& v = in();
     const bool wanted =
         v.is(K::Maybe) && n->output()->type()->kind() != c10::TypeKind::OptionalType;
     out(wanted ? v.tuple().at(1) : v);
   }
   void is_instance() {
-    out(Sym::of(std::ranges::any_of(n->tys(c10::attr::types),
-                                    [&](const c10::TypePtr& t) { return has_type(in(), t); })));
+    out(AbstractValue::of(std::ranges::any_of(
+        n->tys(c10::attr::types), [&](const c10::TypePtr& t) { return has_type(in(), t); })));
   }
   void raise() {
-    const Sym& m = in();
+    const AbstractValue& m = in();
     throw Raised{m.is(K::String) && m.taint == Taint::Constant ? m.c.at(0).toStringRef()
                                                                : "an exception"};
   }
   void nothing() {}
   void loop() { ex.control.run_loop(n, f); }
   void call_method() {
-    std::vector<Sym> args = f.inputs_of(n);
+    std::vector<AbstractValue> args = f.inputs_of(n);
     const std::string& name = n->s(c10::attr::name);
     if (!args[0].is(K::Object))
       ex.site.refuse("OE4006", "method '" + name + "' is called on a value that is not an object",
@@ -162,25 +162,25 @@ struct Interpreter::Instruction {
   }
   void call_function() {
     const auto type = n->input(0)->type()->expect<c10::FunctionType>();
-    std::vector<Sym> args = f.inputs_of(n);
+    std::vector<AbstractValue> args = f.inputs_of(n);
     args.erase(args.begin());
     ex.interpreter.run_callee(n, f, *type->function(), std::move(args), f.path, f.call);
   }
   void enter() { region("__enter__", {}); }
-  void leave() { region("__exit__", std::vector<Sym>(3, Sym::none())); }
-  void region(const char* method, const std::vector<Sym>& args) {
-    const Sym manager = in();
+  void leave() { region("__exit__", std::vector<AbstractValue>(3, AbstractValue::none())); }
+  void region(const char* method, const std::vector<AbstractValue>& args) {
+    const AbstractValue manager = in();
     const bool casts = is_autocast(*n->input(0)->type());  // they are in the code
     if (manager.is(K::Object) && !manager.object()->type->is_module() && !casts) {
-      std::vector<Sym> all = {manager};
+      std::vector<AbstractValue> all = {manager};
       all.insert(all.end(), args.begin(), args.end());
-      Sym result = ex.interpreter.run_function(manager.object()->type->getMethod(method),
-                                               std::move(all), f.path, f.call);
+      AbstractValue result = ex.interpreter.run_function(manager.object()->type->getMethod(method),
+                                                         std::move(all), f.path, f.call);
       if (n->outputs().size() == 1) out(result);
       return;
     }
     // Context managers that leave numbers alone (no_grad, profiler); their value is not used.
-    f.set(n, std::vector<Sym>(n->outputs().size(), Sym::none()));
+    f.set(n, std::vector<AbstractValue>(n->outputs().size(), AbstractValue::none()));
   }
   // Run at once; the future is the value.
   void fork() {
@@ -194,7 +194,7 @@ struct Interpreter::Instruction {
   void wait() { out(in()); }
   // modules[i] or modules["name"], where the class has an interface type.
   void submodule() {
-    const std::vector<Sym> args = f.inputs_of(n);
+    const std::vector<AbstractValue> args = f.inputs_of(n);
     if (args[1].is(K::String) && args[1].taint == Taint::Constant)
       return out(ex.values.attribute(args[0], args[1].c.at(0).toStringRef()));
     std::vector<std::string> names;
@@ -242,18 +242,18 @@ void Interpreter::run_node(JitNode* n, Frame& f) {
   if (!op)
     ex_.site.refuse("OE4008",
                     std::string("no operator ") + n->kind().toQualString() + " is registered");
-  std::vector<Sym> in = f.inputs_of(n);
+  std::vector<AbstractValue> in = f.inputs_of(n);
   const OpInfo& info = with_number_operand(ex_.operators.of(*op), n, f, in);
-  std::optional<std::vector<Sym>> out = ex_.containers.call(info, in, n);
+  std::optional<std::vector<AbstractValue>> out = ex_.containers.call(info, in, n);
   if (!out) out = call_operator(info, in, n);
   if (out->size() > n->outputs().size()) out->resize(n->outputs().size());
   f.set(n, std::move(*out));
 }
 
-Sym Interpreter::constant_node(JitNode* n, const std::string& path) {
+AbstractValue Interpreter::constant_node(JitNode* n, const std::string& path) {
   auto it = constants_.find(n);
   if (it != constants_.end()) return it->second;
-  Sym s;
+  AbstractValue s;
   if (n->output()->type()->kind() == c10::TypeKind::FunctionType) {
     s.kind = K::Opaque;  // callers look at the node, not at the value
   } else {

@@ -6,7 +6,8 @@ namespace oe::capture {
 
 namespace prim = c10::prim;
 
-Sym Interpreter::run_method(const Sym& self, const std::string& method, std::vector<Sym> args) {
+AbstractValue Interpreter::run_method(const AbstractValue& self, const std::string& method,
+                                      std::vector<AbstractValue> args) {
   args.insert(args.begin(), self);
   try {
     Frame frame;
@@ -31,23 +32,23 @@ Sym Interpreter::run_method(const Sym& self, const std::string& method, std::vec
 
 // A method of packed weights, which has no code but that in C++: they never change, so what it
 // tells of them is a constant.
-std::optional<Sym> Interpreter::run_built_in(torch::jit::Function& f,
-                                             const std::vector<Sym>& args) {
+std::optional<AbstractValue> Interpreter::run_built_in(torch::jit::Function& f,
+                                                       const std::vector<AbstractValue>& args) {
   const std::string& name = f.qualname().qualifiedName();
   if (!name.starts_with("__torch__.torch.classes.quantized.") &&
       !name.starts_with("__torch__.torch.classes.rnn."))
     return std::nullopt;
   torch::jit::Stack stack;
-  for (const Sym& a : args) {
+  for (const AbstractValue& a : args) {
     if (ex_.apply.taint_of(a) != Taint::Constant) return std::nullopt;
     stack.push_back(ex_.apply.value(a, ex_.worlds.first()));
   }
   f.run(stack);
-  return stack.empty() ? Sym::none() : ex_.values.kept_constant(stack.back(), "");
+  return stack.empty() ? AbstractValue::none() : ex_.values.kept_constant(stack.back(), "");
 }
 
-Sym Interpreter::run_function(torch::jit::Function& f, std::vector<Sym> args,
-                              const std::string& path, const ModuleCallPtr& call) {
+AbstractValue Interpreter::run_function(torch::jit::Function& f, std::vector<AbstractValue> args,
+                                        const std::string& path, const ModuleCallPtr& call) {
   Frame frame;
   frame.path = path;
   frame.call = call;
@@ -63,7 +64,8 @@ JitBlock* Interpreter::code_of(torch::jit::Function& f) {
   return graph_function->graph()->block();
 }
 
-Sym Interpreter::run_code(JitBlock* block, std::vector<Sym> args, Frame& frame) {
+AbstractValue Interpreter::run_code(JitBlock* block, std::vector<AbstractValue> args,
+                                    Frame& frame) {
   if (ex_.site.depth() > 2000) ex_.site.refuse("OE4005", "calls nest too deeply");
   analyse_reads(block);
   analyse_lifetimes(block);
@@ -73,16 +75,17 @@ Sym Interpreter::run_code(JitBlock* block, std::vector<Sym> args, Frame& frame) 
   return run_block(block, {}, frame).at(0);
 }
 
-std::vector<Sym> Interpreter::run_block(JitBlock* b, std::vector<Sym> params, Frame& f) {
+std::vector<AbstractValue> Interpreter::run_block(JitBlock* b, std::vector<AbstractValue> params,
+                                                  Frame& f) {
   for (size_t i = 0; i < params.size(); ++i) f.values[b->inputs()[i]] = std::move(params[i]);
   params.clear();
   return run_nodes(b, *b->nodes().begin(), f);
 }
 
-std::vector<Sym> Interpreter::run_nodes(JitBlock* b, JitNode* first, Frame& f) {
+std::vector<AbstractValue> Interpreter::run_nodes(JitBlock* b, JitNode* first, Frame& f) {
   for (JitNode* n = first; n != b->return_node(); n = n->next()) {
     ex_.site.enter(n, f.path, f.call);
-    std::optional<std::vector<Sym>> rest;
+    std::optional<std::vector<AbstractValue>> rest;
     if (n->kind() == prim::If)
       rest = run_if(n, f);
     else
@@ -91,9 +94,9 @@ std::vector<Sym> Interpreter::run_nodes(JitBlock* b, JitNode* first, Frame& f) {
     if (rest) return *rest;
     for (const JitValue* v : dead_after(n)) f.values.erase(v);
   }
-  std::vector<Sym> out;
+  std::vector<AbstractValue> out;
   for (size_t i = 0; i < b->outputs().size(); ++i)
-    out.push_back(is_left(b, i) ? f.get(b->outputs()[i]) : Sym::none());
+    out.push_back(is_left(b, i) ? f.get(b->outputs()[i]) : AbstractValue::none());
   // What the block gives, or did not look at, ends with it: what is alive may not be written.
   for (const JitValue* v : b->outputs())
     if (v->node()->owningBlock() == b) f.values.erase(v);
@@ -101,8 +104,8 @@ std::vector<Sym> Interpreter::run_nodes(JitBlock* b, JitNode* first, Frame& f) {
   return out;
 }
 
-std::optional<std::vector<Sym>> Interpreter::run_if(JitNode* n, Frame& f) {
-  const Sym cond = f.get(n->input());
+std::optional<std::vector<AbstractValue>> Interpreter::run_if(JitNode* n, Frame& f) {
+  const AbstractValue cond = f.get(n->input());
   size_t taken = 0;
   if (!ex_.control.must_keep(cond, taken)) {
     ex_.control.note_if_missed(n, taken);
@@ -117,21 +120,21 @@ std::optional<std::vector<Sym>> Interpreter::run_if(JitNode* n, Frame& f) {
   return std::nullopt;
 }
 
-const Sym& Frame::get(const JitValue* v) const {
+const AbstractValue& Frame::get(const JitValue* v) const {
   auto it = values.find(v);
   if (it == values.end())
     throw Failure(ExitCode::Internal, "OE1002", "value %" + v->debugName() + " is not computed");
   return it->second;
 }
 
-std::vector<Sym> Frame::inputs_of(const JitNode* n) const {
-  std::vector<Sym> in;
+std::vector<AbstractValue> Frame::inputs_of(const JitNode* n) const {
+  std::vector<AbstractValue> in;
   in.reserve(n->inputs().size());
   for (const JitValue* v : n->inputs()) in.push_back(get(v));
   return in;
 }
 
-void Frame::set(const JitNode* n, std::vector<Sym> outputs) {
+void Frame::set(const JitNode* n, std::vector<AbstractValue> outputs) {
   if (outputs.size() != n->outputs().size())
     throw Failure(ExitCode::Internal, "OE1003",
                   std::string(n->kind().toQualString()) + " returned a wrong number of results");

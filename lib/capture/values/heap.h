@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lib/capture/script/site.h"
-#include "lib/capture/values/sym.h"
+#include "lib/capture/values/abstract_value.h"
 
 namespace oe::capture {
 

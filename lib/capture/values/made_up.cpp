@@ -17,7 +17,7 @@ namespace {
 // The arguments of a call, as far as they may be others: axes and numbers that are not constant.
 class Unknowns {
  public:
-  Unknowns(Executor& ex, const std::vector<Sym>& args, const torch::jit::Stack& stack)
+  Unknowns(Executor& ex, const std::vector<AbstractValue>& args, const torch::jit::Stack& stack)
       : ex_(ex), stack_(stack) {
     for (size_t i = 0; i < args.size(); ++i) add(args[i], {i, -1});
   }
@@ -105,7 +105,7 @@ class Unknowns {
     int axis;  // that it is the size of; 0: none
   };
 
-  void add(const Sym& s, Place at) {
+  void add(const AbstractValue& s, Place at) {
     if (s.is(K::Tensor)) return add_tensor(ex_.views.read(s.tensor()), at);
     if (s.is(K::Int) && s.taint != Taint::Constant) numbers_.push_back({at, s.axis_id});
     if (s.is(K::Int) && s.taint == Taint::Constant) sizes_.insert(s.c.at(0).toInt());
@@ -178,7 +178,7 @@ bool MadeUp::wanted(size_t w) const {
          !ex_.worlds.alone();
 }
 
-std::optional<torch::jit::Stack> MadeUp::call(size_t w, const std::vector<Sym>& args,
+std::optional<torch::jit::Stack> MadeUp::call(size_t w, const std::vector<AbstractValue>& args,
                                               const torch::jit::Stack& stack, const Run& run) {
   constexpr int kMostTries = 500;
   Unknowns unknowns(ex_, args, stack);
@@ -203,7 +203,7 @@ std::optional<torch::jit::Stack> MadeUp::call(size_t w, const std::vector<Sym>& 
   return std::nullopt;
 }
 
-c10::IValue MadeUp::of(const Sym& number) {
+c10::IValue MadeUp::of(const AbstractValue& number) {
   if (!number.c.empty()) return number.c.any();
   return number.is(K::Int) ? c10::IValue(1) : number.is(K::Float) ? c10::IValue(0.5) : false;
 }

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "lib/capture/operators/operators.h"
-#include "lib/capture/values/sym.h"
+#include "lib/capture/values/abstract_value.h"
 
 namespace oe::capture {
 
@@ -32,10 +32,10 @@ class MadeUp {
   bool wanted(size_t w) const;
   // What the operator gives for other arguments of the types of `args`; nothing where none of those
   // that were tried did. `stack`: the arguments that it refused.
-  std::optional<torch::jit::Stack> call(size_t w, const std::vector<Sym>& args,
+  std::optional<torch::jit::Stack> call(size_t w, const std::vector<AbstractValue>& args,
                                         const torch::jit::Stack& stack, const Run& run);
   // A value that world w lacks.
-  c10::IValue of(const Sym& number);
+  c10::IValue of(const AbstractValue& number);
   c10::IValue of(const TensorValuePtr& t, size_t w);
 
   // Gives back what was replaced since `mark`.

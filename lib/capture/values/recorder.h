@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "lib/capture/values/sym.h"
+#include "lib/capture/values/abstract_value.h"
 #include "lib/support/origin.h"
 #include "lib/torch/origins.h"
 

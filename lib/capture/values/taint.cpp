@@ -67,23 +67,23 @@ bool content_free(const std::string& base) {
 
 }  // namespace
 
-Taint Apply::taint_of(const Sym& s) {
+Taint Apply::taint_of(const AbstractValue& s) {
   switch (s.kind) {
     case K::Tensor:
       return ex_.views.read(s.tensor())->taint;
     case K::List: {
       if (s.list()->is_open()) return Taint::Data;
       Taint t = Taint::Constant;
-      for (const Sym& e : s.list()->items) t = join(t, taint_of(e));
+      for (const AbstractValue& e : s.list()->items) t = join(t, taint_of(e));
       return t;
     }
     case K::Sequence:
-    case K::Places:
+    case K::ViewList:
       return Taint::Data;
     case K::Maybe:
     case K::Tuple: {
       Taint t = Taint::Constant;
-      for (const Sym& e : s.tuple()) t = join(t, taint_of(e));
+      for (const AbstractValue& e : s.tuple()) t = join(t, taint_of(e));
       return t;
     }
     case K::Dict: {
@@ -96,20 +96,20 @@ Taint Apply::taint_of(const Sym& s) {
   }
 }
 
-Taint Apply::content_taint(const OpInfo& op, const std::vector<Sym>& args) {
+Taint Apply::content_taint(const OpInfo& op, const std::vector<AbstractValue>& args) {
   if (op.base == "aten::dim" && !ex_.views.read(args[0].tensor())->ranked) return Taint::Data;
   if (metadata().contains(op.base)) return Taint::Constant;
   const bool sizes_only = content_free(op.base);
   const bool type_only = op.base.starts_with("aten::new_");  // is all they take from their tensor
   Taint t = Taint::Constant;
-  for (const Sym& a : std::span(args).subspan(type_only ? 1 : 0))
+  for (const AbstractValue& a : std::span(args).subspan(type_only ? 1 : 0))
     t = join(t,
              sizes_only && a.is(K::Tensor) ? axes_taint(*ex_.views.read(a.tensor())) : taint_of(a));
   return t;
 }
 
 // Operators like dropout are tagged random but draw nothing in inference.
-bool Apply::is_random(const OpInfo& op, const std::vector<Sym>& args) const {
+bool Apply::is_random(const OpInfo& op, const std::vector<AbstractValue>& args) const {
   if (!op.random) return false;
   for (const char* flag : {"train", "training"})
     if (auto i = op.schema->argumentIndexWithName(flag))

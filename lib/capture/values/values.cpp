@@ -24,7 +24,7 @@ bool overlap(const at::Tensor& a, const at::Tensor& b) {
 
 }  // namespace
 
-Sym Values::tensor(TensorValuePtr v) {
+AbstractValue Values::tensor(TensorValuePtr v) {
   ex_.recorder.remember_axes(*v);
   auto storage = ex_.heap.make<StorageCell>();
   ex_.heap.set_base(*storage, v);
@@ -32,7 +32,7 @@ Sym Values::tensor(TensorValuePtr v) {
   handle->cached = std::move(v);
   handle->cached_version = storage->version;
   handle->storage = std::move(storage);
-  return Sym::of(std::move(handle));
+  return AbstractValue::of(std::move(handle));
 }
 
 TensorValuePtr Values::input_tensor(program::Value* recorded, PerWorld c, std::vector<Axis> axes) {
@@ -44,8 +44,8 @@ TensorValuePtr Values::input_tensor(program::Value* recorded, PerWorld c, std::v
   return v;
 }
 
-Sym Values::input_number(program::Value* recorded, PerWorld c) {
-  Sym s;
+AbstractValue Values::input_number(program::Value* recorded, PerWorld c) {
+  AbstractValue s;
   const c10::IValue& example = c.at(0);
   s.kind = example.isBool() ? K::Bool : example.isDouble() ? K::Float : K::Int;
   s.taint = Taint::Data;
@@ -56,17 +56,17 @@ Sym Values::input_number(program::Value* recorded, PerWorld c) {
 
 // What the model owns is one value however often it is read, and was there before any branch or
 // loop that reads it first.
-Sym Values::once(const void* identity, const std::function<Sym()>& make) {
+AbstractValue Values::once(const void* identity, const std::function<AbstractValue()>& make) {
   if (const auto it = wrapped_.find(identity); it != wrapped_.end()) return it->second;
   return wrapped_[identity] = make();
 }
 
-Sym Values::wrap_tensor(const at::Tensor& t, const std::string& name) {
+AbstractValue Values::wrap_tensor(const at::Tensor& t, const std::string& name) {
   auto value = std::make_shared<TensorValue>();
   value->c = PerWorld::constant(t);
   value->axes.resize(static_cast<size_t>(t.dim()));
   value->name = name;
-  Sym s = tensor(value);
+  AbstractValue s = tensor(value);
   owns_memory(t, *s.tensor());
   model_storages_.push_back({name, s.tensor()->storage, s.tensor()->storage->version, nullptr});
   return s;
@@ -89,99 +89,103 @@ void Values::owns_memory(const at::Tensor& t, TensorHandle& handle) {
   same_storage.push_back({t, handle.storage, handle.storage->version});
 }
 
-Sym Values::wrap_list(const c10::List<c10::IValue>& of, const std::string& name) {
-  std::vector<Sym> items;
+AbstractValue Values::wrap_list(const c10::List<c10::IValue>& of, const std::string& name) {
+  std::vector<AbstractValue> items;
   for (size_t i = 0; i < of.size(); ++i)
     items.push_back(constant(of.get(i), name + "." + std::to_string(i)));
-  Sym s = list(std::move(items), of.elementType());
+  AbstractValue s = list(std::move(items), of.elementType());
   s.list()->serial = 0;
   return s;
 }
 
-Sym Values::wrap_dict(const c10::Dict<c10::IValue, c10::IValue>& of, const std::string& name) {
-  std::vector<std::pair<Sym, Sym>> items;
+AbstractValue Values::wrap_dict(const c10::Dict<c10::IValue, c10::IValue>& of,
+                                const std::string& name) {
+  std::vector<std::pair<AbstractValue, AbstractValue>> items;
   for (const auto& e : of) {
-    Sym key = constant(e.key(), "");
+    AbstractValue key = constant(e.key(), "");
     const std::string key_name = e.key().isString() ? e.key().toStringRef()
                                  : e.key().isInt()  ? std::to_string(e.key().toInt())
                                                     : "key";
     items.emplace_back(key, constant(e.value(), name + "." + key_name));
   }
-  Sym s = dict(std::move(items), of.keyType(), of.valueType());
+  AbstractValue s = dict(std::move(items), of.keyType(), of.valueType());
   s.dict()->serial = 0;
   return s;
 }
 
-Sym Values::wrap_object(c10::intrusive_ptr<c10::ivalue::Object> object, const std::string& name) {
+AbstractValue Values::wrap_object(c10::intrusive_ptr<c10::ivalue::Object> object,
+                                  const std::string& name) {
   auto cell = ex_.heap.make<ObjectCell>();
   cell->type = object->type();
   cell->path = name;
   cell->object = std::move(object);
   cell->serial = 0;
   model_objects_.push_back(cell);
-  return Sym::of(std::move(cell));
+  return AbstractValue::of(std::move(cell));
 }
 
-Sym Values::constant(const c10::IValue& v, const std::string& name) {
-  if (v.isNone()) return Sym::none();
+AbstractValue Values::constant(const c10::IValue& v, const std::string& name) {
+  if (v.isNone()) return AbstractValue::none();
   if (v.isTensor()) {
     const at::Tensor& t = v.toTensor();
-    if (!t.defined()) return Sym::none();
+    if (!t.defined()) return AbstractValue::none();
     return once(t.unsafeGetTensorImpl(), [&] { return wrap_tensor(t, name); });
   }
-  if (v.isInt()) return Sym::of(v.toInt());
-  if (v.isDouble()) return Sym::of(v.toDouble());
-  if (v.isBool()) return Sym::of(v.toBool());
-  if (v.isString()) return Sym::of(v.toStringRef());
+  if (v.isInt()) return AbstractValue::of(v.toInt());
+  if (v.isDouble()) return AbstractValue::of(v.toDouble());
+  if (v.isBool()) return AbstractValue::of(v.toBool());
+  if (v.isString()) return AbstractValue::of(v.toStringRef());
   if (v.isTuple()) {
-    std::vector<Sym> items;
+    std::vector<AbstractValue> items;
     const auto& elements = v.toTupleRef().elements();
     for (size_t i = 0; i < elements.size(); ++i)
       items.push_back(constant(elements[i], name + "." + std::to_string(i)));
-    return Sym::of_tuple(std::move(items), v.type());
+    return AbstractValue::of_tuple(std::move(items), v.type());
   }
   if (v.isList()) return once(v.internalToPointer(), [&] { return wrap_list(v.toList(), name); });
   if (v.isGenericDict())
     return once(v.internalToPointer(), [&] { return wrap_dict(v.toGenericDict(), name); });
   if (v.isObject())
     return once(v.internalToPointer(), [&] { return wrap_object(v.toObject(), name); });
-  return Sym::opaque(v);
+  return AbstractValue::opaque(v);
 }
 
-Sym Values::kept_constant(const c10::IValue& v, const std::string& name) {
+AbstractValue Values::kept_constant(const c10::IValue& v, const std::string& name) {
   kept_alive_.push_back(v);
   const size_t before = model_storages_.size();
-  Sym s = constant(v, name);
+  AbstractValue s = constant(v, name);
   for (size_t i = before; i < model_storages_.size(); ++i)
     model_storages_[i].in_code = ex_.site.here();
   return s;
 }
 
-Sym Values::list(std::vector<Sym> items, c10::TypePtr element) {
+AbstractValue Values::list(std::vector<AbstractValue> items, c10::TypePtr element) {
   auto cell = ex_.heap.make<ListCell>();
   cell->items = std::move(items);
   cell->element = std::move(element);
-  return Sym::of(std::move(cell));
+  return AbstractValue::of(std::move(cell));
 }
 
-Sym Values::dict(std::vector<std::pair<Sym, Sym>> items, c10::TypePtr key, c10::TypePtr value) {
+AbstractValue Values::dict(std::vector<std::pair<AbstractValue, AbstractValue>> items,
+                           c10::TypePtr key, c10::TypePtr value) {
   auto cell = ex_.heap.make<DictCell>();
   cell->items = std::move(items);
   cell->key = std::move(key);
   cell->value = std::move(value);
-  return Sym::of(std::move(cell));
+  return AbstractValue::of(std::move(cell));
 }
 
 // All attributes of one of the model's objects: what is changed later is then told from the rest.
 void Values::load_attributes(ObjectCell& o) {
   if (!o.object) return;
-  const Sym s = Sym::of(std::static_pointer_cast<ObjectCell>(o.shared_from_this()));
+  const AbstractValue s =
+      AbstractValue::of(std::static_pointer_cast<ObjectCell>(o.shared_from_this()));
   for (const auto& a : o.type->getAttributes())
     if (!o.object->getAttr(a.getName()).isNone() || a.getType()->kind() != c10::TypeKind::NoneType)
       attribute(s, a.getName());
 }
 
-Sym Values::attribute(const Sym& s, const std::string& name) {
+AbstractValue Values::attribute(const AbstractValue& s, const std::string& name) {
   if (!s.is(K::Object))
     ex_.site.refuse("OE4031", "attribute '" + name + "' is read of a value that is not an object");
   auto& attributes = s.object()->attributes;

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "lib/capture/values/sym.h"
+#include "lib/capture/values/abstract_value.h"
 #include "lib/support/origin.h"
 
 namespace oe::capture {
@@ -21,36 +21,37 @@ class Values {
   explicit Values(Executor& ex) : ex_(ex) {}
 
   // A tensor with a memory of its own.
-  Sym tensor(TensorValuePtr v);
-  Sym list(std::vector<Sym> items, c10::TypePtr element);
-  Sym dict(std::vector<std::pair<Sym, Sym>> items, c10::TypePtr key, c10::TypePtr value);
+  AbstractValue tensor(TensorValuePtr v);
+  AbstractValue list(std::vector<AbstractValue> items, c10::TypePtr element);
+  AbstractValue dict(std::vector<std::pair<AbstractValue, AbstractValue>> items, c10::TypePtr key,
+                     c10::TypePtr value);
   // What the model or its code owns, `name` its state_dict name: one value however often it is
   // asked for.
-  Sym constant(const c10::IValue& v, const std::string& name);
+  AbstractValue constant(const c10::IValue& v, const std::string& name);
   // The same for a constant that nothing else keeps: its address is its identity.
-  Sym kept_constant(const c10::IValue& v, const std::string& name);
-  Sym attribute(const Sym& object, const std::string& name);
+  AbstractValue kept_constant(const c10::IValue& v, const std::string& name);
+  AbstractValue attribute(const AbstractValue& object, const std::string& name);
   void load_attributes(ObjectCell& o);
 
   static TensorValuePtr input_tensor(program::Value* recorded, PerWorld c, std::vector<Axis> axes);
-  static Sym input_number(program::Value* recorded, PerWorld c);
+  static AbstractValue input_number(program::Value* recorded, PerWorld c);
 
   // The tensor that `handle` stands for is the model's: others may look at the same memory.
   void owns_memory(const at::Tensor& t, TensorHandle& handle);
 
   // --- state.cpp
   // An attribute of the model is `value` when the run begins: an input of the program.
-  void begin_with(const std::string& path, const Sym& self, Sym value);
+  void begin_with(const std::string& path, const AbstractValue& self, AbstractValue value);
   void note_write(const ObjectCell& o, const std::string& name);
 
   struct State {
     std::string path;  // its state_dict name
-    Sym value;
+    AbstractValue value;
     OriginPtr origin;  // of the last line that set it; null where none did
   };
   // Those that were inputs, in that order, as the run left them. Throws Failure where the next call
   // could tell two of them that are one from two that are not.
-  std::vector<State> carried_state();
+  std::vector<State> persistent_state();
   // The other buffers and attributes of the model that the run has changed, in the order of their
   // names; where not `only_other`, also those that it set to what they were.
   std::vector<State> written_state(bool only_other);
@@ -58,18 +59,20 @@ class Values {
   std::vector<OriginPtr> written_constants() const;
 
  private:
-  Sym once(const void* identity, const std::function<Sym()>& make);
-  Sym wrap_tensor(const at::Tensor& t, const std::string& name);
-  Sym wrap_list(const c10::List<c10::IValue>& list, const std::string& name);
-  Sym wrap_dict(const c10::Dict<c10::IValue, c10::IValue>& dict, const std::string& name);
-  Sym wrap_object(c10::intrusive_ptr<c10::ivalue::Object> object, const std::string& name);
-  bool as_saved(const Sym& now, const c10::IValue& saved);
-  bool was_set(const ObjectCell& o, const std::string& name, const Sym& now) const;
+  AbstractValue once(const void* identity, const std::function<AbstractValue()>& make);
+  AbstractValue wrap_tensor(const at::Tensor& t, const std::string& name);
+  AbstractValue wrap_list(const c10::List<c10::IValue>& list, const std::string& name);
+  AbstractValue wrap_dict(const c10::Dict<c10::IValue, c10::IValue>& dict, const std::string& name);
+  AbstractValue wrap_object(c10::intrusive_ptr<c10::ivalue::Object> object,
+                            const std::string& name);
+  bool as_saved(const AbstractValue& now, const c10::IValue& saved);
+  bool was_set(const ObjectCell& o, const std::string& name, const AbstractValue& now) const;
   OriginPtr last_write(const ObjectCell& o, const std::string& name) const;
   void refuse_shared(const std::vector<State>& carried) const;
 
   Executor& ex_;
-  std::unordered_map<const void*, Sym> wrapped_;  // identity of objects and constant tensors
+  std::unordered_map<const void*, AbstractValue>
+      wrapped_;  // identity of objects and constant tensors
   struct ModelStorage {
     std::string name;
     std::shared_ptr<StorageCell> cell;
@@ -89,7 +92,7 @@ class Values {
     std::string path;
     std::shared_ptr<ObjectCell> owner;
     std::string name;
-    Sym value;
+    AbstractValue value;
     std::vector<std::pair<std::shared_ptr<StorageCell>, uint64_t>> storages;  // and versions
   };
   std::vector<Begun> begun_;
@@ -97,6 +100,6 @@ class Values {
 };
 
 // Both are constants that nothing tells apart.
-bool equal_constants(const Sym& a, const Sym& b);
+bool equal_constants(const AbstractValue& a, const AbstractValue& b);
 
 }  // namespace oe::capture

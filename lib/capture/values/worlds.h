@@ -6,7 +6,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "lib/capture/values/sym.h"
+#include "lib/capture/values/abstract_value.h"
 #include "lib/support/origin.h"
 
 namespace oe::capture {

@@ -19,19 +19,19 @@ struct Arguments {
 
 Arguments look_at(const AxisCall& c) {
   Arguments a;
-  std::function<void(const Sym&)> look = [&](const Sym& s) {
+  std::function<void(const AbstractValue&)> look = [&](const AbstractValue& s) {
     if (s.is(K::Tensor)) {
       TensorValuePtr t = c.read(s);
       a.ranked = a.ranked && t->ranked;
       for (const Axis& axis : t->axes) a.dynamic = a.dynamic || !axis.is_static();
     } else if (s.is(K::List)) {
       a.dynamic = a.dynamic || s.list()->is_open();
-      for (const Sym& e : s.list()->items) look(e);
+      for (const AbstractValue& e : s.list()->items) look(e);
     } else if (s.is_number() && s.taint != Taint::Constant) {
       a.dynamic = true;
     }
   };
-  for (const Sym& s : c.args) {
+  for (const AbstractValue& s : c.args) {
     look(s);
     a.sizes = a.sizes || (s.is_number() && s.taint != Taint::Constant && !s.axis_id);
   }
@@ -45,7 +45,8 @@ bool counts_elements(const AxisCall& c) {
   const AxisRule rule = rule_of(c.op);
   if (rule == data_sized) return true;
   if (rule == indexed) return has_mask(c);
-  const Sym* counted = c.op.axes && c.op.axes->counted ? c.arg(c.op.axes->counted) : nullptr;
+  const AbstractValue* counted =
+      c.op.axes && c.op.axes->counted ? c.arg(c.op.axes->counted) : nullptr;
   return counted && counted->is(K::Tensor) && c.read(*counted)->taint != Taint::Constant;
 }
 
@@ -65,7 +66,7 @@ void compare_worlds(const AxisCall& c, std::vector<Axis>& axes) {
 
 }  // namespace
 
-const Sym* AxisCall::arg(const char* name) const {
+const AbstractValue* AxisCall::arg(const char* name) const {
   auto i = op.schema->argumentIndexWithName(name);
   return i ? &args[static_cast<size_t>(*i)] : nullptr;
 }
@@ -80,7 +81,7 @@ const TensorValue& AxisCall::tensor(std::initializer_list<const char*> names) co
 }
 
 std::optional<int64_t> AxisCall::constant(const char* name) const {
-  const Sym* s = arg(name);
+  const AbstractValue* s = arg(name);
   if (!s || !s->is_constant_number()) return std::nullopt;
   const auto& v = s->c.at(0);
   return v.isBool() ? static_cast<int64_t>(v.toBool()) : v.toInt();
@@ -88,14 +89,14 @@ std::optional<int64_t> AxisCall::constant(const char* name) const {
 
 Taint AxisCall::taint(std::initializer_list<const char*> names) const {
   Taint t = Taint::Constant;
-  const std::function<void(const Sym&)> add = [&](const Sym& s) {
+  const std::function<void(const AbstractValue&)> add = [&](const AbstractValue& s) {
     t = join(t, s.is(K::Tensor) ? read(s)->taint : s.taint);
     if (!s.is(K::List)) return;
     if (s.list()->is_open()) t = Taint::Data;
-    for (const Sym& e : s.list()->items) add(e);
+    for (const AbstractValue& e : s.list()->items) add(e);
   };
   for (const char* name : names)
-    if (const Sym* s = arg(name)) add(*s);
+    if (const AbstractValue* s = arg(name)) add(*s);
   return t;
 }
 
@@ -111,7 +112,7 @@ bool AxisCall::same_size(size_t axis, const TensorValue& t, size_t t_axis) const
   return true;
 }
 
-Axis AxisCall::number(const Sym& s) const {
+Axis AxisCall::number(const AbstractValue& s) const {
   if (s.taint == Taint::Constant) return {};
   if (s.is(K::Int) && s.axis_id) return {s.taint, s.axis_id};
   return fresh(s.taint);
@@ -169,24 +170,25 @@ const AxisRow* axis_row(const std::string& name) {
   return it == rows.end() ? nullptr : it->second;
 }
 
-bool gives_length(const OpInfo& op, const std::vector<Sym>& args, size_t worlds,
-                  const std::function<TensorValuePtr(const Sym&)>& read) {
+bool gives_length(const OpInfo& op, const std::vector<AbstractValue>& args, size_t worlds,
+                  const std::function<TensorValuePtr(const AbstractValue&)>& read) {
   const auto arg = [&](const char* name) {
     const auto i = op.schema->argumentIndexWithName(name);
     return i ? &args[static_cast<size_t>(*i)] : nullptr;
   };
   for (const char* name : {"sections", "chunks", "split_size"})
-    if (const Sym* s = arg(name); s && s->is(K::Int) && s->taint != Taint::Constant) return false;
-  if (const Sym* s = arg("tensor_indices_or_sections")) {
+    if (const AbstractValue* s = arg(name); s && s->is(K::Int) && s->taint != Taint::Constant)
+      return false;
+  if (const AbstractValue* s = arg("tensor_indices_or_sections")) {
     const TensorValuePtr t = read(*s);
     if (!t->ranked) return false;
     return t->axes.empty() ? t->taint == Taint::Constant : t->axes[0].is_static();
   }
-  const Sym* cut = arg("split_size");
+  const AbstractValue* cut = arg("split_size");
   if (!op.base.starts_with("aten::unbind") && !arg("chunks") && !(cut && cut->is(K::Int)))
     return true;
   // One for each piece of an axis.
-  const Sym* dim = arg("dim");
+  const AbstractValue* dim = arg("dim");
   const TensorValuePtr t = read(args.at(0));
   if (!t->ranked || !dim || !dim->is_constant_number()) return false;
   if (t->axes.empty()) return true;

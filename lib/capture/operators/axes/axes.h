@@ -23,25 +23,25 @@
 #include <vector>
 
 #include "lib/capture/operators/operators.h"
-#include "lib/capture/values/sym.h"
+#include "lib/capture/values/abstract_value.h"
 
 namespace oe::capture {
 
 // A call of an operator, one result of which is asked about.
 struct AxisCall {
   const OpInfo& op;
-  const std::vector<Sym>& args;
+  const std::vector<AbstractValue>& args;
   std::vector<TensorValuePtr> values;  // per argument, of the schema; null when it is no tensor
   const PerWorld& out;
   size_t index;  // of the result
   size_t rank;   // of the result
   size_t worlds;
   std::function<Axis(Taint)> fresh;
-  std::function<TensorValuePtr(const Sym&)> read;
+  std::function<TensorValuePtr(const AbstractValue&)> read;
 
   // Overloads have their arguments at different places, so a rule names those it looks at.
   // The argument of that name; null where the operator has none.
-  const Sym* arg(const char* name) const;
+  const AbstractValue* arg(const char* name) const;
   // The first of these arguments that the operator has. Throws std::logic_error where it has none
   // of them, or where that is no tensor.
   const TensorValue& tensor(std::initializer_list<const char*> names) const;
@@ -58,7 +58,7 @@ struct AxisCall {
   int64_t size(size_t w, size_t axis) const;
   bool same_size(size_t axis, const TensorValue& t, size_t t_axis) const;
   // An axis as long as the number says.
-  Axis number(const Sym& s) const;
+  Axis number(const AbstractValue& s) const;
   // An axis that something of this taint determines: static where that is constant.
   Axis sized_by(Taint t) const { return t == Taint::Constant ? Axis{} : fresh(t); }
 };
@@ -84,8 +84,8 @@ std::array<std::span<const AxisRow>, 6> axis_tables();
 std::vector<Axis> axes_of(const AxisCall& c);
 // Whether the results in the worlds tell how many elements a list has that the operator gives: no
 // computed number or tensor says it, and an axis that is cut has had several sizes.
-bool gives_length(const OpInfo& op, const std::vector<Sym>& args, size_t worlds,
-                  const std::function<TensorValuePtr(const Sym&)>& read);
+bool gives_length(const OpInfo& op, const std::vector<AbstractValue>& args, size_t worlds,
+                  const std::function<TensorValuePtr(const AbstractValue&)>& read);
 // Whether the result has the same rank in every run even where an argument does not.
 bool gives_rank(const OpInfo& op, size_t arguments);
 

@@ -45,13 +45,13 @@ bool first_has_all(const std::vector<const TensorValue*>& in) {
 bool numbers_decide(const AxisCall& c) {
   const auto& parameters = c.op.schema->arguments();
   for (size_t i = 0; i < c.args.size() && i < parameters.size(); ++i) {
-    const Sym& a = c.args[i];
+    const AbstractValue& a = c.args[i];
     c10::TypePtr type = parameters[i].type();
     if (const auto optional = type->cast<c10::OptionalType>()) type = optional->getElementType();
     if (a.is_number() && a.taint != Taint::Constant &&
         (type->kind() == c10::TypeKind::IntType || type->kind() == c10::TypeKind::BoolType))
       return true;
-    if (a.is(K::List) && std::ranges::any_of(a.list()->items, [](const Sym& e) {
+    if (a.is(K::List) && std::ranges::any_of(a.list()->items, [](const AbstractValue& e) {
           return e.is_number() && e.taint != Taint::Constant;
         }))
       return true;
@@ -281,12 +281,12 @@ constexpr AxisRow kElementwise[] = {
 Axes by_sizes(const AxisCall& c) {
   if (!c.op.pointwise && numbers_decide(c)) return std::nullopt;
   std::vector<const TensorValue*> tensors;
-  std::function<void(const Sym&)> add = [&](const Sym& s) {
+  std::function<void(const AbstractValue&)> add = [&](const AbstractValue& s) {
     if (s.is(K::Tensor)) tensors.push_back(c.read(s).get());
     if (s.is(K::List))
-      for (const Sym& e : s.list()->items) add(e);
+      for (const AbstractValue& e : s.list()->items) add(e);
   };
-  for (const Sym& a : c.args) add(a);
+  for (const AbstractValue& a : c.args) add(a);
   if (tensors.empty()) return std::nullopt;
   auto fits = [&](const std::vector<const TensorValue*>& in) {
     for (size_t w = 0; w < c.worlds; ++w) {

@@ -23,7 +23,7 @@ Axes embedding(const AxisCall& c) {
 // embedding_bag: a bag for each offset, also for indices of two axes. Its other results are not
 // used.
 Axes bags(const AxisCall& c) {
-  const Sym* last = c.arg("include_last_offset");
+  const AbstractValue* last = c.arg("include_last_offset");
   if (c.index != 0 && c.computed({"mode"})) return unknown_rank(c);
   if (c.index != 0 || c.rank != 2 || !last || !last->is_constant_number()) return std::nullopt;
   Axis rows = c.tensor({"offsets"}).axes.at(0);
@@ -89,7 +89,7 @@ Axes indexed(const AxisCall& c) {
   std::vector<Axis> before, after;
   size_t axis = 0;
   bool started = false, ended = false, apart = false;
-  for (const Sym& s : c.arg("indices")->list()->items) {
+  for (const AbstractValue& s : c.arg("indices")->list()->items) {
     TensorValuePtr t = s.is(K::Tensor) ? c.read(s) : nullptr;
     if (!t) {
       if (started) ended = true;
@@ -133,7 +133,7 @@ Axes indexed(const AxisCall& c) {
 }
 
 bool has_mask(const AxisCall& c) {
-  return std::ranges::any_of(c.arg("indices")->list()->items, [&](const Sym& s) {
+  return std::ranges::any_of(c.arg("indices")->list()->items, [&](const AbstractValue& s) {
     return s.is(K::Tensor) && c.read(s)->taint != Taint::Constant && is_mask(*c.read(s));
   });
 }

@@ -67,9 +67,9 @@ Axes attention(const AxisCall& c) {
 }
 // Every letter is one axis; a size of 1 gives way to the other operand's.
 Axes einsum(const AxisCall& c) {
-  const Sym* given = c.arg("equation");
+  const AbstractValue* given = c.arg("equation");
   if (!given) return std::nullopt;  // of lists of axes
-  const Sym& equation = *given;
+  const AbstractValue& equation = *given;
   if (!equation.is(K::String) || equation.taint != Taint::Constant) return std::nullopt;
   std::string text = equation.c.at(0).toStringRef();
   std::erase(text, ' ');
@@ -77,7 +77,7 @@ Axes einsum(const AxisCall& c) {
   if (arrow == std::string::npos || text.find('.') != std::string::npos) return std::nullopt;
   std::map<char, std::vector<std::pair<const TensorValue*, size_t>>> letters;
   std::vector<TensorValuePtr> operands;
-  for (const Sym& s : c.arg("tensors")->list()->items) operands.push_back(c.read(s));
+  for (const AbstractValue& s : c.arg("tensors")->list()->items) operands.push_back(c.read(s));
   size_t operand = 0, axis = 0;
   for (size_t i = 0; i < arrow; ++i) {
     if (text[i] == ',') {
@@ -101,13 +101,13 @@ Axes recurrent(const AxisCall& c) {
   std::vector<Axis> axes = c.self().axes;
   if (c.rank != axes.size()) return std::nullopt;
   // As long as the state, and as the weights say: where one of them is static, it is.
-  const Sym& states = *c.arg("hx");
+  const AbstractValue& states = *c.arg("hx");
   const bool listed = states.is(K::List);
   const size_t mine = listed && c.index > 0 ? c.index - 1 : 0;
   const TensorValue& state = *c.read(listed ? states.list()->items.at(mine) : states);
   bool fixed = state.ranked && state.axes.back().is_static();
   bool weights = true;
-  for (const Sym& s : c.arg("params")->list()->items)
+  for (const AbstractValue& s : c.arg("params")->list()->items)
     for (const Axis& a : c.read(s)->axes) weights = weights && a.is_static();
   fixed = fixed || weights;
   // Where one of the two has a batch of one, the simple networks broadcast it.
@@ -129,8 +129,8 @@ Axes recurrent(const AxisCall& c) {
 
 // One step of these: the state keeps its size.
 Axes cell(const AxisCall& c) {
-  const Sym& state = *c.arg("hx");
-  const Sym& mine = state.is(K::List) ? state.list()->items.at(c.index) : state;
+  const AbstractValue& state = *c.arg("hx");
+  const AbstractValue& mine = state.is(K::List) ? state.list()->items.at(c.index) : state;
   return c.read(mine)->axes;
 }
 

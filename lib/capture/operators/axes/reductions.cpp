@@ -9,7 +9,7 @@ namespace {
 Axes along(const AxisCall& c) {
   if (!c.arg("self")) return std::nullopt;  // repeat_interleave(repeats)
   const TensorValue& in = c.self();
-  const Sym* dim = c.arg("dim");
+  const AbstractValue* dim = c.arg("dim");
   if (!dim) dim = c.arg("dimension");
   if (!dim || !dim->is(K::Int) || !dim->is_constant_number()) return std::nullopt;
   if (in.axes.empty()) return std::nullopt;
@@ -20,7 +20,7 @@ Axes along(const AxisCall& c) {
     return axes;
   }
   Taint t = axes[at].taint;
-  for (const Sym& a : c.args)
+  for (const AbstractValue& a : c.args)
     if (&a != c.arg("self")) t = join(t, a.is(K::Tensor) ? c.read(a)->taint : a.taint);
   axes[at] = c.sized_by(t);
   if (c.op.base == "aten::unfold") axes.push_back(c.number(*c.arg("size")));
@@ -65,19 +65,21 @@ constexpr AxisRow kReductions[] = {
 Axes reduced(const AxisCall& c) {
   const TensorValue& in = c.self();
   if (c.arg("other")) return by_sizes(c);
-  const Sym* dim = c.arg("dim");
+  const AbstractValue* dim = c.arg("dim");
   std::vector<bool> reduced(in.axes.size(), true);
   if (dim && !dim->is(K::None) && !(dim->is(K::List) && dim->list()->items.empty())) {
     std::fill(reduced.begin(), reduced.end(), false);
-    std::vector<Sym> dims = dim->is(K::List) ? dim->list()->items : std::vector<Sym>{*dim};
-    for (const Sym& d : dims) {
+    std::vector<AbstractValue> dims =
+        dim->is(K::List) ? dim->list()->items : std::vector<AbstractValue>{*dim};
+    for (const AbstractValue& d : dims) {
       if (!d.is(K::Int) || !d.is_constant_number()) return std::nullopt;
       if (!in.axes.empty()) reduced[wrapped(d.c.at(0).toInt(), in.axes.size())] = true;
     }
   }
   const bool keep = c.constant("keepdim").value_or(0) != 0;
   std::vector<Axis> axes;
-  if (const Sym* q = c.arg("q"); q && q->is(K::Tensor)) axes = c.read(*q)->axes;  // quantile
+  if (const AbstractValue* q = c.arg("q"); q && q->is(K::Tensor))
+    axes = c.read(*q)->axes;  // quantile
   for (size_t i = 0; i < in.axes.size(); ++i) {
     if (!reduced[i])
       axes.push_back(in.axes[i]);

@@ -34,14 +34,14 @@ Axis inferred_size(const AxisCall& c, const TensorValue& in, const std::vector<A
 // arange: from 0 in steps of 1 there are as many numbers as `end` says.
 Axes counted(const AxisCall& c) {
   auto is = [&](const char* name, int64_t wanted) {
-    const Sym* s = c.arg(name);
+    const AbstractValue* s = c.arg(name);
     return !s || (s->is(K::Int) && s->is_constant_number() && s->c.at(0).toInt() == wanted);
   };
-  const Sym& end = *c.arg("end");
+  const AbstractValue& end = *c.arg("end");
   if (c.op.base == "aten::arange" && end.is(K::Int) && is("start", 0) && is("step", 1))
     return std::vector<Axis>{c.number(end)};
   Taint t = Taint::Constant;
-  for (const Sym& a : c.args) t = join(t, a.is_number() ? a.taint : Taint::Constant);
+  for (const AbstractValue& a : c.args) t = join(t, a.is_number() ? a.taint : Taint::Constant);
   return std::vector<Axis>{c.sized_by(t)};
 }
 Axes joined(const AxisCall& c, bool stacked) {
@@ -62,7 +62,7 @@ Axes joined(const AxisCall& c, bool stacked) {
     return axes;
   }
   std::vector<TensorValuePtr> parts;
-  for (const Sym& e : list.items) {
+  for (const AbstractValue& e : list.items) {
     auto t = c.read(e);
     // cat skips one-dimensional empty tensors, whatever the others' rank.
     if (!stacked && t->axes.size() == 1 && c.rank != 1) continue;
@@ -90,7 +90,8 @@ Axes joined(const AxisCall& c, bool stacked) {
 Axes concatenated(const AxisCall& c) { return joined(c, false); }
 Axes stacked(const AxisCall& c) { return joined(c, true); }
 
-bool whole(const Sym& start, const Sym& end, const Sym& step, const Axis& axis) {
+bool whole(const AbstractValue& start, const AbstractValue& end, const AbstractValue& step,
+           const Axis& axis) {
   const bool from_start =
       start.is(K::None) || (start.is_constant_number() && start.c.at(0).toInt() == 0);
   const bool to_end =
@@ -110,7 +111,7 @@ Axes sliced(const AxisCall& c) {
     axes[at] = c.number(*c.arg("length"));
     return axes;
   }
-  const Sym &start = *c.arg("start"), &end = *c.arg("end"), &step = *c.arg("step");
+  const AbstractValue &start = *c.arg("start"), &end = *c.arg("end"), &step = *c.arg("step");
   if (whole(start, end, step, in.axes[at])) return axes;
   const Taint t = join(in.axes[at].taint, join(step.taint, join(start.taint, end.taint)));
   axes[at] = c.sized_by(t);
@@ -151,7 +152,7 @@ Axes transformed(const AxisCall& c) {
   const auto& dims = c.arg("dim")->list()->items;
   if (dims.empty() || !dims.back().is_constant_number()) return std::nullopt;
   Axis& last = axes.at(wrapped(dims.back().c.at(0).toInt(), c.rank));
-  if (const Sym* size = c.arg("last_dim_size"))
+  if (const AbstractValue* size = c.arg("last_dim_size"))
     last = c.number(*size);
   else if (c.arg("onesided")->c.at(0).toBool())
     last = c.sized_by(last.taint);
@@ -162,10 +163,11 @@ Axes squeezed(const AxisCall& c) {
   const TensorValue& in = c.self();
   if (c.computed({"dim"})) return unknown_rank(c);
   std::vector<bool> chosen(in.axes.size(), true);
-  if (const Sym* dim = c.arg("dim")) {
+  if (const AbstractValue* dim = c.arg("dim")) {
     std::fill(chosen.begin(), chosen.end(), false);
-    std::vector<Sym> dims = dim->is(K::List) ? dim->list()->items : std::vector<Sym>{*dim};
-    for (const Sym& d : dims)
+    std::vector<AbstractValue> dims =
+        dim->is(K::List) ? dim->list()->items : std::vector<AbstractValue>{*dim};
+    for (const AbstractValue& d : dims)
       if (!chosen.empty()) chosen[wrapped(d.c.at(0).toInt(), chosen.size())] = true;
   }
   std::vector<Axis> axes;
@@ -179,8 +181,10 @@ Axes squeezed(const AxisCall& c) {
 }
 
 Axes permuted(const AxisCall& c) {
-  for (const Sym& a : c.args) {
-    const auto computed = [](const Sym& s) { return s.is_number() && !s.is_constant_number(); };
+  for (const AbstractValue& a : c.args) {
+    const auto computed = [](const AbstractValue& s) {
+      return s.is_number() && !s.is_constant_number();
+    };
     if (computed(a) || (a.is(K::List) && std::ranges::any_of(a.list()->items, computed)))
       return std::nullopt;
   }
@@ -191,10 +195,10 @@ Axes permuted(const AxisCall& c) {
   torch::jit::Stack stack;
   stack.emplace_back(at::empty({1}).expand(labels));
   for (size_t i = 1; i < c.args.size(); ++i) {  // behind `self`
-    const Sym& a = c.args[i];
+    const AbstractValue& a = c.args[i];
     if (a.is(K::List)) {
       c10::List<int64_t> list;
-      for (const Sym& e : a.list()->items) list.push_back(e.c.at(0).toInt());
+      for (const AbstractValue& e : a.list()->items) list.push_back(e.c.at(0).toInt());
       stack.emplace_back(list);
     } else {
       stack.push_back(a.c.at(0));
@@ -257,7 +261,7 @@ Axes split(const AxisCall& c) {
 }
 Axes repeated(const AxisCall& c) {
   const TensorValue& in = c.self();
-  const Sym* r = c.arg("repeats");
+  const AbstractValue* r = c.arg("repeats");
   if (!r) r = c.arg("dims");
   if (!r || !r->is(K::List)) return std::nullopt;
   std::vector<Axis> axes;
@@ -269,8 +273,8 @@ Axes repeated(const AxisCall& c) {
       a = in.axes[in.axes.size() + i - c.rank];
       size = example_size(in, in.axes.size() + i - c.rank);
     }
-    const Sym n =
-        items.size() + i >= c.rank ? items[items.size() + i - c.rank] : Sym::of(int64_t{1});
+    const AbstractValue n = items.size() + i >= c.rank ? items[items.size() + i - c.rank]
+                                                       : AbstractValue::of(int64_t{1});
     if (n.is_constant_number())
       axes.push_back(n.c.at(0).toInt() == 1 ? a : c.sized_by(a.taint));
     else
@@ -370,15 +374,16 @@ Axes given_sizes(const AxisCall& c) {
   const std::string& b = c.op.base;
   if (b == "aten::arange" || b == "aten::range") return counted(c);
   for (const char* length : {"steps", "window_length"})
-    if (const Sym* n = c.arg(length)) return std::vector<Axis>{c.number(*n)};
+    if (const AbstractValue* n = c.arg(length)) return std::vector<Axis>{c.number(*n)};
   if (b == "aten::eye")
     return std::vector<Axis>{c.number(*c.arg("n")), c.number(*c.arg(c.arg("m") ? "m" : "n"))};
-  const Sym* list = c.arg("size");
+  const AbstractValue* list = c.arg("size");
   if (!list) list = c.arg("shape");
   if (!list) list = c.arg("sizes");
   if (!list) return std::nullopt;
-  std::vector<Sym> items = list->is(K::List) ? list->list()->items : std::vector<Sym>{*list};
-  const Sym* self = c.arg("self");
+  std::vector<AbstractValue> items =
+      list->is(K::List) ? list->list()->items : std::vector<AbstractValue>{*list};
+  const AbstractValue* self = c.arg("self");
   const TensorValue* in = self && self->is(K::Tensor) ? &c.self() : nullptr;
   size_t offset = 0, after = 0;
   if (b == "aten::unflatten") {

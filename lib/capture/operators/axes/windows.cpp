@@ -6,10 +6,11 @@
 namespace oe::capture {
 namespace {
 
-bool all_ones(const Sym* s) {
+bool all_ones(const AbstractValue* s) {
   if (!s || !s->is(K::List) || s->list()->items.empty()) return false;
-  return std::all_of(s->list()->items.begin(), s->list()->items.end(),
-                     [](const Sym& e) { return e.is_constant_number() && e.c.at(0).toInt() == 1; });
+  return std::all_of(s->list()->items.begin(), s->list()->items.end(), [](const AbstractValue& e) {
+    return e.is_constant_number() && e.c.at(0).toInt() == 1;
+  });
 }
 
 // Spatial axes of a window operator. With stride 1 and windows of a known form the size is the
@@ -65,14 +66,15 @@ Axes patches(const AxisCall& c) {
   return axes;
 }
 // Trailing axes by an int[] argument where given, else derived from the input's.
-Axes trailing(const AxisCall& c, const Sym* output_size) {
+Axes trailing(const AxisCall& c, const AbstractValue* output_size) {
   const TensorValue& in = c.self();
   if (in.axes.size() != c.rank) return std::nullopt;
   std::vector<Axis> axes = in.axes;
   const bool given = output_size && (output_size->is(K::List) || output_size->is(K::Int));
-  std::vector<Sym> items;
+  std::vector<AbstractValue> items;
   if (given)
-    items = output_size->is(K::List) ? output_size->list()->items : std::vector<Sym>{*output_size};
+    items = output_size->is(K::List) ? output_size->list()->items
+                                     : std::vector<AbstractValue>{*output_size};
   size_t spatial = given ? items.size() : c.rank - 2;
   if (items.size() == 1 && c.op.base == "aten::__interpolate") spatial = c.rank - 2;
   const Taint scale = c.taint({"scale_factors", "scale_factor", "recompute_scale_factor"});
@@ -89,7 +91,7 @@ Axes trailing(const AxisCall& c, const Sym* output_size) {
 }
 
 Axes resized(const AxisCall& c) {
-  const Sym* size = c.arg("output_size");
+  const AbstractValue* size = c.arg("output_size");
   return trailing(c, size ? size : c.arg("size"));
 }
 
@@ -97,7 +99,7 @@ Axes adaptive_pool(const AxisCall& c) { return trailing(c, c.arg("output_size"))
 
 Axes padded(const AxisCall& c) {
   const TensorValue& in = c.self();
-  const Sym* pad = c.arg("pad");
+  const AbstractValue* pad = c.arg("pad");
   if (!pad) pad = c.arg("padding");
   if (!pad || !pad->is(K::List)) return std::nullopt;
   std::vector<Axis> axes = in.axes;

@@ -1,5 +1,5 @@
 // The state that a kept loop carries: widened until it holds for every iteration.
-#include "lib/capture/control/slots.h"
+#include "lib/capture/control/loop_state.h"
 
 #include <ATen/core/Tensor.h>
 
@@ -10,13 +10,15 @@
 namespace oe::capture {
 namespace {
 
-Sym unset_number(K kind) {
-  return kind == K::Int ? Sym::of(int64_t{0}) : kind == K::Float ? Sym::of(0.0) : Sym::of(false);
+AbstractValue unset_number(K kind) {
+  return kind == K::Int     ? AbstractValue::of(int64_t{0})
+         : kind == K::Float ? AbstractValue::of(0.0)
+                            : AbstractValue::of(false);
 }
 
 }  // namespace
 
-bool Slot::widen_tensor(Executor& ex, const TensorValue& end) {
+bool LoopState::widen_tensor(Executor& ex, const TensorValue& end) {
   const at::Tensor &start_example = example(*type), &end_example = example(end);
   if (start_example.scalar_type() != end_example.scalar_type())
     ex.site.refuse("OE4050",
@@ -46,9 +48,9 @@ bool Slot::widen_tensor(Executor& ex, const TensorValue& end) {
 }
 
 // A list whose length changes from iteration to iteration.
-bool Slot::widen_list(Executor& ex, const Frozen& end) {
+bool LoopState::widen_list(Executor& ex, const Snapshot& end) {
   if (const auto like = ex.places.common(init, end, ex.heap.older())) {
-    reopen = Form::Places;
+    reopen = Form::ViewList;
     places = *like;
     return true;
   }
@@ -61,11 +63,11 @@ bool Slot::widen_list(Executor& ex, const Frozen& end) {
   return true;
 }
 
-Frozen Slot::conform(Executor& ex, const Frozen& end) const {
+Snapshot LoopState::conform(Executor& ex, const Snapshot& end) const {
   if (init.sym.is(K::Maybe) && !end.sym.is(K::Uninitialized) && !end.sym.is(K::Maybe))
     return conform(ex, as_maybe(end));
-  Frozen out = end;
-  if (init.open && init.items[0].sym.is(K::Places)) {
+  Snapshot out = end;
+  if (init.open && init.items[0].sym.is(K::ViewList)) {
     if (const auto same = ex.places.opened(end, init.items[0].sym)) out = *same;
   } else if (init.open && end.sym.is(K::List) && !same_structure(ex, init, end)) {
     std::vector<Sample> samples = {{thaw(ex, init.items[0]), true}};
@@ -75,7 +77,7 @@ Frozen Slot::conform(Executor& ex, const Frozen& end) const {
       if (auto same = opened(ex, end, form, samples[0])) return *same;
   }
   if (init.sym.is(K::Dict) && end.sym.is(K::Dict) && !same_structure(ex, init, end)) {
-    Frozen wanted = init, given = end;
+    Snapshot wanted = init, given = end;
     if (same_keys(wanted, given) && wanted.keys.size() == init.keys.size()) out = given;
   }
   if (kind == Kind::Items && out.items.size() == items.size())
@@ -83,10 +85,10 @@ Frozen Slot::conform(Executor& ex, const Frozen& end) const {
   return out;
 }
 
-void Slot::settle(Executor& ex) {
+void LoopState::settle(Executor& ex) {
   if (reopen != Form::None) {
-    std::optional<Frozen> list =
-        reopen == Form::Places ? ex.places.opened(init, places) : opened(ex, init, reopen, sample);
+    std::optional<Snapshot> list = reopen == Form::ViewList ? ex.places.opened(init, places)
+                                                            : opened(ex, init, reopen, sample);
     if (!list) list = opened(ex, init, Form::Sequence, sample);
     if (!list)
       ex.site.refuse("OE4036",
@@ -95,45 +97,45 @@ void Slot::settle(Executor& ex) {
                      "collect the tensors in a separate list");
     init = std::move(*list);
     kind = Kind::Items;
-    items.assign(1, Slot{});
+    items.assign(1, LoopState{});
     items[0].init = init.items[0];
-    if (reopen == Form::Places) items[0].hold_pieces();
+    if (reopen == Form::ViewList) items[0].hold_pieces();
     reopen = Form::None;
     return;
   }
-  for (Slot& s : items) s.settle(ex);
+  for (LoopState& s : items) s.settle(ex);
 }
 
 // Set inside only: the structure of what is set, every piece unset.
-void Slot::widen_unset(Executor& ex, const Frozen& end) {
+void LoopState::widen_unset(Executor& ex, const Snapshot& end) {
   ex.places.require_older(end, ex.heap.older());
   init = end;
   init.content_only = true;
-  for (Frozen& e : init.items) e = Frozen{};
+  for (Snapshot& e : init.items) e = Snapshot{};
   widen_pieces(ex, end);
 }
 
 // None before the loop or after the body, and a value at the other end.
-void Slot::widen_optional(Executor& ex, const Frozen& end) {
-  const Frozen before = as_maybe(init), after = as_maybe(end);
-  *this = Slot{};
+void LoopState::widen_optional(Executor& ex, const Snapshot& end) {
+  const Snapshot before = as_maybe(init), after = as_maybe(end);
+  *this = LoopState{};
   init = before;
   widen_pieces(ex, after);
 }
 
 // A container with a slot for every piece.
-void Slot::hold_pieces() {
+void LoopState::hold_pieces() {
   kind = Kind::Items;
-  items.assign(init.items.size(), Slot{});
+  items.assign(init.items.size(), LoopState{});
   for (size_t i = 0; i < items.size(); ++i) items[i].init = init.items[i];
 }
 
-void Slot::widen_pieces(Executor& ex, const Frozen& end) {
+void LoopState::widen_pieces(Executor& ex, const Snapshot& end) {
   hold_pieces();
   for (size_t i = 0; i < items.size(); ++i) items[i].widen(ex, end.items[i]);
 }
 
-void Slot::check_kind(Executor& ex, const Frozen& end) const {
+void LoopState::check_kind(Executor& ex, const Snapshot& end) const {
   if (init.sym.kind != end.sym.kind && !init.sym.is(K::Uninitialized))
     ex.site.refuse("OE4053",
                    std::string("a value starts a loop as ") + describe(init.sym) +
@@ -142,10 +144,10 @@ void Slot::check_kind(Executor& ex, const Frozen& end) const {
 }
 
 // A container of another length or other keys; true when it had to become wider for that.
-bool Slot::restructure(Executor& ex, const Frozen& end) {
+bool LoopState::restructure(Executor& ex, const Snapshot& end) {
   if (same_structure(ex, init, end)) return false;
   if (init.sym.is(K::List) && end.sym.is(K::List) && widen_list(ex, end)) return true;
-  if (Frozen after = end; init.sym.is(K::Dict) && end.sym.is(K::Dict) && same_keys(init, after)) {
+  if (Snapshot after = end; init.sym.is(K::Dict) && end.sym.is(K::Dict) && same_keys(init, after)) {
     widen_pieces(ex, after);
     return true;
   }
@@ -160,7 +162,7 @@ bool Slot::restructure(Executor& ex, const Frozen& end) {
 }
 
 // What has been the same so far.
-bool Slot::widen_same(Executor& ex, const Frozen& end) {
+bool LoopState::widen_same(Executor& ex, const Snapshot& end) {
   if (identical(ex, init, end)) return false;
   check_kind(ex, end);
   if (end.sym.is(K::Sequence)) {
@@ -187,7 +189,7 @@ bool Slot::widen_same(Executor& ex, const Frozen& end) {
   return true;
 }
 
-void Slot::carry_tensor(Executor& ex, const TensorValue& end) {
+void LoopState::carry_tensor(Executor& ex, const TensorValue& end) {
   type = std::make_shared<TensorValue>(init.tensor ? *init.tensor : end);
   type->taint = Taint::Data;
   type->number = nullptr;
@@ -201,7 +203,7 @@ void Slot::carry_tensor(Executor& ex, const TensorValue& end) {
   widen_tensor(ex, end);
 }
 
-bool Slot::widen_leaf(Executor& ex, const Frozen& end) {
+bool LoopState::widen_leaf(Executor& ex, const Snapshot& end) {
   check_kind(ex, end);
   if (!element) {
     const bool lost = owns && !owns_elements(end.sym);
@@ -215,7 +217,7 @@ bool Slot::widen_leaf(Executor& ex, const Frozen& end) {
   return changed;
 }
 
-bool Slot::widen(Executor& ex, const Frozen& end) {
+bool LoopState::widen(Executor& ex, const Snapshot& end) {
   if (reopen != Form::None) return true;
   const bool unset = init.sym.is(K::Uninitialized);
   if (end.sym.is(K::Uninitialized)) return false;  // left on a path that does not come back
@@ -237,9 +239,9 @@ bool Slot::widen(Executor& ex, const Frozen& end) {
   return changed;
 }
 
-Cell* Slot::now() const { return kind == Kind::Items ? cell.lock().get() : memory_of(self); }
+Cell* LoopState::now() const { return kind == Kind::Items ? cell.lock().get() : memory_of(self); }
 
-void Slot::relate(const Sym& now) {
+void LoopState::relate(const AbstractValue& now) {
   Cell* mine = memory_of(now);
   if (!mine || content) return;
   if (kind == Kind::Items)
@@ -251,37 +253,38 @@ void Slot::relate(const Sym& now) {
   for (const auto& o : outer) Heap::share(*mine, *o);
 }
 
-void Slot::initial(Executor& ex, program::Args& args) const {
+void LoopState::initial(Executor& ex, program::Args& args) const {
   if (kind == Kind::Leaf) {
     args.push_back(init.sym.is(K::Uninitialized) ? unset_arg(ex) : leaf_arg(ex, init));
-    for (const Origin& o : origins) args.push_back(ex.apply.arg(Sym::of(is_before(o))));
+    for (const LoopSource& o : origins)
+      args.push_back(ex.apply.arg(AbstractValue::of(is_before(o))));
   }
-  for (const Slot& s : items) s.initial(ex, args);
+  for (const LoopState& s : items) s.initial(ex, args);
 }
 
-void Slot::returned(Executor& ex, const Frozen& end, program::Args& returns) const {
+void LoopState::returned(Executor& ex, const Snapshot& end, program::Args& returns) const {
   const bool unset = end.sym.is(K::Uninitialized);
   if (kind == Kind::Leaf) {
     returns.push_back(unset ? unset_arg(ex) : leaf_arg(ex, end));
-    for (const Origin& o : origins) returns.push_back(ex.apply.arg(o.next));
+    for (const LoopSource& o : origins) returns.push_back(ex.apply.arg(o.next));
   }
   for (size_t i = 0; i < items.size(); ++i)
     items[i].returned(ex, unset ? end : end.items[i], returns);
 }
 
-bool Slot::is_before(const Origin& o) const {
+bool LoopState::is_before(const LoopSource& o) const {
   return &o == &origins.front() && init.sym.is(K::Tensor) && init.sym.tensor();
 }
 
-void Slot::know_origins(Executor& ex, const std::vector<const Frozen*>& found,
-                        const std::function<program::Value*()>& value) {
-  for (Origin& o : origins) {
-    o.is = Sym::of(false);
+void LoopState::know_origins(Executor& ex, const std::vector<const Snapshot*>& found,
+                             const std::function<program::Value*()>& value) {
+  for (LoopSource& o : origins) {
+    o.is = AbstractValue::of(false);
     o.is.taint = Taint::Data;
     o.is.recorded = value();
     o.is.c = PerWorld::sized(ex.worlds.count());
     for (size_t w = 0; w < ex.worlds.count(); ++w) {
-      const Frozen* own = w < found.size() ? found[w] : nullptr;
+      const Snapshot* own = w < found.size() ? found[w] : nullptr;
       const bool known = own && own->sym.is(K::Tensor) && own->sym.tensor();
       o.is.c.set(w, known ? same_place(ex, *own->sym.tensor(), *o.place) : !own && is_before(o));
     }
@@ -289,26 +292,27 @@ void Slot::know_origins(Executor& ex, const std::vector<const Frozen*>& found,
 }
 
 // Something of the right type where the value is not set.
-program::Arg Slot::unset_arg(Executor& ex) const {
+program::Arg LoopState::unset_arg(Executor& ex) const {
   if (element)
     ex.site.refuse("OE4055", "a list is first assigned inside a loop", "assign it before the loop");
-  Frozen like;
+  Snapshot like;
   like.tensor = type;
   like.sym.kind = type ? K::Tensor : number;
   return placeholder(ex, like);
 }
 
-std::vector<const Frozen*> Slot::nth(const std::vector<const Frozen*>& finals, size_t i) const {
-  std::vector<const Frozen*> out;
-  for (const Frozen* f : finals) out.push_back(f && i < f->items.size() ? &f->items[i] : nullptr);
+std::vector<const Snapshot*> LoopState::nth(const std::vector<const Snapshot*>& finals,
+                                            size_t i) const {
+  std::vector<const Snapshot*> out;
+  for (const Snapshot* f : finals) out.push_back(f && i < f->items.size() ? &f->items[i] : nullptr);
   return out;
 }
 
 namespace {
 
 // `c` with what some worlds have instead.
-PerWorld replaced(const PerWorld& c, const std::vector<const Frozen*>& by) {
-  if (std::ranges::none_of(by, [](const Frozen* f) { return f != nullptr; })) return c;
+PerWorld replaced(const PerWorld& c, const std::vector<const Snapshot*>& by) {
+  if (std::ranges::none_of(by, [](const Snapshot* f) { return f != nullptr; })) return c;
   PerWorld out = PerWorld::sized(by.size());
   for (size_t w = 0; w < by.size(); ++w) {
     if (c.has(w)) out.set(w, c.at(w));
@@ -323,18 +327,18 @@ PerWorld replaced(const PerWorld& c, const std::vector<const Frozen*>& by) {
 
 }  // namespace
 
-Sym Slot::enter(Executor& ex, program::Block* body, const Sym& first,
-                const std::vector<const Frozen*>& found) {
-  std::vector<Frozen> made;
-  const std::vector<const Frozen*> later = in_form_of_loop(ex, found, made);
+AbstractValue LoopState::enter(Executor& ex, program::Block* body, const AbstractValue& first,
+                               const std::vector<const Snapshot*>& found) {
+  std::vector<Snapshot> made;
+  const std::vector<const Snapshot*> later = in_form_of_loop(ex, found, made);
   switch (kind) {
     case Kind::Same:
       return init.sym;
     case Kind::Items: {
-      std::vector<Sym> out;
+      std::vector<AbstractValue> out;
       for (size_t i = 0; i < items.size(); ++i)
         out.push_back(items[i].enter(ex, body, first, nth(later, i)));
-      Sym now = rebuild(ex, init, std::move(out));
+      AbstractValue now = rebuild(ex, init, std::move(out));
       relate(now);  // in the first iteration it is what was there before, later perhaps not
       return now;
     }
@@ -348,7 +352,7 @@ Sym Slot::enter(Executor& ex, program::Block* body, const Sym& first,
   };
   if (element) {
     program::Value* p = parameter(program::Type::list(ex.recorder.type_of(*element)));
-    Sym s = ex.contents.sequence({p}, replaced(init.sym.sequence()->c, later), *element);
+    AbstractValue s = ex.contents.sequence({p}, replaced(init.sym.sequence()->c, later), *element);
     relate(s);
     return s;
   }
@@ -356,13 +360,13 @@ Sym Slot::enter(Executor& ex, program::Block* body, const Sym& first,
     auto t = std::make_shared<TensorValue>(*type);
     t->c = replaced(t->c, later);
     t->recorded = parameter(ex.recorder.type_of(*t));
-    Sym s = ex.values.tensor(t);
+    AbstractValue s = ex.values.tensor(t);
     s.tensor()->storage->owns_elements = owns;
     know_origins(ex, later, [&] { return parameter(program::Type::boolean()); });
     relate_slot(ex, *this, s, first);
     return s;
   }
-  Sym s = init.sym.is(K::Uninitialized) ? unset_number(number) : init.sym;
+  AbstractValue s = init.sym.is(K::Uninitialized) ? unset_number(number) : init.sym;
   s.taint = Taint::Data;
   s.axis_id = 0;
   s.choice = nullptr;
@@ -371,17 +375,18 @@ Sym Slot::enter(Executor& ex, program::Block* body, const Sym& first,
   return s;
 }
 
-Sym Slot::leave(Executor& ex, program::Node* node, const std::vector<const Frozen*>& found,
-                const Sym& none) {
-  std::vector<Frozen> made;
-  const std::vector<const Frozen*> finals = in_form_of_loop(ex, found, made);
+AbstractValue LoopState::leave(Executor& ex, program::Node* node,
+                               const std::vector<const Snapshot*>& found,
+                               const AbstractValue& none) {
+  std::vector<Snapshot> made;
+  const std::vector<const Snapshot*> finals = in_form_of_loop(ex, found, made);
   if (kind == Kind::Same)
     return init.sym.is(K::Tensor) && !init.sym.tensor() ? ex.values.tensor(init.tensor) : init.sym;
   if (kind == Kind::Items) {
-    std::vector<Sym> out;
+    std::vector<AbstractValue> out;
     for (size_t i = 0; i < items.size(); ++i)
       out.push_back(items[i].leave(ex, node, nth(finals, i), none));
-    Sym now = rebuild(ex, init, std::move(out));
+    AbstractValue now = rebuild(ex, init, std::move(out));
     relate(now);
     return now;
   }
@@ -389,7 +394,7 @@ Sym Slot::leave(Executor& ex, program::Node* node, const std::vector<const Froze
   if (element) {
     program::Value* out =
         ex.recorder.add_output(node, program::Type::list(ex.recorder.type_of(*element)));
-    Sym s = ex.contents.sequence({out}, std::move(c), *element);
+    AbstractValue s = ex.contents.sequence({out}, std::move(c), *element);
     relate(s);
     return s;
   }
@@ -403,7 +408,7 @@ Sym Slot::leave(Executor& ex, program::Node* node, const std::vector<const Froze
     for (Axis& a : t->axes)
       if (own_axes.contains(a.id)) a = ex.apply.fresh_axis(Taint::Data);
     t->recorded = ex.recorder.add_output(node, ex.recorder.type_of(*t));
-    Sym s = ex.values.tensor(t);
+    AbstractValue s = ex.values.tensor(t);
     s.tensor()->storage->owns_elements = owns;
     know_origins(ex, finals,
                  [&] { return ex.recorder.add_output(node, program::Type::boolean()); });
@@ -411,7 +416,7 @@ Sym Slot::leave(Executor& ex, program::Node* node, const std::vector<const Froze
     relate_slot(ex, *this, s, none);
     return s;
   }
-  Sym s = init.sym;
+  AbstractValue s = init.sym;
   s.kind = number;
   s.taint = Taint::Data;
   s.axis_id = 0;

@@ -1,5 +1,5 @@
 // State that is carried from call to call (--state): written attributes as outputs, and as inputs.
-#include "lib/capture/ports/carried.h"
+#include "lib/capture/ports/persistent_state.h"
 
 #include <algorithm>
 
@@ -85,11 +85,11 @@ void add_state_outputs(Executor& ex, const torch_io::ExampleInputs& inputs,
   if (state == State::InputsAndOutputs) {
     for (const Values::State& s : written) out.found.push_back({s.path, s.origin});
     if (!written.empty()) return;
-    for (const Values::State& s : ex.values.carried_state()) {
+    for (const Values::State& s : ex.values.persistent_state()) {
       const size_t first = out.program.outputs.size();
       if (s.value.is(K::None)) refuse(s.path, "a value", "None", s.origin);
       out.program.results.state.push_back(
-          {s.path, add_carried(ex, s.value, torch_io::kStateOut + s.path, d)});
+          {s.path, add_persistent(ex, s.value, torch_io::kStateOut + s.path, d)});
       pair_ports(s, inputs, first, out);
     }
   }
@@ -113,7 +113,7 @@ bool widen_state(const torch_io::Loaded& m, const Captured& c, torch_io::Example
     }
   }
   bool wider = !c.found.empty();
-  for (const CarriedState& s : c.state) {
+  for (const PersistentState& s : c.state) {
     torch_io::InputLeaf& leaf = inputs.leaves[s.input];
     const program::Type before = type_of(c.program.inputs[s.input].value);
     const program::Type after = type_of(c.program.outputs[s.output].value);

@@ -1,5 +1,5 @@
 // The arguments of a method as far as they are known, and a guess of the rest.
-#include "lib/infer/places.h"
+#include "lib/infer/argument_guess.h"
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/Dict.h>
@@ -20,7 +20,7 @@ namespace oe::infer {
 namespace {
 
 using torch_io::Slot;
-using Kind = Place::Kind;
+using Kind = ArgumentGuess::Kind;
 
 // Names that say that a tensor holds indices, lengths or flags.
 bool names_integers(const std::string& path) {
@@ -35,7 +35,7 @@ bool is_open(const InputSpec& s) {
          s.value.starts_with("rand");
 }
 
-void fill_from_spec(Place& p, const InputSpec& s, const c10::IValue& like) {
+void fill_from_spec(ArgumentGuess& p, const InputSpec& s, const c10::IValue& like) {
   p.spec = std::make_shared<const InputSpec>(s);
   if (s.dtype != DType::Undefined) {
     p.dtype = torch_io::to_scalar_type(s.dtype);
@@ -69,10 +69,10 @@ void fill_from_spec(Place& p, const InputSpec& s, const c10::IValue& like) {
   }
 }
 
-Place from_slot(const Slot& s, c10::ScalarType weights, uint64_t seed,
-                torch_io::ExampleFiles& files) {
+ArgumentGuess from_slot(const Slot& s, c10::ScalarType weights, uint64_t seed,
+                        torch_io::ExampleFiles& files) {
   const c10::TypePtr type = torch_io::strip_optional(s.type);
-  Place p = new_place(s.type, s.path, weights);
+  ArgumentGuess p = new_place(s.type, s.path, weights);
   if (s.kind != Slot::Kind::Leaf) {
     p.kind = s.kind == Slot::Kind::List   ? Kind::List
              : s.kind == Slot::Kind::Dict ? Kind::Dict
@@ -90,7 +90,7 @@ Place from_slot(const Slot& s, c10::ScalarType weights, uint64_t seed,
     p.present = true;
     fill_from_spec(p, *s.spec, like);
   } else if (s.spec) {
-    p = Place();
+    p = ArgumentGuess();
     p.path = s.path;
     p.spec = std::make_shared<const InputSpec>(*s.spec);
     p.type = type;
@@ -102,7 +102,7 @@ Place from_slot(const Slot& s, c10::ScalarType weights, uint64_t seed,
     p.fixed[kRank] = p.fixed[kType] = true;
     for (size_t i = 0; i < p.sizes.size(); ++i) p.fixed[static_cast<int>(i)] = true;
   } else if (s.known) {
-    p = Place();
+    p = ArgumentGuess();
     p.path = s.path;
     p.type = type;
     p.value = *s.known;
@@ -117,7 +117,7 @@ void collect(P& p, std::vector<G>& out) {
     for (auto& c : p.children) collect(c, out);
 }
 
-at::Tensor tensor_of(const Place& p, bool computed) {
+at::Tensor tensor_of(const ArgumentGuess& p, bool computed) {
   const int64_t n = c10::multiply_integers(p.sizes);
   const auto options = at::TensorOptions().dtype(p.dtype);
   if (!computed && n > kComputed) return at::empty(p.sizes, options.device(c10::kMeta));
@@ -129,7 +129,7 @@ at::Tensor tensor_of(const Place& p, bool computed) {
   return at::randn(p.sizes, generator, at::kFloat).to(p.dtype);
 }
 
-c10::IValue value_of(const Place& p, bool computed,
+c10::IValue value_of(const ArgumentGuess& p, bool computed,
                      std::vector<std::pair<at::Tensor, Mask>>& tensors) {
   if (!p.present) return {};
   switch (p.kind) {
@@ -146,7 +146,7 @@ c10::IValue value_of(const Place& p, bool computed,
       break;
   }
   std::vector<c10::IValue> children;
-  for (const Place& c : p.children) children.push_back(value_of(c, computed, tensors));
+  for (const ArgumentGuess& c : p.children) children.push_back(value_of(c, computed, tensors));
   if (p.kind == Kind::Tuple)
     return c10::ivalue::Tuple::createNamed(std::move(children), p.type->expect<c10::TupleType>());
   if (p.kind == Kind::List) {
@@ -160,7 +160,7 @@ c10::IValue value_of(const Place& p, bool computed,
   return dict;
 }
 
-void add_specs(const Place& p, std::vector<InputSpec>& out) {
+void add_specs(const ArgumentGuess& p, std::vector<InputSpec>& out) {
   InputSpec s;
   s.name = p.path;
   if (!p.present) {
@@ -202,7 +202,7 @@ void add_specs(const Place& p, std::vector<InputSpec>& out) {
         s.value = p.kind == Kind::List ? "[]" : "{}";
         break;
       }
-      for (const Place& c : p.children) add_specs(c, out);
+      for (const ArgumentGuess& c : p.children) add_specs(c, out);
       return;
   }
   out.push_back(std::move(s));
@@ -210,7 +210,7 @@ void add_specs(const Place& p, std::vector<InputSpec>& out) {
 
 }  // namespace
 
-bool Place::assign(const std::vector<int64_t>& to, const std::string& why) {
+bool ArgumentGuess::assign(const std::vector<int64_t>& to, const std::string& why) {
   const bool same_rank = sizes.size() == to.size();
   if (is_fixed(kRank) && !same_rank) return false;
   for (size_t i = 0; i < to.size(); ++i)
@@ -226,21 +226,21 @@ bool Place::assign(const std::vector<int64_t>& to, const std::string& why) {
   return true;
 }
 
-std::vector<Place*> Guess::places() {
-  std::vector<Place*> all;
-  for (Place& p : arguments) collect(p, all);
+std::vector<ArgumentGuess*> Guess::places() {
+  std::vector<ArgumentGuess*> all;
+  for (ArgumentGuess& p : arguments) collect(p, all);
   return all;
 }
 
-std::vector<const Place*> Guess::places() const {
-  std::vector<const Place*> all;
-  for (const Place& p : arguments) collect(p, all);
+std::vector<const ArgumentGuess*> Guess::places() const {
+  std::vector<const ArgumentGuess*> all;
+  for (const ArgumentGuess& p : arguments) collect(p, all);
   return all;
 }
 
 std::string Guess::key() const {
   std::string key;
-  for (const Place* p : places()) {
+  for (const ArgumentGuess* p : places()) {
     key += p->path + (p->present ? ":" : "-");
     if (p->kind == Kind::Tensor) {
       for (const int64_t n : p->sizes) key += std::to_string(n) + "x";
@@ -278,8 +278,9 @@ std::vector<int64_t> usual_sizes(size_t rank) {
   }
 }
 
-Place new_place(const c10::TypePtr& declared, const std::string& path, c10::ScalarType weights) {
-  Place p;
+ArgumentGuess new_place(const c10::TypePtr& declared, const std::string& path,
+                        c10::ScalarType weights) {
+  ArgumentGuess p;
   p.path = path;
   p.type = torch_io::strip_optional(declared);
   p.optional = declared->kind() == c10::TypeKind::OptionalType;
@@ -335,7 +336,7 @@ Place new_place(const c10::TypePtr& declared, const std::string& path, c10::Scal
 
 void number(Guess& g) {
   size_t i = 0;
-  for (Place* p : g.places()) p->index = i++;
+  for (ArgumentGuess* p : g.places()) p->index = i++;
 }
 
 Guess first_guess(const std::vector<Slot>& slots, c10::ScalarType weights, uint64_t seed,
@@ -347,7 +348,7 @@ Guess first_guess(const std::vector<Slot>& slots, c10::ScalarType weights, uint6
 }
 
 bool is_complete(const Guess& g, bool but_types) {
-  for (const Place* p : g.places()) {
+  for (const ArgumentGuess* p : g.places()) {
     if (p->kind == Kind::Given || p->kind == Kind::Tuple) continue;
     if (p->kind == Kind::Tensor) {
       if (!p->is_fixed(kRank) || (!but_types && !p->is_fixed(kType))) return false;
@@ -362,13 +363,13 @@ bool is_complete(const Guess& g, bool but_types) {
 
 Arguments arguments_of(const Guess& g, bool computed) {
   Arguments all;
-  for (const Place& p : g.arguments) {
+  for (const ArgumentGuess& p : g.arguments) {
     Cell c;
     c.value = value_of(p, computed, all.tensors);
     // Which entries there are, and numbers, depend on these places; tensors have their own masks.
-    std::vector<const Place*> inner;
+    std::vector<const ArgumentGuess*> inner;
     collect(p, inner);
-    for (const Place* i : inner)
+    for (const ArgumentGuess* i : inner)
       if (i->kind != Kind::Tensor) c.mask |= bit_of(i->index);
     all.values.push_back(std::move(c));
   }
@@ -377,7 +378,7 @@ Arguments arguments_of(const Guess& g, bool computed) {
 
 std::vector<InputSpec> specs_of(const Guess& g) {
   std::vector<InputSpec> out;
-  for (const Place& p : g.arguments) add_specs(p, out);
+  for (const ArgumentGuess& p : g.arguments) add_specs(p, out);
   return out;
 }
 

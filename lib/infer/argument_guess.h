@@ -16,7 +16,7 @@ namespace oe::infer {
 // What can be unknown of a place; an axis is its number.
 constexpr int kRank = -1, kType = -2, kValue = -3, kLength = -4, kPresence = -5;
 
-struct Place {
+struct ArgumentGuess {
   enum class Kind { Given, Tensor, Number, String, List, Tuple, Dict };
   Kind kind = Kind::Given;
   std::string path;
@@ -32,7 +32,7 @@ struct Place {
   bool unit = false;                      // random floats are from 0 to 1
   std::shared_ptr<const InputSpec> spec;  // that describes it, shared by all guesses
 
-  std::vector<Place> children;
+  std::vector<ArgumentGuess> children;
   std::vector<c10::IValue> keys;  // of a Dict
 
   std::map<int, bool> fixed;          // said by the user: kRank, kType, an axis
@@ -47,11 +47,11 @@ struct Place {
 
 // A guess of all arguments.
 struct Guess {
-  std::vector<Place> arguments;
+  std::vector<ArgumentGuess> arguments;
 
   // Every place that is a part of a call now, in pre-order.
-  std::vector<Place*> places();
-  std::vector<const Place*> places() const;
+  std::vector<ArgumentGuess*> places();
+  std::vector<const ArgumentGuess*> places() const;
   // What tells two guesses apart.
   std::string key() const;
 };
@@ -67,7 +67,7 @@ Guess first_guess(const std::vector<torch_io::Slot>& slots, c10::ScalarType weig
 bool is_complete(const Guess& g, bool but_types = false);
 
 // A list's, dict's or Optional's further place of type `type`.
-Place new_place(const c10::TypePtr& type, const std::string& path, c10::ScalarType weights);
+ArgumentGuess new_place(const c10::TypePtr& type, const std::string& path, c10::ScalarType weights);
 // Numbers the places anew after some came or went.
 void number(Guess& g);
 

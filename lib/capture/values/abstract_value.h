@@ -69,7 +69,7 @@ struct Axis {
   bool is_static() const { return taint == Taint::Constant; }
 };
 
-struct Sym;
+struct AbstractValue;
 struct Quantizer;
 struct RankChoice;
 struct NumberChoice;
@@ -82,10 +82,10 @@ struct TensorValue {
   PerWorld c;                          // at::Tensor, never written to
   program::Value* recorded = nullptr;  // null for a constant that nothing recorded has used yet
   std::string name;                    // state_dict name of a parameter, or derived from it
-  std::shared_ptr<const Sym> number;   // set when this is NumToTensor(number)
-  std::shared_ptr<const Quantizer> quantizer;  // of a quantized tensor that is no constant
-  std::shared_ptr<const RankChoice> choice;    // of one that has no rank: the condition that has it
-  std::shared_ptr<TensorValue> sizes_of;       // set when this is the sizes of one without a rank
+  std::shared_ptr<const AbstractValue> number;  // set when this is NumToTensor(number)
+  std::shared_ptr<const Quantizer> quantizer;   // of a quantized tensor that is no constant
+  std::shared_ptr<const RankChoice> choice;  // of one that has no rank: the condition that has it
+  std::shared_ptr<TensorValue> sizes_of;     // set when this is the sizes of one without a rank
 };
 using TensorValuePtr = std::shared_ptr<TensorValue>;
 inline const at::Tensor& example(const TensorValue& t) { return t.c.any().toTensor(); }
@@ -147,9 +147,9 @@ struct StorageCell : Cell {
 struct TensorHandle;
 // How a view was made from its parent: the operator and its arguments after the tensor.
 struct ViewStep {
-  std::string op;         // functional name with overload; "" for an exact alias
-  std::vector<Sym> args;  // without the tensor itself
-  int output = -1;        // of an operator that returns several views (split, unbind): which one
+  std::string op;                   // functional name with overload; "" for an exact alias
+  std::vector<AbstractValue> args;  // without the tensor itself
+  int output = -1;  // of an operator that returns several views (split, unbind): which one
 };
 
 // A TorchScript tensor: a storage seen through a chain of view steps.
@@ -172,7 +172,7 @@ struct SequenceValue;
 struct PlacesValue;
 struct Elements;
 
-struct Sym {
+struct AbstractValue {
   enum class Kind {
     Uninitialized,
     None,
@@ -187,7 +187,7 @@ struct Sym {
     Object,
     Maybe,     // None or a value, by what the input says: `tuple` is (is a value, the value)
     Sequence,  // the elements of an open list that no tensor can stack (see ListCell)
-    Places,    // the elements of an open list that are views of one tensor (places.h)
+    ViewList,  // the elements of an open list that are views of one tensor (places.h)
     Opaque,    // device, generator, function, enum, custom class, complex number: constants only
   };
   Kind kind = Kind::Uninitialized;
@@ -207,41 +207,49 @@ struct Sym {
   }
   const std::shared_ptr<const PlacesValue>& places() const { return held<const PlacesValue>(); }
   const std::shared_ptr<const Elements>& elements() const { return held<const Elements>(); }
-  const std::vector<Sym>& tuple() const;  // also of Maybe
-  c10::TypePtr type() const;              // of Tuple (names its fields); may be null
+  const std::vector<AbstractValue>& tuple() const;  // also of Maybe
+  c10::TypePtr type() const;                        // of Tuple (names its fields); may be null
 
-  Sym() = default;
-  Sym(const Sym&) = default;
-  Sym(Sym&&) = default;
-  Sym& operator=(Sym&&) = default;
+  AbstractValue() = default;
+  AbstractValue(const AbstractValue&) = default;
+  AbstractValue(AbstractValue&&) = default;
+  AbstractValue& operator=(AbstractValue&&) = default;
   // Safe where `other` is a piece of what this one alone keeps alive: s = s.list()->items[0].
-  Sym& operator=(const Sym& other) { return *this = Sym(other); }
+  AbstractValue& operator=(const AbstractValue& other) { return *this = AbstractValue(other); }
 
   bool is(Kind k) const { return kind == k; }
   bool is_number() const { return kind == Kind::Int || kind == Kind::Float || kind == Kind::Bool; }
   bool is_constant_number() const { return is_number() && taint == Taint::Constant; }
-  static Sym none() {
-    Sym s;
+  static AbstractValue none() {
+    AbstractValue s;
     s.kind = Kind::None;
     return s;
   }
-  static Sym of(int64_t v);
-  static Sym of(double v);
-  static Sym of(bool v);
-  static Sym of(std::string v);
-  static Sym opaque(c10::IValue v);
-  static Sym of(std::shared_ptr<TensorHandle> t) { return referring(Kind::Tensor, std::move(t)); }
-  static Sym of(std::shared_ptr<ListCell> l) { return referring(Kind::List, std::move(l)); }
-  static Sym of(std::shared_ptr<DictCell> d) { return referring(Kind::Dict, std::move(d)); }
-  static Sym of(std::shared_ptr<ObjectCell> o) { return referring(Kind::Object, std::move(o)); }
-  static Sym of(std::shared_ptr<const SequenceValue> s) {
+  static AbstractValue of(int64_t v);
+  static AbstractValue of(double v);
+  static AbstractValue of(bool v);
+  static AbstractValue of(std::string v);
+  static AbstractValue opaque(c10::IValue v);
+  static AbstractValue of(std::shared_ptr<TensorHandle> t) {
+    return referring(Kind::Tensor, std::move(t));
+  }
+  static AbstractValue of(std::shared_ptr<ListCell> l) {
+    return referring(Kind::List, std::move(l));
+  }
+  static AbstractValue of(std::shared_ptr<DictCell> d) {
+    return referring(Kind::Dict, std::move(d));
+  }
+  static AbstractValue of(std::shared_ptr<ObjectCell> o) {
+    return referring(Kind::Object, std::move(o));
+  }
+  static AbstractValue of(std::shared_ptr<const SequenceValue> s) {
     return referring(Kind::Sequence, std::move(s));
   }
-  static Sym of(std::shared_ptr<const PlacesValue> p) {
-    return referring(Kind::Places, std::move(p));
+  static AbstractValue of(std::shared_ptr<const PlacesValue> p) {
+    return referring(Kind::ViewList, std::move(p));
   }
-  static Sym of_tuple(std::vector<Sym> elements, c10::TypePtr type);
-  static Sym maybe(Sym present, Sym value);
+  static AbstractValue of_tuple(std::vector<AbstractValue> elements, c10::TypePtr type);
+  static AbstractValue maybe(AbstractValue present, AbstractValue value);
 
  private:
   template <class T>
@@ -251,8 +259,8 @@ struct Sym {
     return found ? *found : none;
   }
   template <class P>
-  static Sym referring(Kind kind, P to) {
-    Sym s;
+  static AbstractValue referring(Kind kind, P to) {
+    AbstractValue s;
     s.kind = kind;
     s.refers_ = std::move(to);
     return s;
@@ -266,22 +274,22 @@ struct Sym {
 
 // What a tensor is where the condition holds, and where it does not.
 struct RankChoice {
-  Sym guard;
+  AbstractValue guard;
   std::array<TensorValue, 2> of;
 };
 // The same of a number: two constants.
 struct NumberChoice {
-  Sym guard;
-  std::array<Sym, 2> of;
+  AbstractValue guard;
+  std::array<AbstractValue, 2> of;
 };
 
 // The items of a tuple; of a Maybe whether it is a value, and the value.
 struct Elements {
-  std::vector<Sym> items;
+  std::vector<AbstractValue> items;
   c10::TypePtr type;  // of Tuple
 };
-inline const std::vector<Sym>& Sym::tuple() const { return elements()->items; }
-inline c10::TypePtr Sym::type() const { return elements()->type; }
+inline const std::vector<AbstractValue>& AbstractValue::tuple() const { return elements()->items; }
+inline c10::TypePtr AbstractValue::type() const { return elements()->type; }
 
 // A sequence of tensors whose number is not known at export: an ONNX sequence. Immutable.
 struct SequenceValue {
@@ -304,25 +312,25 @@ struct PlacesValue {
   std::vector<Pattern> kinds;
   // Element by element which of several kinds it is, and its numbers (0 where it has fewer than
   // others): a 1-D tensor, or a tuple of them.
-  Sym positions;
+  AbstractValue positions;
 };
 
 // A storage is the memory that `handle` looks at, when the guard is `when`.
 struct Alternative {
-  Sym guard;
+  AbstractValue guard;
   bool when = true;
   std::shared_ptr<TensorHandle> handle;
 };
 
 struct ListCell : Cell {
-  std::vector<Sym> items;
+  std::vector<AbstractValue> items;
   // Set when the length is not known at export (then there are no items): the elements stacked on a
-  // new axis 0, for tuples column by column; a Sequence where their shapes differ; Places where
+  // new axis 0, for tuples column by column; a Sequence where their shapes differ; ViewList where
   // writing an element writes a tensor. What it holds is replaced, never written.
-  Sym open;
+  AbstractValue open;
   c10::TypePtr element;
 
-  bool is_open() const { return !open.is(Sym::Kind::Uninitialized); }
+  bool is_open() const { return !open.is(AbstractValue::Kind::Uninitialized); }
 
   std::shared_ptr<Cell> copy() const override { return std::make_shared<ListCell>(*this); }
   void restore(const Cell& s) override { restore_content(*this, s); }
@@ -331,7 +339,7 @@ struct ListCell : Cell {
 struct DictCell : Cell {
   // Keys are constants, in the order in which they were set. A Maybe (where the type is not
   // Optional) is an entry that is there or not, by what the input says.
-  std::vector<std::pair<Sym, Sym>> items;
+  std::vector<std::pair<AbstractValue, AbstractValue>> items;
   c10::TypePtr key, value;
   bool unordered = false;  // the order depends on the input too
 
@@ -345,55 +353,55 @@ struct ObjectCell : Cell {
   c10::ClassTypePtr type;
   std::string path;                                // of a module: "layer1.0"; empty at the top
   c10::intrusive_ptr<c10::ivalue::Object> object;  // attributes not yet asked for; may be null
-  std::map<std::string, Sym> attributes;
+  std::map<std::string, AbstractValue> attributes;
 
   std::shared_ptr<Cell> copy() const override { return std::make_shared<ObjectCell>(*this); }
   void restore(const Cell& s) override { restore_content(*this, s); }
 };
 
-using K = Sym::Kind;
+using K = AbstractValue::Kind;
 
-inline program::Type number_type(Sym::Kind kind) {
-  return kind == Sym::Kind::Int     ? program::Type::integer()
-         : kind == Sym::Kind::Float ? program::Type::floating()
-                                    : program::Type::boolean();
+inline program::Type number_type(AbstractValue::Kind kind) {
+  return kind == AbstractValue::Kind::Int     ? program::Type::integer()
+         : kind == AbstractValue::Kind::Float ? program::Type::floating()
+                                              : program::Type::boolean();
 }
 
-inline Sym Sym::of(int64_t v) {
-  Sym s;
+inline AbstractValue AbstractValue::of(int64_t v) {
+  AbstractValue s;
   s.kind = Kind::Int;
   s.c = PerWorld::constant(v);
   return s;
 }
-inline Sym Sym::of(double v) {
-  Sym s;
+inline AbstractValue AbstractValue::of(double v) {
+  AbstractValue s;
   s.kind = Kind::Float;
   s.c = PerWorld::constant(v);
   return s;
 }
-inline Sym Sym::of(bool v) {
-  Sym s;
+inline AbstractValue AbstractValue::of(bool v) {
+  AbstractValue s;
   s.kind = Kind::Bool;
   s.c = PerWorld::constant(v);
   return s;
 }
-inline Sym Sym::of(std::string v) {
-  Sym s;
+inline AbstractValue AbstractValue::of(std::string v) {
+  AbstractValue s;
   s.kind = Kind::String;
   s.c = PerWorld::constant(std::move(v));
   return s;
 }
-inline Sym Sym::opaque(c10::IValue v) {
-  Sym s;
+inline AbstractValue AbstractValue::opaque(c10::IValue v) {
+  AbstractValue s;
   s.kind = Kind::Opaque;
   s.c = PerWorld::constant(std::move(v));
   return s;
 }
-inline Sym Sym::of_tuple(std::vector<Sym> items, c10::TypePtr type) {
+inline AbstractValue AbstractValue::of_tuple(std::vector<AbstractValue> items, c10::TypePtr type) {
   return referring(Kind::Tuple, std::shared_ptr<const Elements>(
                                     new Elements{std::move(items), std::move(type)}));
 }
-inline Sym Sym::maybe(Sym present, Sym value) {
+inline AbstractValue AbstractValue::maybe(AbstractValue present, AbstractValue value) {
   return referring(Kind::Maybe, std::shared_ptr<const Elements>(
                                     new Elements{{std::move(present), std::move(value)}, nullptr}));
 }

@@ -4,20 +4,20 @@
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 
-#include "lib/capture/control/slots.h"
+#include "lib/capture/control/loop_state.h"
 #include "lib/capture/executor.h"
 
 namespace oe::capture {
 namespace {
 
 // A concrete list in the form of an open one, in world w.
-Frozen in_form(const Frozen& content, const std::vector<Frozen>& items, size_t w) {
-  Frozen out;
+Snapshot in_form(const Snapshot& content, const std::vector<Snapshot>& items, size_t w) {
+  Snapshot out;
   out.sym.kind = content.sym.kind;
   if (content.sym.is(K::Tuple)) {
     for (size_t k = 0; k < content.items.size(); ++k) {
-      std::vector<Frozen> column;
-      for (const Frozen& e : items) column.push_back(e.items.at(k));
+      std::vector<Snapshot> column;
+      for (const Snapshot& e : items) column.push_back(e.items.at(k));
       out.items.push_back(in_form(content.items[k], column, w));
     }
     return out;
@@ -25,16 +25,16 @@ Frozen in_form(const Frozen& content, const std::vector<Frozen>& items, size_t w
   const size_t worlds = w + 1;
   if (content.sym.is(K::Sequence)) {
     c10::impl::GenericList list(c10::TensorType::get());
-    for (const Frozen& e : items)
+    for (const Snapshot& e : items)
       if (e.tensor->c.has(w)) list.push_back(e.tensor->c.at(w));
     auto seq = std::make_shared<SequenceValue>();
     seq->c = PerWorld::sized(worlds);
     seq->c.set(w, list);
-    out.sym = Sym::of(std::shared_ptr<const SequenceValue>(std::move(seq)));
+    out.sym = AbstractValue::of(std::shared_ptr<const SequenceValue>(std::move(seq)));
     return out;
   }
   std::vector<at::Tensor> tensors;
-  for (const Frozen& e : items) {
+  for (const Snapshot& e : items) {
     const PerWorld& c = e.tensor ? e.tensor->c : e.sym.c;
     if (!c.has(w)) continue;
     const c10::IValue& v = c.at(w);
@@ -55,8 +55,8 @@ Frozen in_form(const Frozen& content, const std::vector<Frozen>& items, size_t w
 
 // Open content of world w, in which every tensor may have had one size so far, with the sequences
 // that `content` has.
-Frozen with_sequences(const Frozen& content, const Frozen& own, size_t w) {
-  Frozen out = own;
+Snapshot with_sequences(const Snapshot& content, const Snapshot& own, size_t w) {
+  Snapshot out = own;
   if (content.sym.is(K::Tuple)) {
     for (size_t k = 0; k < out.items.size(); ++k)
       out.items[k] = with_sequences(content.items.at(k), own.items[k], w);
@@ -67,8 +67,8 @@ Frozen with_sequences(const Frozen& content, const Frozen& own, size_t w) {
     auto seq = std::make_shared<SequenceValue>();
     seq->c = PerWorld::sized(w + 1);
     seq->c.set(w, list);
-    out = Frozen{};
-    out.sym = Sym::of(std::shared_ptr<const SequenceValue>(std::move(seq)));
+    out = Snapshot{};
+    out.sym = AbstractValue::of(std::shared_ptr<const SequenceValue>(std::move(seq)));
   }
   return out;
 }
@@ -76,17 +76,17 @@ Frozen with_sequences(const Frozen& content, const Frozen& own, size_t w) {
 }  // namespace
 
 // In its own world a list has a length and an optional is there or not: the loop's form for all.
-std::vector<const Frozen*> Slot::in_form_of_loop(Executor& ex,
-                                                 const std::vector<const Frozen*>& found,
-                                                 std::vector<Frozen>& made) const {
+std::vector<const Snapshot*> LoopState::in_form_of_loop(Executor& ex,
+                                                        const std::vector<const Snapshot*>& found,
+                                                        std::vector<Snapshot>& made) const {
   made.resize(found.size());
-  std::vector<const Frozen*> out = found;
+  std::vector<const Snapshot*> out = found;
   for (size_t w = 0; w < found.size(); ++w) {
     if (!found[w]) continue;
     if (init.sym.is(K::Maybe) && !found[w]->sym.is(K::Maybe)) {
       made[w] = as_maybe(*found[w]);
       out[w] = &made[w];
-    } else if (init.open && init.items[0].sym.is(K::Places)) {
+    } else if (init.open && init.items[0].sym.is(K::ViewList)) {
       const auto same = ex.places.opened_in(w, *found[w], init.items[0].sym);
       if (same) made[w] = *same;
       out[w] = same ? &made[w] : nullptr;
@@ -100,7 +100,7 @@ std::vector<const Frozen*> Slot::in_form_of_loop(Executor& ex,
       made[w].items = {with_sequences(init.items[0], found[w]->items.at(0), w)};
       out[w] = &made[w];
     } else if (init.sym.is(K::Dict) && !same_structure(ex, init, *found[w])) {
-      Frozen wanted = init;
+      Snapshot wanted = init;
       made[w] = *found[w];
       const bool same = same_keys(wanted, made[w]) && wanted.keys.size() == init.keys.size();
       out[w] = same ? &made[w] : nullptr;

@@ -37,11 +37,12 @@ constexpr Method methods[] = {{"len", Gives::Number},
 
 // The places that the lists and the element have room in; nothing where there are none, or where no
 // list has to know them.
-std::optional<Sym> Places::like(const std::vector<Sym>& lists, const Sym* element) {
+std::optional<AbstractValue> ViewList::like(const std::vector<AbstractValue>& lists,
+                                            const AbstractValue* element) {
   if (!ex_.plan.places) return std::nullopt;
-  std::vector<Sym> open, items;
-  for (const Sym& s : lists) {
-    if (s.list()->is_open() && !s.list()->open.is(K::Places)) return std::nullopt;
+  std::vector<AbstractValue> open, items;
+  for (const AbstractValue& s : lists) {
+    if (s.list()->is_open() && !s.list()->open.is(K::ViewList)) return std::nullopt;
     if (s.list()->is_open()) open.push_back(s.list()->open);
     items.insert(items.end(), s.list()->items.begin(), s.list()->items.end());
   }
@@ -50,16 +51,17 @@ std::optional<Sym> Places::like(const std::vector<Sym>& lists, const Sym* elemen
 }
 
 // The list of the numbers of its elements.
-std::optional<Sym> Places::as_numbers(const Sym& s, const Sym& like) {
+std::optional<AbstractValue> ViewList::as_numbers(const AbstractValue& s,
+                                                  const AbstractValue& like) {
   const ListCell& list = *s.list();
   const PlacesValue& p = *like.places();
-  Sym out = ex_.values.list({}, positions_type(like));
+  AbstractValue out = ex_.values.list({}, positions_type(like));
   if (list.is_open()) {
     const auto positions = positions_in(like, list.open);
     if (positions) out.list()->open = *positions;
     return positions ? std::optional(out) : std::nullopt;
   }
-  for (const Sym& e : list.items) {
+  for (const AbstractValue& e : list.items) {
     auto n = numbers_of(p, e);
     if (!n) return std::nullopt;
     out.list()->items.push_back(*n);
@@ -68,39 +70,40 @@ std::optional<Sym> Places::as_numbers(const Sym& s, const Sym& like) {
 }
 
 // The list has the elements of these numbers from now on.
-void Places::store(ListCell& list, const Sym& like, const ListCell& numbers) {
+void ViewList::store(ListCell& list, const AbstractValue& like, const ListCell& numbers) {
   list.items.clear();
-  list.open = numbers.is_open() ? with(like, numbers.open) : Sym{};
-  for (const Sym& n : numbers.items) list.items.push_back(view(*like.places(), n));
+  list.open = numbers.is_open() ? with(like, numbers.open) : AbstractValue{};
+  for (const AbstractValue& n : numbers.items) list.items.push_back(view(*like.places(), n));
 }
 
 // In one world alone the list has a length, and its elements known numbers. False where it is no
 // list of places.
-bool Places::itemize(ListCell& list) {
-  if (!list.is_open() || !list.open.is(K::Places)) return false;
-  const Sym places = list.open;
+bool ViewList::itemize(ListCell& list) {
+  if (!list.is_open() || !list.open.is(K::ViewList)) return false;
+  const AbstractValue places = list.open;
   const int64_t n = ex_.apply.value(ex_.open_lists.length(places), *ex_.worlds.alone()).toInt();
   ex_.heap.touch(list);
-  list.open = Sym{};
-  for (int64_t i = 0; i < n; ++i) list.items.push_back(element(places, Sym::of(i)));
+  list.open = AbstractValue{};
+  for (int64_t i = 0; i < n; ++i) list.items.push_back(element(places, AbstractValue::of(i)));
   return true;
 }
 
-std::optional<std::vector<Sym>> Places::method(const OpInfo& op, const std::vector<Sym>& args) {
+std::optional<std::vector<AbstractValue>> ViewList::method(const OpInfo& op,
+                                                           const std::vector<AbstractValue>& args) {
   const Method* m = row_named(methods, op.method());
   if (!m) return std::nullopt;
-  std::vector<Sym> lists = {args[0]};
+  std::vector<AbstractValue> lists = {args[0]};
   if (m->list) lists.push_back(args[1]);
   if (ex_.worlds.alone() && m->gives != Gives::Number) {
     bool changed = false;
-    for (const Sym& s : lists) changed |= itemize(*s.list());
+    for (const AbstractValue& s : lists) changed |= itemize(*s.list());
     if (!changed) return std::nullopt;
     return ex_.containers.list_call(op, args);
   }
-  const std::optional<Sym> places = like(lists, m->element ? &args[m->element] : nullptr);
-  std::vector<Sym> given = args;
+  const std::optional<AbstractValue> places = like(lists, m->element ? &args[m->element] : nullptr);
+  std::vector<AbstractValue> given = args;
   bool fits = places.has_value();
-  auto replace = [&](size_t i, std::optional<Sym> by) {
+  auto replace = [&](size_t i, std::optional<AbstractValue> by) {
     fits = fits && by;
     if (by) given[i] = *by;
   };
@@ -108,9 +111,9 @@ std::optional<std::vector<Sym>> Places::method(const OpInfo& op, const std::vect
   if (fits && m->element) replace(m->element, numbers_of(*places->places(), args[m->element]));
   if (fits && m->list) replace(1, as_numbers(args[1], *places));
   if (!fits) {
-    const std::vector<Sym> now = copied(args, m->gives != Gives::List);
-    if (std::ranges::none_of(args, [](const Sym& s) {
-          return s.is(K::List) && s.list()->is_open() && s.list()->open.is(K::Places);
+    const std::vector<AbstractValue> now = copied(args, m->gives != Gives::List);
+    if (std::ranges::none_of(args, [](const AbstractValue& s) {
+          return s.is(K::List) && s.list()->is_open() && s.list()->open.is(K::ViewList);
         }))
       return std::nullopt;
     return ex_.containers.list_call(op, now);
@@ -124,28 +127,28 @@ std::optional<std::vector<Sym>> Places::method(const OpInfo& op, const std::vect
   if (changes) store(list, *places, *given[0].list());
   switch (m->gives) {
     case Gives::Nothing:
-      return std::vector<Sym>{};
+      return std::vector<AbstractValue>{};
     case Gives::Itself:
-      return std::vector<Sym>{args[0]};
+      return std::vector<AbstractValue>{args[0]};
     case Gives::Number:
       return out;
     case Gives::Element:
-      return std::vector<Sym>{view(*places->places(), out->at(0))};
+      return std::vector<AbstractValue>{view(*places->places(), out->at(0))};
     case Gives::List: {
-      Sym made = ex_.values.list({}, list.element);
+      AbstractValue made = ex_.values.list({}, list.element);
       store(*made.list(), *places, *out->at(0).list());
-      return std::vector<Sym>{made};
+      return std::vector<AbstractValue>{made};
     }
   }
   return std::nullopt;
 }
 
-std::vector<Sym> Places::copied(const std::vector<Sym>& args, bool changed) {
-  std::vector<Sym> out = args;
+std::vector<AbstractValue> ViewList::copied(const std::vector<AbstractValue>& args, bool changed) {
+  std::vector<AbstractValue> out = args;
   for (size_t i = 0; i < args.size(); ++i) {
-    if (!args[i].is(K::List) || !args[i].list()->is_open() || !args[i].list()->open.is(K::Places))
+    if (!args[i].is(K::List) || !args[i].list()->is_open() || !args[i].list()->open.is(K::ViewList))
       continue;
-    const Sym copies = copied(args[i].list()->open);
+    const AbstractValue copies = copied(args[i].list()->open);
     if (i > 0 || !changed) out[i] = ex_.values.list({}, args[i].list()->element);
     ex_.heap.touch(*out[i].list());
     out[i].list()->open = copies;
@@ -153,13 +156,14 @@ std::vector<Sym> Places::copied(const std::vector<Sym>& args, bool changed) {
   return out;
 }
 
-bool Places::choose(const Sym& e, const std::vector<Sym>& items, const Sym& index) {
+bool ViewList::choose(const AbstractValue& e, const std::vector<AbstractValue>& items,
+                      const AbstractValue& index) {
   if (!ex_.plan.places || !e.is(K::Tensor) || ex_.worlds.alone()) return false;
-  const auto size = Sym::of(static_cast<int64_t>(items.size()));
-  const Sym at = ex_.apply("aten::remainder.int", {index, size});
+  const auto size = AbstractValue::of(static_cast<int64_t>(items.size()));
+  const AbstractValue at = ex_.apply("aten::remainder.int", {index, size});
   for (size_t k = 0; k < items.size(); ++k)
-    may_be(ex_, e, ex_.apply("aten::eq.int", {at, Sym::of(static_cast<int64_t>(k))}), true,
-           *items[k].tensor());
+    may_be(ex_, e, ex_.apply("aten::eq.int", {at, AbstractValue::of(static_cast<int64_t>(k))}),
+           true, *items[k].tensor());
   return true;
 }
 

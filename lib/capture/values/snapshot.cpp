@@ -1,5 +1,5 @@
 // Freezing and comparing of abstract values.
-#include "lib/capture/values/frozen.h"
+#include "lib/capture/values/snapshot.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/zeros.h>
@@ -10,7 +10,7 @@
 #include "lib/capture/lists/open_lists.h"
 
 namespace oe::capture {
-const void* identity(const Sym& s) {
+const void* identity(const AbstractValue& s) {
   switch (s.kind) {
     case K::Tensor:
       return s.tensor().get();
@@ -25,12 +25,12 @@ const void* identity(const Sym& s) {
   }
 }
 
-bool container(const Sym& s) {
+bool container(const AbstractValue& s) {
   return s.is(K::Tuple) || s.is(K::List) || s.is(K::Dict) || s.is(K::Object) || s.is(K::Maybe) ||
-         s.is(K::Places);
+         s.is(K::ViewList);
 }
 
-const char* describe(const Sym& s) {
+const char* describe(const AbstractValue& s) {
   switch (s.kind) {
     case K::None:
       return "None";
@@ -55,56 +55,56 @@ const char* describe(const Sym& s) {
   }
 }
 
-program::Arg leaf_arg(Executor& ex, const Frozen& f) {
+program::Arg leaf_arg(Executor& ex, const Snapshot& f) {
   if (f.tensor) return {ex.recorder.value(f.tensor)};
   return ex.apply.arg(f.sym);
 }
 
-bool leafy(const Sym& s) { return s.is(K::Tensor) || s.is_number() || s.is(K::Sequence); }
+bool leafy(const AbstractValue& s) { return s.is(K::Tensor) || s.is_number() || s.is(K::Sequence); }
 
-Sym thaw(Executor& ex, const Frozen& f) {
+AbstractValue thaw(Executor& ex, const Snapshot& f) {
   if (f.tensor) return ex.values.tensor(f.tensor);
-  if (f.sym.is(K::Places)) return ex.places.with(f.sym, thaw(ex, f.items[0]));
+  if (f.sym.is(K::ViewList)) return ex.places.with(f.sym, thaw(ex, f.items[0]));
   const c10::TypePtr columns = f.open ? nullptr : columns_of(f.sym);
   if (!columns && !f.sym.is(K::Tuple)) return f.sym;
-  std::vector<Sym> items;
-  for (const Frozen& e : f.items) items.push_back(thaw(ex, e));
-  return Sym::of_tuple(std::move(items), columns ? columns : f.sym.type());
+  std::vector<AbstractValue> items;
+  for (const Snapshot& e : f.items) items.push_back(thaw(ex, e));
+  return AbstractValue::of_tuple(std::move(items), columns ? columns : f.sym.type());
 }
 
-void add_samples(Executor& ex, const Frozen& list, std::vector<Sample>& out) {
-  for (const Frozen& e : list.items) out.push_back({thaw(ex, e), list.open});
+void add_samples(Executor& ex, const Snapshot& list, std::vector<Sample>& out) {
+  for (const Snapshot& e : list.items) out.push_back({thaw(ex, e), list.open});
   // In front: those that tell what an element is.
-  std::ranges::stable_partition(out, [](const Sample& s) { return !s.sym.is(K::Places); });
+  std::ranges::stable_partition(out, [](const Sample& s) { return !s.sym.is(K::ViewList); });
 }
 
-Cell* cell_of(const Sym& s) {
+Cell* cell_of(const AbstractValue& s) {
   return s.is(K::List)     ? static_cast<Cell*>(s.list().get())
          : s.is(K::Dict)   ? static_cast<Cell*>(s.dict().get())
          : s.is(K::Object) ? static_cast<Cell*>(s.object().get())
                            : nullptr;
 }
 
-Cell* memory_of(const Sym& s) {
+Cell* memory_of(const AbstractValue& s) {
   return s.tensor() && s.is(K::Tensor)       ? s.tensor()->storage.get()
          : s.sequence() && s.is(K::Sequence) ? s.sequence()->storage.get()
                                              : cell_of(s);
 }
 
-Frozen as_maybe(const Frozen& f) {
+Snapshot as_maybe(const Snapshot& f) {
   if (f.sym.is(K::Maybe)) return f;
-  Frozen present, value = f;
-  present.sym = Sym::of(!f.sym.is(K::None));
-  if (f.sym.is(K::None)) value = Frozen{};
-  Frozen out;
-  out.sym = Sym::maybe(present.sym, value.sym);
+  Snapshot present, value = f;
+  present.sym = AbstractValue::of(!f.sym.is(K::None));
+  if (f.sym.is(K::None)) value = Snapshot{};
+  Snapshot out;
+  out.sym = AbstractValue::maybe(present.sym, value.sym);
   out.items = {std::move(present), std::move(value)};
   return out;
 }
 
-bool has_sequence(const Sym& content) {
+bool has_sequence(const AbstractValue& content) {
   if (content.is(K::Tuple)) return std::ranges::any_of(content.tuple(), has_sequence);
-  return content.is(K::Sequence) || content.is(K::Places);
+  return content.is(K::Sequence) || content.is(K::ViewList);
 }
 
 Form common_form(Executor& ex, const std::vector<Sample>& samples) {
@@ -123,15 +123,16 @@ Form common_form(Executor& ex, const std::vector<Sample>& samples) {
   return stack ? Form::Stack : columns ? Form::Sequence : Form::None;
 }
 
-std::optional<Frozen> opened(Executor& ex, const Frozen& list, Form form, const Sample& sample) {
-  std::optional<Sym> content;
+std::optional<Snapshot> opened(Executor& ex, const Snapshot& list, Form form,
+                               const Sample& sample) {
+  std::optional<AbstractValue> content;
   if (list.open) {
     content = ex.places.copied(thaw(ex, list.items[0]));
     if (form == Form::Sequence)
       content = ex.contents.as_sequences(*content, list.sym.list()->element);
   } else {
-    std::vector<Sym> items;
-    for (const Frozen& e : list.items) items.push_back(thaw(ex, e));
+    std::vector<AbstractValue> items;
+    for (const Snapshot& e : list.items) items.push_back(thaw(ex, e));
     content = form == Form::Sequence
                   ? ex.contents.sequences_of(items, sample, list.sym.list()->element)
               : items.empty() ? ex.contents.empty_stack(sample.sym, sample.stacked)
@@ -141,58 +142,59 @@ std::optional<Frozen> opened(Executor& ex, const Frozen& list, Form form, const 
   const bool tensors = list.sym.list()->element->kind() == c10::TypeKind::TensorType;
   if (tensors && !list.open && list.items.empty() && content->is(K::Tensor))
     content->tensor()->storage->owns_elements = true;
-  const std::function<void(const Sym&, const Frozen&)> holds = [&](const Sym& c, const Frozen& f) {
-    if (!c.is(K::Tuple) || f.items.size() != c.tuple().size()) return hold(c, f.sym);
-    for (size_t i = 0; i < f.items.size(); ++i) holds(c.tuple()[i], f.items[i]);
-    if (Cell* cell = cell_of(f.sym)) Heap::share(*first_memory(c), *cell);
-  };
-  for (const Frozen& e : list.items) holds(*content, e);
-  Frozen out = list;
+  const std::function<void(const AbstractValue&, const Snapshot&)> holds =
+      [&](const AbstractValue& c, const Snapshot& f) {
+        if (!c.is(K::Tuple) || f.items.size() != c.tuple().size()) return hold(c, f.sym);
+        for (size_t i = 0; i < f.items.size(); ++i) holds(c.tuple()[i], f.items[i]);
+        if (Cell* cell = cell_of(f.sym)) Heap::share(*first_memory(c), *cell);
+      };
+  for (const Snapshot& e : list.items) holds(*content, e);
+  Snapshot out = list;
   out.open = true;
   out.items = {freeze(ex, *content)};
   return out;
 }
 
-bool same_structure(Executor& ex, const Frozen& a, const Frozen& b) {
+bool same_structure(Executor& ex, const Snapshot& a, const Snapshot& b) {
   if (a.sym.kind != b.sym.kind || a.items.size() != b.items.size()) return false;
   if (a.names != b.names || a.keys.size() != b.keys.size()) return false;
   for (size_t i = 0; i < a.keys.size(); ++i)
     if (!equal_constants(a.keys[i], b.keys[i])) return false;
   if (a.open != b.open) return false;
-  if (a.sym.is(K::Places)) return ex.places.same(*a.sym.places(), *b.sym.places());
+  if (a.sym.is(K::ViewList)) return ex.places.same(*a.sym.places(), *b.sym.places());
   if (!a.open) return true;
-  if (a.items[0].sym.is(K::Places) || b.items[0].sym.is(K::Places))
+  if (a.items[0].sym.is(K::ViewList) || b.items[0].sym.is(K::ViewList))
     return same_structure(ex, a.items[0], b.items[0]);
   return ex.contents.one_form(thaw(ex, a.items[0]), thaw(ex, b.items[0]));
 }
 
 namespace {
 
-void freeze_list(Executor& ex, const ListCell& list, Frozen& f) {
+void freeze_list(Executor& ex, const ListCell& list, Snapshot& f) {
   f.open = list.is_open();
   if (f.open) f.items.push_back(freeze(ex, list.open));
-  for (const Sym& e : list.items) f.items.push_back(freeze(ex, e));
+  for (const AbstractValue& e : list.items) f.items.push_back(freeze(ex, e));
 }
 
 }  // namespace
 
-Frozen freeze(Executor& ex, const Sym& s) {
-  Frozen f;
+Snapshot freeze(Executor& ex, const AbstractValue& s) {
+  Snapshot f;
   f.sym = s;
   switch (s.kind) {
     case K::Tensor:
       f.tensor = ex.views.read(s.tensor());
       break;
     case K::Tuple:
-      for (const Sym& e : s.tuple()) f.items.push_back(freeze(ex, e));
+      for (const AbstractValue& e : s.tuple()) f.items.push_back(freeze(ex, e));
       break;
     case K::Maybe:
-      for (const Sym& e : s.tuple()) f.items.push_back(freeze(ex, e));
+      for (const AbstractValue& e : s.tuple()) f.items.push_back(freeze(ex, e));
       break;
     case K::List:
       freeze_list(ex, *s.list(), f);
       break;
-    case K::Places:
+    case K::ViewList:
       f.items.push_back(freeze(ex, s.places()->positions));
       break;
     case K::Dict:
@@ -215,26 +217,26 @@ Frozen freeze(Executor& ex, const Sym& s) {
   return f;
 }
 
-Frozen freeze_cell(Executor& ex, Cell& c) {
-  Frozen f;
+Snapshot freeze_cell(Executor& ex, Cell& c) {
+  Snapshot f;
   if (auto* storage = dynamic_cast<StorageCell*>(&c)) {
     f.sym.kind = K::Tensor;
     f.tensor = storage->base;
   } else if (auto* handle = dynamic_cast<TensorHandle*>(&c)) {
     f.tensor = ex.views.read(std::static_pointer_cast<TensorHandle>(c.shared_from_this()));
-    f.sym = Sym::of(ex.heap.bare_place(*handle));
+    f.sym = AbstractValue::of(ex.heap.bare_place(*handle));
   } else if (auto* list = dynamic_cast<ListCell*>(&c)) {
-    f.sym = Sym::of(std::static_pointer_cast<ListCell>(c.shared_from_this()));
+    f.sym = AbstractValue::of(std::static_pointer_cast<ListCell>(c.shared_from_this()));
     freeze_list(ex, *list, f);
   } else if (auto* dict = dynamic_cast<DictCell*>(&c)) {
-    f.sym = Sym::of(std::static_pointer_cast<DictCell>(c.shared_from_this()));
+    f.sym = AbstractValue::of(std::static_pointer_cast<DictCell>(c.shared_from_this()));
     f.unordered = dict->unordered;
     for (const auto& [k, v] : dict->items) {
       f.keys.push_back(k);
       f.items.push_back(freeze(ex, v));
     }
   } else if (auto* object = dynamic_cast<ObjectCell*>(&c)) {
-    f.sym = Sym::of(std::static_pointer_cast<ObjectCell>(c.shared_from_this()));
+    f.sym = AbstractValue::of(std::static_pointer_cast<ObjectCell>(c.shared_from_this()));
     for (const auto& [k, v] : object->attributes) {
       f.names.push_back(k);
       f.items.push_back(freeze(ex, v));
@@ -244,7 +246,7 @@ Frozen freeze_cell(Executor& ex, Cell& c) {
   return f;
 }
 
-void set_cell(Executor& ex, Cell& c, const Sym& content) {
+void set_cell(Executor& ex, Cell& c, const AbstractValue& content) {
   ex.heap.touch(c);
   if (auto* storage = dynamic_cast<StorageCell*>(&c)) {
     ex.heap.set_base(*storage, ex.views.read(content.tensor()));
@@ -262,7 +264,7 @@ void set_cell(Executor& ex, Cell& c, const Sym& content) {
   }
 }
 
-bool identical(Executor& ex, const Frozen& a, const Frozen& b) {
+bool identical(Executor& ex, const Snapshot& a, const Snapshot& b) {
   if (a.sym.kind != b.sym.kind) return false;
   if (a.content_only && b.content_only && a.sym.tensor() && b.sym.tensor())
     return same_place(ex, *a.sym.tensor(), *b.sym.tensor());
@@ -307,7 +309,7 @@ TensorValuePtr join_types(Executor& ex, const TensorValue& a, const TensorValue&
   return t;
 }
 
-program::Arg placeholder(Executor& ex, const Frozen& like) {
+program::Arg placeholder(Executor& ex, const Snapshot& like) {
   if (like.sym.is(K::Int)) return {int64_t{0}};
   if (like.sym.is(K::Float)) return {0.0};
   if (like.sym.is(K::Bool)) return {false};
@@ -321,24 +323,25 @@ program::Arg placeholder(Executor& ex, const Frozen& like) {
   return {ex.recorder.value(t)};
 }
 
-Sym rebuild(Executor& ex, const Frozen& like, std::vector<Sym> items) {
+AbstractValue rebuild(Executor& ex, const Snapshot& like, std::vector<AbstractValue> items) {
   switch (like.sym.kind) {
     case K::Tuple:
-      return Sym::of_tuple(std::move(items), like.sym.type());
+      return AbstractValue::of_tuple(std::move(items), like.sym.type());
     case K::Maybe:
-      return Sym::maybe(std::move(items[0]), std::move(items[1]));
-    case K::Places:
+      return AbstractValue::maybe(std::move(items[0]), std::move(items[1]));
+    case K::ViewList:
       return ex.places.with(like.sym, std::move(items[0]));
     case K::List: {
       if (!like.open) return ex.values.list(std::move(items), like.sym.list()->element);
-      Sym l = ex.values.list({}, like.sym.list()->element);
+      AbstractValue l = ex.values.list({}, like.sym.list()->element);
       l.list()->open = std::move(items[0]);
       return l;
     }
     case K::Dict: {
-      std::vector<std::pair<Sym, Sym>> pairs;
+      std::vector<std::pair<AbstractValue, AbstractValue>> pairs;
       for (size_t i = 0; i < items.size(); ++i) pairs.emplace_back(like.keys[i], items[i]);
-      Sym d = ex.values.dict(std::move(pairs), like.sym.dict()->key, like.sym.dict()->value);
+      AbstractValue d =
+          ex.values.dict(std::move(pairs), like.sym.dict()->key, like.sym.dict()->value);
       d.dict()->unordered = like.unordered;
       return d;
     }
@@ -347,25 +350,25 @@ Sym rebuild(Executor& ex, const Frozen& like, std::vector<Sym> items) {
       cell->type = like.sym.object()->type;
       cell->path = like.sym.object()->path;
       for (size_t i = 0; i < items.size(); ++i) cell->attributes[like.names[i]] = items[i];
-      return Sym::of(std::move(cell));
+      return AbstractValue::of(std::move(cell));
     }
   }
 }
 
-bool same_keys(Frozen& a, Frozen& b) {
+bool same_keys(Snapshot& a, Snapshot& b) {
   if (!a.sym.dict() || !a.sym.dict()->may_lack_entries()) return false;
-  auto place = [&](const Frozen& f, const Sym& key) {
+  auto place = [&](const Snapshot& f, const AbstractValue& key) {
     size_t i = 0;
     while (i < f.keys.size() && !equal_constants(f.keys[i], key)) ++i;
     return i;
   };
-  std::vector<Sym> keys = a.keys;
-  for (const Sym& key : b.keys)
+  std::vector<AbstractValue> keys = a.keys;
+  for (const AbstractValue& key : b.keys)
     if (place(a, key) == a.keys.size()) keys.push_back(key);
-  Frozen absent;
-  absent.sym = Sym::none();
-  std::vector<Frozen> x, y;
-  for (const Sym& key : keys) {
+  Snapshot absent;
+  absent.sym = AbstractValue::none();
+  std::vector<Snapshot> x, y;
+  for (const AbstractValue& key : keys) {
     const size_t i = place(a, key), k = place(b, key);
     const bool both = i < a.keys.size() && k < b.keys.size();
     x.push_back(both ? a.items[i] : i < a.keys.size() ? as_maybe(a.items[i]) : as_maybe(absent));
