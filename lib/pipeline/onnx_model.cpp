@@ -113,7 +113,9 @@ std::optional<OnnxModel> onnx_model(const LoadedModel& loaded, const capture::Ca
     stages.begin("precision");
     made.precision = precision::reduce(m, *o.to, o.ort_target, d);
     optimize::cleanup(m);
+    stages.made("precision", m);
   }
+  stages.begin("name");
   if (o.write.external == onnx::WriteOptions::External::InPlace)
     optimize::keep_stored(m, [&](const Tensor& t) {
       return loaded.module.file->place_of(t.data(), t.nbytes()).has_value();
@@ -125,7 +127,7 @@ std::optional<OnnxModel> onnx_model(const LoadedModel& loaded, const capture::Ca
   // Not before: a strict run lists every warning.
   if (o.strict) d.warnings_are_errors();
   if (d.has_errors()) return std::nullopt;
-  stages.made("legalize", m);
+  stages.made("name", m);
   if (o.modules_as_functions) {
     made.with_functions = ir::copy(m);
     functions::outline_modules(*made.with_functions, o.function_classes);

@@ -74,8 +74,12 @@ void Stages::made(const program::Program& p) {
 
 void Stages::made(const char* stage, const ir::Model& m) {
   const std::string_view s = stage;
-  if (wanted(stage, s == "lower" ? "optimize" : s == "optimize" ? "legalize" : "check"))
-    print(ir::print(m), stage);
+  const char* next = s == "lower"               ? "optimize"
+                     : s == "optimize"          ? "legalize"
+                     : s == "legalize" && o_.to ? "precision"
+                     : s == "name"              ? "check"
+                                                : "name";
+  if (wanted(stage, next)) print(ir::print(m), stage);
   if (kVerifyStages) require_well_formed(stage, ir::verify(m));
 }
 

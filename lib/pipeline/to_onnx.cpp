@@ -85,6 +85,7 @@ ir::Model to_onnx(const program::Program& p, const Options& o, const lower::User
     if (again) continue;
     for (const Diagnostic& problem : attempt.all()) d.report(problem);
     if (attempt.has_errors()) return m;
+    if (watch.ended) watch.ended("legalize", m);
     if (may_stay) tell_kept(m, d);
     rules.expand(m, o.custom_opsets, d);
     if (!d.has_errors()) optimize::cleanup(m);
