@@ -29,7 +29,8 @@ void gelu(Rewriter& r, ir::Node& n) {
     T sum = x + cube * 0.044715;
     inner = tanh(sum * 0.7978845608028654);
   } else {
-    inner = erf(x * 0.7071067811865476);
+    // Divided, as ONNX Runtime's fusion looks for it.
+    inner = erf(x / 1.4142135623730951);
   }
   r.bind(n.outputs[0], half_x * (inner + one));
 }

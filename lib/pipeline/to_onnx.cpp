@@ -13,6 +13,15 @@ namespace {
 
 using lower::ExportType;
 
+// Batch norms stay where somebody counts on them, or on the weights beside them, as they are.
+optimize::Options optimize_options(const Options& o) {
+  optimize::Options options = o.optimize;
+  options.batch_norms = o.optimize.constant_folding && o.load.training == Training::Eval &&
+                        o.export_params && !o.modules_as_functions &&
+                        o.write.external != onnx::WriteOptions::External::InPlace;
+  return options;
+}
+
 // One walk down with what `lowering` lets stay.
 ir::Model walk(const program::Program& p, const Options& o, const lower::LowerOptions& lowering,
                const StageWatch& watch, Diagnostics& d) {
@@ -30,7 +39,7 @@ ir::Model walk(const program::Program& p, const Options& o, const lower::LowerOp
   if (o.export_type == ExportType::Raw)
     optimize::cleanup(m);
   else
-    optimize::optimize(m, o.optimize);
+    optimize::optimize(m, optimize_options(o));
   ended("optimize", m);
   begins("legalize");
   opsets::legalize(m, o.opset, o.ort_target, d);
