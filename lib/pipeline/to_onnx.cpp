@@ -18,6 +18,7 @@ optimize::Options optimize_options(const Options& o) {
   optimize::Options options = o.optimize;
   options.batch_norms = o.optimize.constant_folding && o.load.training == Training::Eval &&
                         o.export_params && !o.modules_as_functions &&
+                        (!o.to || o.to->keep.empty()) &&
                         o.write.external != onnx::WriteOptions::External::InPlace;
   return options;
 }
