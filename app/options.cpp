@@ -360,6 +360,25 @@ const VerbOfTask& verb_of(const Strings& arguments) {
       kVerbs, [&](const VerbOfTask& v) { return v.word.empty() || v.word == first; });
 }
 
+// The options that were given and decide on the result.
+Strings words_of(const CLI::App& app) {
+  // What is done with the result, what is printed, and what only ends a run.
+  static const std::set<std::string> others = {
+      "--output",   "--force",      "--verbose",  "--quiet",   "--json",   "--diag-format",
+      "--progress", "--log-file",   "--color",    "--time",    "--config", "--dry-run",
+      "--max-time", "--max-memory", "--max-size", "--sandbox", "--report"};
+  Strings words;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->count() == 0 || !option->nonpositional()) continue;
+    const std::string name = "--" + option->get_lnames().front();
+    if (others.contains(name)) continue;
+    const bool flag = option->get_items_expected_max() == 0 && option->results() == Strings{"true"};
+    for (const std::string& value : option->results())
+      words.push_back(flag ? name : name + "=" + value);
+  }
+  return words;
+}
+
 }  // namespace
 
 CommandLine parse_command_line(const Strings& arguments) {
@@ -390,6 +409,7 @@ CommandLine parse_command_line(const Strings& arguments) {
   c.files = files_of(c.options, r);
   if (!r.inputs_from.empty()) c.folders = {r.inputs_from};
   c.methods = options_of_methods(c.options);
+  c.words = words_of(app);
   return c;
 }
 

@@ -17,6 +17,8 @@ struct CommandLine {
   Color color = Color::Auto;
   // Files that the worker reads: the model, the ONNX file, values, rules. Folders of test data.
   std::vector<std::string> files, folders;
+  // The options that decide on the result, in the order of the option table: "--opset=17".
+  std::vector<std::string> words;
   std::string text;  // --help, --help-all, --version: print this and stop
 };
 

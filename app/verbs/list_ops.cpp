@@ -2,7 +2,7 @@
 #include "app/verbs/list_ops.h"
 
 #include "app/choices.h"
-#include "app/json.h"
+#include "app/document.h"
 #include "lib/options.h"
 #include "lib/support/text.h"
 
@@ -69,7 +69,7 @@ void print_json(const Selection& all, std::ostream& out) {
                     {"becomes", becomes},
                     {"refused", f->refused}});
   }
-  out << dump(list, 1) << "\n";
+  out << dump(verb_document("list-ops", {{"operators", list}}, ExitCode::Ok), 1) << "\n";
 }
 
 }  // namespace
