@@ -166,10 +166,14 @@ void begin_facts(ModelRun& run) {
   run.results.facts.options_sha256 = options_digest(run);
 }
 
-// What the document tells besides the reports.
-void add_facts(ModelRun& run) {
+void finish_digest(ModelRun& run) {
   if (run.digest) run.results.facts.model_sha256 = run.digest->finish();
   run.digest.reset();
+}
+
+// What the document tells besides the reports.
+void add_facts(ModelRun& run) {
+  finish_digest(run);
   run.results.facts.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - run.start).count();
 }
@@ -186,6 +190,10 @@ void perform(const Strings& arguments, ModelRun& run) {
   const bool in_place = o.write.external == onnx::WriteOptions::External::InPlace;
   const Unchanged model(run.files, o.load.model, in_place);
   if (o.json || !o.bundle.empty()) begin_facts(run);
+  if (run.begin) {
+    finish_digest(run);
+    if (!run.begin()) return;
+  }
   const archive::Archive archive = archive::require_torchscript(o.load.model);
   hold_ending_signals();
   archive::ChecksumRun sums(archive);

@@ -34,7 +34,9 @@ struct ModelRun {
   // Of a batch. Any may be empty.
   WarmWorkers* warm = nullptr;                    // where workers start
   std::function<void(const std::string&)> stage;  // begins
-  std::function<void()> before_commit;            // the results are complete, and usable
+  // Model and options have their hashes; false: they are not run.
+  std::function<bool()> begin;
+  std::function<void()> before_commit;  // the results are complete, and usable
 };
 
 // Reads the command line and does what it asks for. What fails is in the results. Throws what

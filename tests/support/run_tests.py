@@ -70,6 +70,8 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
         Group("precision", [python, str(tests / "files/precision.py"), "--build", str(build)]),
         Group("quantized", [python, str(tests / "files/quantized.py"), "--build", str(build)]),
         Group("kept", [python, str(tests / "files/kept.py"), "--build", str(build)]),
+        Group("batch", [python, str(tests / "batch/run.py"), "--build", str(build)],
+              [python, str(tests / "batch/run.py"), "--build", str(build), "--kills", "8", "--models", "20"]),
         Group("faults", [python, str(tests / "safety/faults.py"), "--build", str(build), "--jobs", str(jobs)]),
         Group("mutations", [python, str(tests / "files/mutations.py"), "--tool", tool, "--jobs", str(jobs)]),
         Group("sandbox", [python, str(tests / "safety/sandbox.py"), "--build", str(build)]),
