@@ -170,6 +170,9 @@ BatchLine parse_batch_line(const Strings& arguments) {
   parse_strictly(app, prepared(arguments), "onnx-export batch --help shows how to call it");
   BatchLine line;
   if (r.convert.help) {
+    for (CLI::Option* o : app.get_options())
+      if (o->nonpositional() && o->get_group() != kBatch && o->get_group() != "Options")
+        o->group("");
     app.footer(
         "Every other option is one of `onnx-export --help-all`, and holds for each model. Exit "
         "codes: 0 all\nconverted, 12 some failed, others as of convert.");

@@ -241,7 +241,9 @@ void require_report_folders(const BatchLine& line) {
   for (const std::string& file : line.reports) {
     const fs::path folder = fs::path(file).parent_path();
     std::error_code error;
-    if (!fs::is_directory(folder.empty() ? "." : folder, error))
+    const bool made = !line.output.empty() && folder.lexically_normal() / "" ==
+                                                  fs::path(line.output).lexically_normal() / "";
+    if (!made && !fs::is_directory(folder.empty() ? "." : folder, error))
       unwritable("OE0701", folder, "the folder for the report does not exist", "create it");
     if (fs::is_directory(file, error)) unwritable("OE0702", file, "is a directory");
   }

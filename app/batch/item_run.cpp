@@ -127,6 +127,9 @@ class ItemRun {
   void make_folder() const {
     const fs::path folder = (fs::path(context_.line.output) / item_.id).parent_path();
     std::error_code error;
+    // One that went away would come back without the journal.
+    if (!fs::is_directory(context_.line.output, error))
+      unwritable("OE0701", context_.line.output, "the output folder is gone");
     fs::create_directories(folder, error);
     if (error) unwritable("OE0701", folder, error.message());
   }

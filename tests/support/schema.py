@@ -13,18 +13,32 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / ".deps/schema"
 WANTED = ["jsonschema==4.26.0", "attrs==26.1.0", "jsonschema-specifications==2025.9.1", "referencing==0.37.0",
           "rpds-py==2026.9.1"]
+FOR_KUBERNETES = ["kubernetes-validate==1.37.0", "pyyaml==6.0.3", "importlib-resources==7.1.0"]
 
 
-def prepare() -> None:
+def prepare(wanted: list[str] = WANTED, name: str = "packages") -> None:
     """Installs the validator; a stamp makes repeating it free."""
-    stamp, wants = FOLDER / "stamp", "\n".join([sys.version, *WANTED])
+    packages, stamp, wants = FOLDER / name, FOLDER / f"{name}.stamp", "\n".join([sys.version, *wanted])
     if not stamp.is_file() or stamp.read_text() != wants:
         subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps",
-                        "--only-binary", ":all:", "--upgrade", "--target", str(FOLDER / "packages"), *WANTED],
-                       check=True)
+                        "--only-binary", ":all:", "--upgrade", "--target", str(packages), *wanted],
+                       check=True, capture_output=True)
         stamp.write_text(wants)
-    if str(FOLDER / "packages") not in sys.path:
-        sys.path.append(str(FOLDER / "packages"))
+    if str(packages) not in sys.path:
+        sys.path.append(str(packages))
+
+
+def kubernetes_problem(text: str) -> str:
+    """Why a manifest of Kubernetes does not keep the schema of its kind; empty: it does."""
+    prepare()
+    prepare(FOR_KUBERNETES, "kubernetes")
+    import kubernetes_validate
+    import yaml
+    try:
+        kubernetes_validate.validate(yaml.safe_load(text), kubernetes_validate.latest_version(), strict=True)
+    except kubernetes_validate.ValidationError as e:
+        return str(e)
+    return ""
 
 
 @functools.cache
