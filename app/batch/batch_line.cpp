@@ -122,6 +122,11 @@ void add_batch_options(CLI::App& app, RawBatch& r) {
     app.add_flag(name, to, what)->group(kBatch);
   };
   text("-o,--output", r.output, "the folder for the ONNX files and the journal", "DIR");
+  // Of one run it is a document.
+  app.get_option("--json")
+      ->description("events as lines of JSON on standard output")
+      ->group(kBatch);
+  app.get_option("--root")->group(kBatch);
   text("--list", r.list, "a file with one path a line", "FILE");
   text("--manifest", r.manifest,
        "JSON lines with model, inputs, options and output (docs/schema/manifest.schema.json)",
@@ -202,7 +207,8 @@ BatchLine parse_batch_line(const Strings& arguments) {
   line.progress = static_cast<Progress>(choose("--progress", r.convert.progress));
   line.jobs = std::max(1U, std::thread::hardware_concurrency() / 2);
   number("--jobs", r.jobs, line.jobs, size_t{1}, size_t{1024});
-  line.shard = shard(r.shard);
+  // The report of all parts may be made inside of one.
+  if (!r.merge) line.shard = shard(r.shard);
   check_reports(line.reports);
   require_consistent(r, line);
   if (!line.filter.empty()) try {
