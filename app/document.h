@@ -15,7 +15,7 @@ ordered_json document_head(std::string_view verb);
 
 // The whole document of a verb other than convert, check and verify: its own members between the
 // head and exit_code and problems.
-ordered_json verb_document(std::string_view verb, const ordered_json& members, ExitCode exit_code,
+ordered_json verb_document(std::string_view verb, ordered_json members, ExitCode exit_code,
                            const ordered_json& problems = ordered_json::array());
 
 }  // namespace oe::app

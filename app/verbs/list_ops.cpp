@@ -69,7 +69,9 @@ void print_json(const Selection& all, std::ostream& out) {
                     {"becomes", becomes},
                     {"refused", f->refused}});
   }
-  out << dump(verb_document("list-ops", {{"operators", list}}, ExitCode::Ok), 1) << "\n";
+  ordered_json members;  // an initializer list would copy it
+  members["operators"] = std::move(list);
+  out << dump(verb_document("list-ops", std::move(members), ExitCode::Ok), 1) << "\n";
 }
 
 }  // namespace
