@@ -5,7 +5,7 @@
 #include <string>
 
 #include "app/private_folder.h"
-#include "lib/options.h"
+#include "lib/options/options.h"
 
 namespace oe::app {
 

@@ -9,7 +9,7 @@
 
 #include "app/arguments.h"
 #include "app/choices.h"
-#include "lib/option_text.h"
+#include "lib/options/option_text.h"
 
 namespace oe::app {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "app/limits.h"
-#include "lib/options.h"
+#include "lib/options/options.h"
 
 namespace oe::app {
 

@@ -13,8 +13,8 @@
 #include "app/choices.h"
 #include "app/option_table.h"
 #include "app/version.h"
-#include "lib/methods.h"
-#include "lib/option_text.h"
+#include "lib/options/methods.h"
+#include "lib/options/option_text.h"
 #include "lib/support/diagnostics.h"
 #include "lib/support/text.h"
 
@@ -50,7 +50,7 @@ void tolerances(const char* option, const Strings& texts,
 }
 
 void print_points(const Strings& texts, Strings& to) {
-  static const Strings stages = {"capture", "lower", "optimize", "legalize"};
+  static const Strings stages = {"capture", "lower", "optimize", "legalize", "precision", "name"};
   for (const std::string& text : texts) {
     const size_t colon = text.find(':');
     const std::string when = colon == std::string::npos ? "after" : text.substr(0, colon);
@@ -363,7 +363,7 @@ Strings prepared(const Strings& arguments) {
       continue;
     }
     if (a == "--print-ir") {
-      out.push_back(a + "=after:legalize");
+      out.push_back(a + "=after:name");
       continue;
     }
     out.push_back(a);

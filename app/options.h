@@ -8,13 +8,14 @@
 
 #include "app/console.h"
 #include "app/limits.h"
-#include "lib/options.h"
+#include "lib/options/options.h"
 
 namespace oe::app {
 
 struct CommandLine {
   Options options;
-  std::vector<Options> methods;  // of each that is converted (lib/methods.h): one, or several
+  std::vector<Options>
+      methods;  // of each that is converted (lib/options/methods.h): one, or several
   Limits limits;
   Color color = Color::Auto;
   // Files that the worker reads: the model, the ONNX file, values, rules. Folders of test data.

@@ -9,7 +9,7 @@
 #include "app/private_folder.h"
 #include "app/report.h"
 #include "app/test_data_output.h"
-#include "lib/options.h"
+#include "lib/options/options.h"
 
 namespace oe::app {
 

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <string>
 
-#include "lib/options.h"
+#include "lib/options/options.h"
 
 namespace oe::app {
 

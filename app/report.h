@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "lib/options.h"
-#include "lib/outcome.h"
+#include "lib/options/options.h"
+#include "lib/pipeline/outcome.h"
 
 namespace oe::app {
 

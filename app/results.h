@@ -9,7 +9,7 @@
 #include "app/json.h"
 #include "app/report.h"
 #include "app/sandbox_level.h"
-#include "lib/options.h"
+#include "lib/options/options.h"
 
 namespace oe::app {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "lib/options.h"
+#include "lib/options/options.h"
 
 namespace spdlog {
 class logger;

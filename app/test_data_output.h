@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "app/private_folder.h"
-#include "lib/options.h"
+#include "lib/options/options.h"
 
 namespace oe::app {
 

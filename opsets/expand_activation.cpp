@@ -25,11 +25,13 @@ void gelu(Rewriter& r, ir::Node& n) {
   T half_x = x * 0.5, one = r.number(1, t), inner = nullptr;
   if (n.attributes.get_or<std::string>("approximate", "none") == "tanh") {
     // 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
-    T cube = x * x * x;
+    // A power, as ONNX Runtime's fusion looks for it; its kernel multiplies for 3.
+    T cube = t == DType::Float ? node("Pow", {x, r.number(3, t)}) : x * x * x;
     T sum = x + cube * 0.044715;
     inner = tanh(sum * 0.7978845608028654);
   } else {
-    inner = erf(x * 0.7071067811865476);
+    // Divided, as ONNX Runtime's fusion looks for it.
+    inner = erf(x / 1.4142135623730951);
   }
   r.bind(n.outputs[0], half_x * (inner + one));
 }

@@ -34,33 +34,6 @@ void gather(Rewriter& r, ir::Node& n) {
   r.keep();
 }
 
-// Shape inference of opset 10 says that a constant piece of an axis with a name is as long as the
-// axis, and ONNX Runtime plans its buffers by that. Of a computed end it says nothing. Below 10 the
-// bounds are attributes, of which inference is right.
-void compute_ends(Rewriter& r, ir::Node& n) {
-  T x = r.in(0);
-  const auto starts = ints(r.in(1)), ends = ints(r.in(2));
-  const auto axes = r.in(3) ? ints(r.in(3)) : std::nullopt;
-  const auto steps = r.in(4) ? ints(r.in(4)) : Ints{};
-  if (!starts || !ends || !axes || !steps || !x->rank()) return;
-  Values computed;
-  bool needed = false;
-  for (size_t i = 0; i < axes->size(); ++i) {
-    const int64_t step = steps->empty() ? 1 : (*steps)[i], end = (*ends)[i];
-    const bool whole = (*starts)[i] == 0 && end == INT64_MAX && step == 1;
-    if (whole || step < 0 || x.dim((*axes)[i])) {
-      computed.push_back(r.i64s({end}));
-      continue;
-    }
-    needed = true;
-    T length = size(x, (*axes)[i]);
-    T e =
-        end == INT64_MAX ? length : clamp(r, wrap_indices(r, r.i64(end), length), r.i64(0), length);
-    computed.push_back(vector(e));
-  }
-  if (needed) n.inputs[2] = computed.size() == 1 ? computed[0] : concat(computed, 0);
-}
-
 void slice(Rewriter& r, ir::Node& n) {
   if (const auto axes = r.in(3) ? ints(r.in(3)) : std::nullopt) {
     Ints wrapped = *axes;
@@ -74,7 +47,6 @@ void slice(Rewriter& r, ir::Node& n) {
         n.inputs[i] = known ? r.i64s(*known) : cast(r.in(i), DType::Int64);
       }
   }
-  if (r.context().target == 10) compute_ends(r, n);
   r.keep();
 }
 

@@ -68,8 +68,7 @@ void drop_defaults(ir::Node& n, int opset) {
 
 class Ladder {
  public:
-  Ladder(ir::Model& m, int64_t target) : context_(m) {
-    context_.target = target;
+  explicit Ladder(ir::Model& m) : context_(m) {
     for (const auto& n : m.graph.nodes) context_.note(*n);
   }
 
@@ -216,8 +215,7 @@ bool untyped(const ir::Value& v) {
 // One walk down the ladder, which may stop at several opsets.
 class Walk {
  public:
-  Walk(ir::Model& m, int64_t target)
-      : model_(m), read_before_(read_values(m)), ladder_(m, target) {}
+  explicit Walk(ir::Model& m) : model_(m), read_before_(read_values(m)), ladder_(m) {}
 
   void descend(int64_t target) {
     const int64_t from = model_.opset();
@@ -247,9 +245,6 @@ class Walk {
   bool inferred_ = false;
 };
 
-// Where a rung says something else when the walk ends below it (Context::target).
-constexpr int64_t kOtherAtItsEnd = 10;
-
 }  // namespace
 
 Rung rung(int n) {
@@ -261,18 +256,14 @@ Rung rung(int n) {
 }
 
 void legalize(ir::Model& m, int64_t target, bool avoid_ort_gaps, Diagnostics& d) {
-  Walk walk(m, target);
+  Walk walk(m);
   walk.descend(target);
   walk.finish(m, avoid_ort_gaps, d);
 }
 
 struct Descent::State {
-  State(ir::Model m, bool avoid)
-      : start(std::move(m)),
-        model(ir::copy(start)),
-        walk(model, onnx::kOldestOpset),
-        avoid_ort_gaps(avoid) {}
-  ir::Model start, model;
+  State(ir::Model m, bool avoid) : model(std::move(m)), walk(model), avoid_ort_gaps(avoid) {}
+  ir::Model model;
   Walk walk;
   bool avoid_ort_gaps;
 };
@@ -282,11 +273,6 @@ Descent::Descent(ir::Model m, bool avoid_ort_gaps)
 Descent::~Descent() = default;
 
 ir::Model Descent::at(int64_t target, Diagnostics& d) {
-  if (target == kOtherAtItsEnd && state_->start.opset() > target) {
-    ir::Model m = ir::copy(state_->start);
-    legalize(m, target, state_->avoid_ort_gaps, d);
-    return m;
-  }
   state_->walk.descend(target);
   ir::Model m = ir::copy(state_->model);
   state_->walk.finish(m, state_->avoid_ort_gaps, d);

@@ -30,6 +30,54 @@ bool trains(const ir::Node& n) { return n.attributes.get_or<int64_t>("training_m
 
 bool batch_first(const ir::Node& n) { return n.attributes.get_or<int64_t>("layout", 0) == 1; }
 
+// Shape inference of opset 10 says that a constant piece of an axis with a name is as long as the
+// axis, and ONNX Runtime plans its buffers by that. Of a computed end it says nothing. Below 10 the
+// bounds are attributes, of which inference is right.
+struct Piece {
+  Ints starts, ends, axes, steps;
+  // Whether the end along axes[i] has to be computed.
+  bool misread(const ir::Value& x, size_t i) const {
+    const int64_t step = steps.empty() ? 1 : steps[i];
+    const bool whole = starts[i] == 0 && ends[i] == INT64_MAX && step == 1;
+    const Dim& d = (*x.type.shape)[static_cast<size_t>(
+        wrapped(axes[i], static_cast<int64_t>(x.type.shape->size())))];
+    return !whole && step > 0 && !d.is_number();
+  }
+};
+// Of a Slice with constant bounds.
+std::optional<Piece> piece(const ir::Node& n) {
+  const auto input = [&](size_t i) { return n.inputs.size() > i ? n.inputs[i] : nullptr; };
+  if (!input(3) || !input(0)->type.shape) return std::nullopt;
+  const auto starts = ints(input(1)), ends = ints(input(2)), axes = ints(input(3));
+  const auto steps = input(4) ? ints(input(4)) : Ints{};
+  if (!starts || !ends || !axes || !steps) return std::nullopt;
+  return Piece{*starts, *ends, *axes, *steps};
+}
+bool cuts_a_named_axis(const ir::Node& n) {
+  const auto p = piece(n);
+  for (size_t i = 0; p && i < p->axes.size(); ++i)
+    if (p->misread(*n.inputs[0], i)) return true;
+  return false;
+}
+void compute_ends(Rewriter& r, ir::Node& n) {
+  const Piece p = piece(n).value();
+  T x = r.in(0);
+  Values computed;
+  for (size_t i = 0; i < p.axes.size(); ++i) {
+    const int64_t end = p.ends[i];
+    if (!p.misread(*x, i)) {
+      computed.push_back(r.i64s({end}));
+      continue;
+    }
+    T length = size(x, p.axes[i]);
+    computed.push_back(
+        vector(end == INT64_MAX ? length
+                                : clamp(r, wrap_indices(r, r.i64(end), length), r.i64(0), length)));
+  }
+  n.inputs[2] = computed.size() == 1 ? computed[0] : concat(computed, 0);
+  r.keep();
+}
+
 // Its DFT loses digits: of 400 random samples, transformed by it, the largest of an error is 4e-5
 // of the largest result, of 512 it is 6e-7; LibTorch's is 2e-7.
 // Its ReduceLogSumExp begins with the first element as the largest so far, but where that is
@@ -235,6 +283,7 @@ struct Form {
   std::string_view op;
   bool (*occurs)(const ir::Node&);
   Rewrite rewrite;
+  int64_t only_at = 0;  // the opset; 0: any
 };
 constexpr Form forms[] = {
     {"Attention", windowed, expand_body},
@@ -260,14 +309,16 @@ constexpr Form forms[] = {
     {"Scan", scans_nothing, scan_as_loop},
     {"ScatterElements", scatters_extremes, nan_after_extremes},
     {"ScatterND", scatters_extremes, nan_after_extremes},
+    {"Slice", cuts_a_named_axis, compute_ends, 10},
 };
 
 }  // namespace
 
-Rewrite ort_form(const ir::Node& n) {
+Rewrite ort_form(const ir::Node& n, int64_t opset) {
   if (!n.domain.empty()) return nullptr;
-  const auto* form =
-      std::ranges::find_if(forms, [&](const Form& f) { return f.op == n.op && f.occurs(n); });
+  const auto* form = std::ranges::find_if(forms, [&](const Form& f) {
+    return f.op == n.op && (f.only_at == 0 || f.only_at == opset) && f.occurs(n);
+  });
   return form != std::end(forms) ? form->rewrite : nullptr;
 }
 

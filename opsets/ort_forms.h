@@ -7,7 +7,7 @@ namespace oe::opsets {
 
 using Rewrite = void (*)(Rewriter&, ir::Node&);
 
-// How to say such a node otherwise; null where ONNX Runtime can run it as it is.
-Rewrite ort_form(const ir::Node& n);
+// How to write such a node of this opset otherwise; null where ONNX Runtime runs it as it is.
+Rewrite ort_form(const ir::Node& n, int64_t opset);
 
 }  // namespace oe::opsets

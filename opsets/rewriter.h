@@ -22,7 +22,6 @@ struct Context {
   bool untyped = false;                     // nodes were added whose types inference has to find
   Constants constants;
   int64_t copied_sequences = 0;
-  int64_t target = 0;  // where the descent ends
 };
 
 ir::Type ranked(DType t, int64_t rank);

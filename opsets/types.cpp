@@ -173,7 +173,7 @@ class TypePass {
       out.push_back(std::move(n));
       return;
     }
-    if (ort_ && reword(ort_form(*n), n, out)) return;
+    if (ort_ && reword(ort_form(*n, opset_), n, out)) return;
     for (const auto& [name, variable] : onnx::bindings(*s, *n)) {
       if (usable(*s, name, variable.dtype)) continue;
       replace(*s, name, variable, std::move(n), out);
@@ -328,7 +328,7 @@ class TypePass {
     }
     for (auto& inner : added) {
       // What looks as before is right all the same now: a divisor that is never 0, sums of halves.
-      if (inner->op == op && ort_form(*inner) == rule)
+      if (inner->op == op && ort_form(*inner, opset_) == rule)
         out.push_back(std::move(inner));
       else
         fit(std::move(inner), out);

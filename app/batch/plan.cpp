@@ -11,7 +11,7 @@
 
 #include "app/batch/sources.h"
 #include "app/options.h"
-#include "lib/methods.h"
+#include "lib/options/methods.h"
 #include "lib/support/diagnostics.h"
 #include "lib/support/safe_text.h"
 #include "lib/support/text.h"

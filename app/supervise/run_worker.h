@@ -13,7 +13,7 @@
 #include "app/sandbox_level.h"
 #include "app/supervise/file_broker.h"
 #include "app/supervise/signals.h"
-#include "lib/options.h"
+#include "lib/options/options.h"
 
 namespace oe::app {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "app/supervise/descriptor.h"
-#include "lib/options.h"
+#include "lib/options/options.h"
 
 namespace oe::app {
 

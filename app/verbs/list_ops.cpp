@@ -3,7 +3,7 @@
 
 #include "app/choices.h"
 #include "app/document.h"
-#include "lib/options.h"
+#include "lib/options/options.h"
 #include "lib/support/text.h"
 
 namespace oe::app {

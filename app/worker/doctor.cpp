@@ -8,7 +8,7 @@
 #include "app/verbs/archive_text.h"
 #include "app/worker/verbs.h"
 #include "lib/onnx/about.h"
-#include "lib/options.h"
+#include "lib/options/options.h"
 #include "lib/support/text.h"
 #include "lib/torch/about.h"
 #include "lib/torch/cuda.h"

@@ -2,8 +2,8 @@
 #include "app/document.h"
 #include "app/verbs/archive_text.h"
 #include "app/worker/verbs.h"
-#include "lib/example.h"
 #include "lib/onnx/summary.h"
+#include "lib/pipeline/example.h"
 #include "lib/support/safe_text.h"
 #include "lib/support/text.h"
 

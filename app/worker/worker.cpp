@@ -27,13 +27,14 @@
 #include "app/worker/sandbox.h"
 #include "app/worker/verbs.h"
 #include "app/worker/warm.h"
-#include "lib/check_model.h"
+#include "lib/compare/test_data.h"
 #include "lib/onnx/about.h"
 #include "lib/onnx/shared_data.h"
-#include "lib/pipeline.h"
 #include "lib/support/safe_text.h"
 #include "lib/support/trial.h"
-#include "lib/test_data.h"
+#include "lib/tasks/check.h"
+#include "lib/tasks/convert.h"
+#include "lib/tasks/verify.h"
 #include "lib/torch/about.h"
 #include "lib/torch/cuda.h"
 #include "lib/torch/load.h"
@@ -41,7 +42,6 @@
 #include "lib/torch/runtime.h"
 #include "lib/verify/ort.h"
 #include "lib/verify/ort_library.h"
-#include "lib/verify_file.h"
 
 namespace oe::app {
 namespace {

@@ -8,10 +8,10 @@
 #include <exception>
 #include <optional>
 
+#include "lib/capture/attempts/missing.h"
 #include "lib/capture/attempts/remedies.h"
 #include "lib/capture/attempts/round.h"
-#include "lib/capture/carried.h"
-#include "lib/capture/missing.h"
+#include "lib/capture/ports/persistent_state.h"
 #include "lib/support/text.h"
 
 namespace oe::capture {

@@ -17,7 +17,7 @@
 namespace oe::capture {
 
 // A tensor or number of the model's that is an input and an output (--state=io).
-struct CarriedState {
+struct PersistentState {
   std::string attribute;  // "rnn.hidden", "states.0"
   size_t input, output;   // of the program
   OriginPtr origin;       // of the last line that sets it; may be null
@@ -34,7 +34,7 @@ struct Captured {
   std::vector<std::string> assumptions;  // e.g. a branch that could run in no world
   // Shapes of the input leaves in each world that LibTorch accepted; [0] is the example.
   std::vector<std::vector<std::vector<int64_t>>> worlds;
-  std::vector<CarriedState> state;
+  std::vector<PersistentState> state;
   std::vector<FoundState> found;  // none once capture() is done
 };
 

@@ -16,14 +16,14 @@
 //   Writes        in-place and out= operators (in_place.cpp)
 //   Containers    lists, dicts and tuples (containers.cpp, lists.cpp, dicts.cpp)
 //   Contents, OpenLists   lists whose length is not known at export (open_*.cpp)
-//   Places        lists of views of one tensor (places.cpp, place_lists.cpp)
+//   ViewList        lists of views of one tensor (places.cpp, place_lists.cpp)
 //   Control       If and Loop: taken, unrolled or kept (control_flow.cpp, kept_if.cpp,
 //                 kept_loop.cpp, iterations.cpp)
 //   Gradient      the tape, and torch.autograd.grad on it (gradient_*.cpp)
 //   Interpreter   functions, blocks, instructions (interpreter.cpp, instructions.cpp, inlined.cpp,
 //                 lifetimes.cpp)
-// What branches and iterations leave behind is Frozen (frozen.cpp), joined by a Joiner (join.cpp)
-// or carried by a Slot (slots.cpp).
+// What branches and iterations leave behind is Snapshot (frozen.cpp), joined by a Joiner (join.cpp)
+// or carried by a LoopState (slots.cpp).
 #pragma once
 
 #include <limits>
@@ -31,26 +31,26 @@
 #include <string>
 #include <vector>
 
-#include "lib/capture/apply.h"
-#include "lib/capture/assumed.h"
 #include "lib/capture/capture.h"
-#include "lib/capture/containers.h"
-#include "lib/capture/control.h"
-#include "lib/capture/gradient.h"
-#include "lib/capture/heap.h"
-#include "lib/capture/interpreter.h"
-#include "lib/capture/made_up.h"
-#include "lib/capture/open_lists.h"
-#include "lib/capture/operators.h"
-#include "lib/capture/places.h"
-#include "lib/capture/quantized.h"
-#include "lib/capture/recorder.h"
-#include "lib/capture/site.h"
-#include "lib/capture/sym.h"
-#include "lib/capture/values.h"
-#include "lib/capture/views.h"
-#include "lib/capture/worlds.h"
-#include "lib/capture/writes.h"
+#include "lib/capture/control/assumed.h"
+#include "lib/capture/control/control.h"
+#include "lib/capture/gradients/gradient.h"
+#include "lib/capture/lists/containers.h"
+#include "lib/capture/lists/open_lists.h"
+#include "lib/capture/memory/view_list.h"
+#include "lib/capture/memory/views.h"
+#include "lib/capture/memory/writes.h"
+#include "lib/capture/operators/apply.h"
+#include "lib/capture/operators/operators.h"
+#include "lib/capture/operators/quantized.h"
+#include "lib/capture/script/interpreter.h"
+#include "lib/capture/script/site.h"
+#include "lib/capture/values/abstract_value.h"
+#include "lib/capture/values/heap.h"
+#include "lib/capture/values/made_up.h"
+#include "lib/capture/values/recorder.h"
+#include "lib/capture/values/values.h"
+#include "lib/capture/values/worlds.h"
 
 namespace oe::capture {
 
@@ -94,7 +94,7 @@ class Executor {
   Containers containers{*this};
   Contents contents{*this};
   OpenLists open_lists{*this};
-  Places places{*this};
+  ViewList places{*this};
   Control control{*this, plan};
   Gradient gradient{*this};
   Interpreter interpreter{*this};

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "lib/infer/search.h"
-#include "lib/option_text.h"
+#include "lib/options/option_text.h"
 #include "lib/support/tensor.h"
 #include "lib/support/trial.h"
 #include "lib/torch/convert.h"
@@ -28,8 +28,8 @@ c10::ScalarType type_of_weights(const torch::jit::Module& m) {
 
 // Float32, which a SPEC without a type means where nothing is looked for.
 bool types_as_usual(const Guess& g) {
-  return std::ranges::all_of(g.places(), [](const Place* p) {
-    return p->kind != Place::Kind::Tensor || p->is_fixed(kType) ||
+  return std::ranges::all_of(g.places(), [](const ArgumentGuess* p) {
+    return p->kind != ArgumentGuess::Kind::Tensor || p->is_fixed(kType) ||
            p->dtype == c10::ScalarType::Float;
   });
 }
@@ -68,11 +68,12 @@ Found find_inputs(const InputOptions& o, const torch_io::Loaded& m, torch_io::Ex
   }
   f.specs = specs_of(s.guess);
   f.exhausted = s.exhausted;
-  for (const Place* p : s.guess.places()) {
+  for (const ArgumentGuess* p : s.guess.places()) {
     f.reasons[p->path] = p->reason;
     f.others[p->path] = p->others;
     // A word, a flag or a number that nobody said.
-    const bool plain = p->kind == Place::Kind::String || p->kind == Place::Kind::Number;
+    const bool plain =
+        p->kind == ArgumentGuess::Kind::String || p->kind == ArgumentGuess::Kind::Number;
     if (plain && !p->spec && p->present) f.others[p->path][kValue] = "guessed";
   }
   if (s.stop) {

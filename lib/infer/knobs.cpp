@@ -6,10 +6,10 @@
 namespace oe::infer {
 namespace {
 
-using Kind = Place::Kind;
+using Kind = ArgumentGuess::Kind;
 
-const Place& place_of(const Guess& g, size_t index) {
-  for (const Place* p : g.places())
+const ArgumentGuess& place_of(const Guess& g, size_t index) {
+  for (const ArgumentGuess* p : g.places())
     if (p->index == index) return *p;
   throw std::out_of_range("a place that is not there");
 }
@@ -22,14 +22,14 @@ Knobs::Knobs(const Guess& g, Mask mask, const std::vector<int>& kinds) {
                          : std::find(kinds.begin(), kinds.end(), what) != kinds.end();
   };
   std::vector<Knob> settled, batches;
-  const auto add = [&](const Place& p, int what) {
+  const auto add = [&](const ArgumentGuess& p, int what) {
     if (p.is_fixed(what) || !wanted(what)) return;
     (p.reason.contains(what)           ? settled
      : what == 0 && p.sizes.size() > 1 ? batches
                                        : knobs_)
         .push_back({p.index, what, what >= 2 && what + 2 >= static_cast<int>(p.sizes.size())});
   };
-  for (const Place* p : g.places()) {
+  for (const ArgumentGuess* p : g.places()) {
     if (!(mask & bit_of(p->index))) continue;
     if (p->kind == Kind::Tensor) {
       add(*p, kType);
@@ -56,10 +56,12 @@ std::vector<std::pair<Knob, Knob>> Knobs::squares() const {
   return pairs;
 }
 
-Place& Knobs::place(Guess& g, const Knob& k) { return const_cast<Place&>(place_of(g, k.place)); }
+ArgumentGuess& Knobs::place(Guess& g, const Knob& k) {
+  return const_cast<ArgumentGuess&>(place_of(g, k.place));
+}
 
 int64_t Knobs::get(const Guess& g, const Knob& k) {
-  const Place& p = place_of(g, k.place);
+  const ArgumentGuess& p = place_of(g, k.place);
   switch (k.what) {
     case kRank:
       return static_cast<int64_t>(p.sizes.size());
@@ -80,7 +82,7 @@ std::vector<int64_t> Knobs::moves(const Guess& g, const Knob& k) {
 }
 
 bool Knobs::set(Guess& g, const Knob& k, int64_t n, c10::ScalarType weights) {
-  Place& p = place(g, k);
+  ArgumentGuess& p = place(g, k);
   if (k.what == kValue) {
     p.value = n;
     return true;
@@ -96,7 +98,7 @@ bool Knobs::set(Guess& g, const Knob& k, int64_t n, c10::ScalarType weights) {
     while (p.children.size() < static_cast<size_t>(n)) {
       const std::string path = p.path + "." + std::to_string(p.children.size());
       const c10::TypePtr element = p.type->expectRef<c10::ListType>().getElementType();
-      Place next = new_place(element, path, weights);
+      ArgumentGuess next = new_place(element, path, weights);
       if (!p.children.empty() && next.kind == Kind::Tensor) {
         next.sizes = p.children.back().sizes;
         next.dtype = p.children.back().dtype;

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "lib/infer/places.h"
+#include "lib/infer/argument_guess.h"
 
 namespace oe::infer {
 
@@ -24,7 +24,7 @@ class Knobs {
   const std::vector<Knob>& all() const { return knobs_; }
   // Height and width: the last two axes of an input of rank 4 or more, where both can change.
   std::vector<std::pair<Knob, Knob>> squares() const;
-  static Place& place(Guess& g, const Knob& k);
+  static ArgumentGuess& place(Guess& g, const Knob& k);
   static int64_t get(const Guess& g, const Knob& k);
   // Other values to see what depends on it.
   static std::vector<int64_t> moves(const Guess& g, const Knob& k);

@@ -95,21 +95,33 @@ class Search {
            repair_range(g, stop, why, attempt);
   }
 
-  // Probabilities: floats from 0 to 1.
+  // Probabilities are floats from 0 to 1, lengths integers from 1: of one input, or of all.
   bool repair_range(const Guess& g, const Stop& stop, const std::string& why, const Try& attempt) {
-    Guess c = g;
-    bool changed = false;
+    Guess all = g;
+    int changed = 0;
     Mask mask = 0;
     for (const Cell& in : stop.operands) mask |= in.mask;
-    for (Place* p : c.places()) {
-      if (p->kind != Place::Kind::Tensor || !p->floating() || p->unit || p->spec ||
+    const auto narrow = [&](ArgumentGuess& p) {
+      if (p.floating())
+        p.unit = true;
+      else
+        p.low = 1, p.high = 3;
+      p.reason[kValue] = why;
+    };
+    for (ArgumentGuess* p : all.places()) {
+      const bool narrowed = p->floating() ? p->unit : p->low != 0;
+      const bool number = p->floating() || c10::isIntegralType(p->dtype, /*includeBool=*/false);
+      if (p->kind != ArgumentGuess::Kind::Tensor || !number || narrowed || p->spec ||
           !(mask & bit_of(p->index)))
         continue;
-      p->unit = changed = true;
-      p->reason[kValue] = why;
-      if (attempt(c)) return true;
+      Guess one = g;
+      for (ArgumentGuess* q : one.places())
+        if (q->index == p->index) narrow(*q);
+      if (attempt(one)) return true;
+      narrow(*p);
+      ++changed;
     }
-    return changed && attempt(c);
+    return changed > 1 && attempt(all);
   }
 
   bool solve(const Guess& g, const Stop& stop, const Quantity& q, int64_t want, Mask mask,
@@ -149,7 +161,7 @@ class Search {
       const Knobs knobs(g, mask, {kType});
       for (const Knob& k : knobs.all()) {
         Guess c = g;
-        Place& p = knobs.place(c, k);
+        ArgumentGuess& p = knobs.place(c, k);
         if (p.dtype == w.dtype) continue;
         p.dtype = w.dtype;
         p.reason[kType] = why;
@@ -157,7 +169,7 @@ class Search {
         if (now.sizes().vec() == w.sizes) continue;
         // Both at once, for an input that goes there as it is.
         c = g;
-        Place& both = knobs.place(c, k);
+        ArgumentGuess& both = knobs.place(c, k);
         if (both.sizes != now.sizes().vec()) continue;
         both.dtype = w.dtype;
         if (both.assign(w.sizes, why) && attempt(c)) return true;
@@ -170,7 +182,7 @@ class Search {
       const Knobs knobs(g, mask, {kRank});
       for (const Knob& k : knobs.all()) {
         Guess c = g;
-        Place& p = knobs.place(c, k);
+        ArgumentGuess& p = knobs.place(c, k);
         if (p.sizes != now.sizes().vec()) continue;
         if (p.assign(w.sizes, why) && attempt(c)) return true;
       }
@@ -275,8 +287,9 @@ class Search {
                const Try& attempt) {
     if (!key.isString() && !key.isInt()) return false;
     Guess c = g;
-    for (Place* p : c.places()) {
-      if (p->kind != Place::Kind::Dict || p->is_fixed(kLength) || !(mask & bit_of(p->index)))
+    for (ArgumentGuess* p : c.places()) {
+      if (p->kind != ArgumentGuess::Kind::Dict || p->is_fixed(kLength) ||
+          !(mask & bit_of(p->index)))
         continue;
       if (std::any_of(p->keys.begin(), p->keys.end(), [&](const auto& k) { return k == key; }))
         continue;
@@ -302,8 +315,8 @@ class Search {
         for (const int64_t d : {0, -1, 1}) values.push_back(c.value.toInt() + d);
       for_each_size(c.value, [&](int64_t n) { values.push_back(n); });
     }
-    for (const Place* p : g.places()) {
-      if (p->kind != Place::Kind::Number || !(mask & bit_of(p->index))) continue;
+    for (const ArgumentGuess* p : g.places()) {
+      if (p->kind != ArgumentGuess::Kind::Number || !(mask & bit_of(p->index))) continue;
       for (const int64_t n : values)
         if (set_number(g, p->index, static_cast<double>(n), why, attempt)) return true;
     }
@@ -318,7 +331,7 @@ class Search {
   static bool set_number(const Guess& g, size_t index, double n, const std::string& why,
                          const Try& attempt) {
     Guess c = g;
-    for (Place* p : c.places()) {
+    for (ArgumentGuess* p : c.places()) {
       if (p->index != index) continue;
       if (p->value.isBool())
         p->value = n != 0;
@@ -337,10 +350,10 @@ class Search {
                       std::any_of(stop.operands.begin(), stop.operands.end(),
                                   [](const Cell& c) { return c.value.isNone(); });
     if (!none) return false;
-    for (const Place* p : g.places()) {
+    for (const ArgumentGuess* p : g.places()) {
       if (!p->optional || p->present) continue;
       Guess c = g;
-      for (Place* q : c.places())
+      for (ArgumentGuess* q : c.places())
         if (q->index == p->index) {
           q->present = true;
           q->reason[kPresence] = why;
@@ -369,11 +382,11 @@ class Search {
               const Cell& mine, const Cell& other, const std::string& why, const Try& attempt) {
     if (!mine.mask) return false;
     if (mine.value.isString()) {
-      for (const Place* p : g.places()) {
-        if (p->kind != Place::Kind::String || !(mine.mask & bit_of(p->index))) continue;
+      for (const ArgumentGuess* p : g.places()) {
+        if (p->kind != ArgumentGuess::Kind::String || !(mine.mask & bit_of(p->index))) continue;
         for (const std::string& s : strings_in(other.value)) {
           Guess t = g;
-          for (Place* q : t.places())
+          for (ArgumentGuess* q : t.places())
             if (q->index == p->index) {
               q->value = s;
               q->reason[kValue] = why;
@@ -397,8 +410,8 @@ class Search {
       const double n = other.value.isDouble() ? other.value.toDouble()
                        : other.value.isInt()  ? static_cast<double>(other.value.toInt())
                                               : !mine.value.toBool();
-      for (const Place* p : g.places())
-        if (p->kind == Place::Kind::Number && (mine.mask & bit_of(p->index)))
+      for (const ArgumentGuess* p : g.places())
+        if (p->kind == ArgumentGuess::Kind::Number && (mine.mask & bit_of(p->index)))
           for (const double d : {0.0, 1.0, -1.0})
             if (set_number(g, p->index, n + d, why, attempt)) return true;
       return false;
@@ -451,8 +464,8 @@ class Search {
 
   static Mask unknown_mask(const Guess& g) {
     Mask m = 0;
-    for (const Place* p : g.places())
-      if (p->kind != Place::Kind::Given) m |= bit_of(p->index);
+    for (const ArgumentGuess* p : g.places())
+      if (p->kind != ArgumentGuess::Kind::Given) m |= bit_of(p->index);
     return m;
   }
 

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "lib/infer/places.h"
+#include "lib/infer/argument_guess.h"
 
 namespace oe::infer {
 

@@ -49,7 +49,8 @@ void give_back(const c10::FunctionSchema& schema, const std::vector<c10::IValue>
 
 at::Tensor shadow(const at::Tensor& t) {
   if (!t.defined() || t.is_meta()) return t;
-  if (t.layout() != c10::kStrided) return t;
+  // LibTorch has no quantized tensors on the meta device: they are computed.
+  if (t.layout() != c10::kStrided || t.is_quantized()) return t;
   at::Tensor s = at::empty_strided(t.sizes(), t.strides(), t.options().device(c10::kMeta));
   if (t.is_leaf() && t.requires_grad()) s.set_requires_grad(true);
   return s;

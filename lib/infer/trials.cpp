@@ -27,7 +27,7 @@ bool Trials::spent() const {
 
 bool Trials::fits(const Guess& g) const {
   const int64_t most = limits_.computed ? kLargest : kMostElements;
-  for (const Place* p : g.places()) {
+  for (const ArgumentGuess* p : g.places()) {
     double elements = 1;
     for (const int64_t n : p->sizes) elements *= static_cast<double>(n);
     if (elements > static_cast<double>(most)) return false;

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "lib/infer/places.h"
+#include "lib/infer/argument_guess.h"
 
 namespace oe::infer {
 

@@ -7,14 +7,14 @@
 #include <map>
 
 #include "lib/infer/shadow.h"
-#include "lib/option_text.h"
+#include "lib/options/option_text.h"
 #include "lib/support/text.h"
 #include "lib/torch/convert.h"
 
 namespace oe::infer {
 namespace {
 
-using Kind = Place::Kind;
+using Kind = ArgumentGuess::Kind;
 
 class Choose {
  public:
@@ -43,12 +43,12 @@ class Choose {
     return true;
   }
 
-  static bool is_open(const Place& p, int what) { return !p.is_fixed(what) && !p.spec; }
+  static bool is_open(const ArgumentGuess& p, int what) { return !p.is_fixed(what) && !p.spec; }
 
-  static bool is_tensor(const Place& p) { return p.kind == Kind::Tensor && p.present; }
+  static bool is_tensor(const ArgumentGuess& p) { return p.kind == Kind::Tensor && p.present; }
 
   // An axis of one element, before the axis `at`.
-  static void insert_axis(Place& p, size_t at, const std::string& why) {
+  static void insert_axis(ArgumentGuess& p, size_t at, const std::string& why) {
     p.sizes.insert(p.sizes.begin() + static_cast<long>(at), 1);
     std::map<int, std::string> moved;
     for (const auto& [what, reason] : p.reason)
@@ -60,18 +60,18 @@ class Choose {
   // Features alone become a batch of them: all inputs at once, as they may have to agree, else one
   // by one.
   void take_batches() {
-    const auto alone = [](const Place& p) {
+    const auto alone = [](const ArgumentGuess& p) {
       return is_tensor(p) && is_open(p, kRank) && p.floating() && p.sizes.size() == 1;
     };
     const std::string why = "a batch of examples is usual";
     Guess c = g_;
-    for (Place* p : c.places())
+    for (ArgumentGuess* p : c.places())
       if (alone(*p)) insert_axis(*p, 0, why);
     if (take(c)) return;
-    for (const Place* p : g_.places()) {
+    for (const ArgumentGuess* p : g_.places()) {
       if (!alone(*p)) continue;
       c = g_;
-      for (Place* q : c.places())
+      for (ArgumentGuess* q : c.places())
         if (q->index == p->index) insert_axis(*q, 0, why);
       take(c);
     }
@@ -80,7 +80,7 @@ class Choose {
   // What goes to a recurrent layer is a batch of sequences.
   void take_sequences() {
     Guess c = g_;
-    for (Place* p : c.places())
+    for (ArgumentGuess* p : c.places())
       if (is_tensor(*p) && is_open(*p, kRank) && p->floating() && p->sizes.size() == 2 &&
           (r_.recurrent & bit_of(p->index)))
         insert_axis(*p, r_.batch_first ? 0 : 1, "a batch of sequences is usual");
@@ -89,12 +89,12 @@ class Choose {
 
   // Weights of another type do not say that the inputs have it.
   void take_floats() {
-    for (const Place* p : g_.places()) {
+    for (const ArgumentGuess* p : g_.places()) {
       if (!is_tensor(*p) || !is_open(*p, kType) || !p->floating() || p->reason.contains(kType) ||
           p->dtype == c10::ScalarType::Float)
         continue;
       Guess c = g_;
-      for (Place* q : c.places())
+      for (ArgumentGuess* q : c.places())
         if (q->index == p->index) q->dtype = c10::ScalarType::Float;
       take(c);
     }
@@ -103,7 +103,7 @@ class Choose {
   // The least size that runs is seldom the one that is used: 39 of 40 mel bands.
   void take_round_sizes() {
     constexpr int64_t kRound = 8;
-    for (const Place* p : g_.places()) {
+    for (const ArgumentGuess* p : g_.places()) {
       if (!is_tensor(*p) || !p->floating()) continue;
       for (size_t i = 0; i < p->sizes.size(); ++i) {
         const int axis = static_cast<int>(i);
@@ -111,7 +111,7 @@ class Choose {
         if (!is_open(*p, axis) || !p->reason.contains(axis) || n < kRound || n % kRound == 0)
           continue;
         Guess c = g_;
-        for (Place* q : c.places())
+        for (ArgumentGuess* q : c.places())
           if (q->index == p->index) q->sizes[i] = (n + kRound - 1) / kRound * kRound;
         if (take(c)) return take_round_sizes();
       }
@@ -124,7 +124,7 @@ class Choose {
       const int64_t before = r_.largest;
       Guess c = g_;
       bool smaller = false;
-      for (Place* p : c.places()) {
+      for (ArgumentGuess* p : c.places()) {
         if (p->kind != Kind::Tensor) continue;
         for (size_t i = 2; i < p->sizes.size(); ++i) {
           const int axis = static_cast<int>(i);
@@ -139,7 +139,7 @@ class Choose {
 
   void take_bytes() {
     Guess c = g_;
-    for (Place* p : c.places()) {
+    for (ArgumentGuess* p : c.places()) {
       if (p->kind != Kind::Tensor || !(r_.bytes & bit_of(p->index)) || p->is_fixed(kType) ||
           p->spec || p->reason.contains(kType))
         continue;
@@ -155,7 +155,7 @@ class Choose {
     const int64_t rate = trials_.sampling_rate();
     if (rate < 1000 || rate > 200000) return;
     Guess c = g_;
-    for (Place* p : c.places()) {
+    for (ArgumentGuess* p : c.places()) {
       const size_t rank = p->sizes.size();
       const bool wave = rank == 1 || rank == 2 || (rank == 3 && p->sizes[1] <= 2);
       if (p->kind != Kind::Tensor || !p->floating() || !wave) continue;
@@ -170,11 +170,16 @@ class Choose {
 
   // Integers that choose from a table are drawn from all of it.
   void widen() {
-    for (Place* p : g_.places()) {
-      if (p->kind != Kind::Tensor || !c10::isIntegralType(p->dtype, false) || p->spec) continue;
+    for (ArgumentGuess* p : g_.places()) {
+      if (p->kind != Kind::Tensor || !c10::isIntegralType(p->dtype, false) || p->spec || p->low)
+        continue;
+      // Of tables that it alone chooses from, else of those that several inputs do.
       const Choice* least = nullptr;
+      const auto shared = [&](const Choice& c) { return c.mask != bit_of(p->index); };
       for (const Choice& c : r_.choices)
-        if ((c.mask & bit_of(p->index)) && (!least || c.count < least->count)) least = &c;
+        if ((c.mask & bit_of(p->index)) &&
+            (!least || std::pair(shared(c), c.count) < std::pair(shared(*least), least->count)))
+          least = &c;
       if (!least || least->count < 1) continue;
       p->high = least->count;
       p->reason[kValue] =
@@ -182,24 +187,24 @@ class Choose {
     }
   }
 
-  bool runs(const Place& p, const std::function<void(Place&)>& change) {
+  bool runs(const ArgumentGuess& p, const std::function<void(ArgumentGuess&)>& change) {
     Guess c = g_;
-    for (Place* q : c.places())
+    for (ArgumentGuess* q : c.places())
       if (q->index == p.index) change(*q);
     return trials_.fits(c) && !trials_.run(c).stop;
   }
 
   // What nothing forces: other ranks and element types that run as well.
   void look_for_others() {
-    for (Place* p : g_.places()) {
+    for (ArgumentGuess* p : g_.places()) {
       if (!is_tensor(*p)) continue;
       std::vector<std::string> ranks, types;
       const size_t rank = p->sizes.size();
       if (is_open(*p, kRank)) {
         if (rank > 0 && p->sizes[0] == 1 &&
-            runs(*p, [](Place& q) { q.sizes.erase(q.sizes.begin()); }))
+            runs(*p, [](ArgumentGuess& q) { q.sizes.erase(q.sizes.begin()); }))
           ranks.push_back(std::to_string(rank - 1));
-        if (runs(*p, [](Place& q) { q.sizes.insert(q.sizes.begin(), 1); }))
+        if (runs(*p, [](ArgumentGuess& q) { q.sizes.insert(q.sizes.begin(), 1); }))
           ranks.push_back(std::to_string(rank + 1));
       }
       if (is_open(*p, kType)) {
@@ -207,7 +212,7 @@ class Choose {
         const auto others =
             p->floating() ? std::vector{T::Half, T::Double} : std::vector{T::Int, T::Float};
         for (const T other : others)
-          if (other != p->dtype && runs(*p, [&](Place& q) { q.dtype = other; }))
+          if (other != p->dtype && runs(*p, [&](ArgumentGuess& q) { q.dtype = other; }))
             types.emplace_back(spec_type(torch_io::to_dtype(other)));
       }
       if (!ranks.empty()) p->others[kRank] = join(ranks, " and ");
@@ -227,7 +232,7 @@ class Choose {
   void avoid_nan() {
     if (!has_nan(r_.result)) return;
     Guess c = g_;
-    for (Place* p : c.places()) {
+    for (ArgumentGuess* p : c.places()) {
       if (p->kind != Kind::Tensor || !p->floating() || p->spec) continue;
       p->unit = true;
       p->reason[kValue] = "from 0 to 1: other numbers give NaN";

@@ -11,7 +11,7 @@
 #include <functional>
 #include <set>
 
-#include "lib/infer/places.h"
+#include "lib/infer/argument_guess.h"
 #include "lib/infer/shadow.h"
 #include "lib/support/trial.h"
 #include "lib/torch/runtime.h"

@@ -21,6 +21,8 @@ constexpr std::array kPasses = {
          simplify_shapes, false},
     Pass{"fold", "nodes of constants become initializers, up to the fold limit", fold_constants,
          false},
+    Pass{"batch_norms", "BatchNormalization goes into the Conv, ConvTranspose or Gemm beside it",
+         fold_batch_norms, false},
     Pass{"duplicates", "equal nodes with equal inputs become one", remove_duplicates, true},
     Pass{"initializers", "equal initializers become one", share_initializers, true},
     Pass{"dead_code", "nodes, outputs and initializers that nothing uses are removed",

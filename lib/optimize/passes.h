@@ -12,6 +12,7 @@ bool merge_casts(ir::Model& m, const Options& o);                // casts.cpp
 bool merge_transposes(ir::Model& m, const Options& o);           // transposes.cpp
 bool merge_reshapes(ir::Model& m, const Options& o);             // reshapes.cpp
 bool simplify_shapes(ir::Model& m, const Options& o);            // shapes.cpp
+bool fold_batch_norms(ir::Model& m, const Options& o);           // batch_norms.cpp
 bool fold_constants(ir::Model& m, const Options& o);             // fold.cpp
 bool remove_duplicates(ir::Model& m, const Options& o);          // duplicates.cpp
 bool share_initializers(ir::Model& m, const Options& o);         // initializers.cpp

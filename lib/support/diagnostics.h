@@ -53,9 +53,9 @@ class Diagnostics {
   size_t kept_ = 0;  // bytes of their texts
 };
 
-// Grouped text, as design.md section 8 shows it: one group per (operator, message) with the count
-// of uses, at most `max_places` source lines each. `opset` < 0: leave the opset out of the heading.
-// Foreign text in it is safe for a terminal; each message has at most `most` bytes.
+// Grouped text, as docs/design/messages.md shows it: one group per (operator, message) with the
+// count of uses, at most `max_places` source lines each. `opset` < 0: leave the opset out of the
+// heading. Foreign text in it is safe for a terminal; each message has at most `most` bytes.
 std::string render_text(const Diagnostics& d, int opset, size_t max_places = 3,
                         size_t most = kShownMessage);
 

@@ -12,7 +12,7 @@ struct LoadOptions {
   std::string model;                        // path of the .pt
   std::vector<std::string> custom_op_libs;  // shared libraries that register operators
   std::string method = "forward";
-  // All that are converted, where they are several: lib/methods.h has what each is told.
+  // All that are converted, where they are several: lib/options/methods.h has what each is told.
   std::vector<std::string> methods;
   Training training = Training::Eval;
   std::string device = "cpu";  // "cpu", "cuda:0", "cuda:1", ...

@@ -2,7 +2,7 @@
 //
 // PyTorch defines them in Python (torch/ao/quantization/fx/_decomposed.py), so that LibTorch lacks
 // them. Programs are written with them: a quantized tensor is its integers, and its scale and zero
-// point are arguments (lib/capture/quantized.h).
+// point are arguments (lib/capture/operators/quantized.h).
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/_make_per_channel_quantized_tensor.h>

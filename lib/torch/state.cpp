@@ -50,7 +50,8 @@ c10::IValue own_copy(const c10::IValue& v) {
 
 using Visit = std::function<void(const c10::IValue& leaf, const std::string& name)>;
 
-// The tensors and numbers of `v` in the order of leaf_values(), named as add_carried() names them.
+// The tensors and numbers of `v` in the order of leaf_values(), named as add_persistent() names
+// them.
 void each_leaf(const c10::IValue& v, const std::string& name, const Visit& visit) {
   const auto refuse = [&](const std::string& what) {
     throw Failure(

@@ -222,7 +222,7 @@ class Driver {
         ++v_.drifted;
       }
       left.clear();
-      for (const Carried& c : r_.state) left.push_back(actual_[outputs_[c.output]].tensor);
+      for (const StatePair& c : r_.state) left.push_back(actual_[outputs_[c.output]].tensor);
       v_.steps = std::max(v_.steps, step + 1);
     }
     return true;

@@ -25,7 +25,7 @@ struct Axis {  // a dynamic axis of one leaf
   int64_t low = 0, high = -1;  // inclusive bounds; low > high: none
 };
 
-struct Carried {  // state: an output of one call is an input of the next
+struct StatePair {  // state: an output of one call is an input of the next
   size_t leaf = 0, output = 0;
 };
 
@@ -51,7 +51,7 @@ struct Request {
   // Whether the export assumed something that inputs of unusual values may break: a difference
   // there is a gap.
   bool assumes = false;
-  std::vector<Carried> state;
+  std::vector<StatePair> state;
   // Runs on values that drawn ones are not (SpecialRun), and the outputs' errors beside float64.
   bool thorough = false;
   // A difference at NaN and infinities counts: the original asks for them.

@@ -9,8 +9,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "lib/capture/attempts/sizes.h"
 #include "lib/capture/capture.h"
-#include "lib/capture/sizes.h"
 #include "lib/lower/lower.h"
 #include "lib/support/trial.h"
 

@@ -185,9 +185,37 @@ class Sums(nn.Module):
         return torch.cat([x + y, x], 1)
 
 
+class Packs(nn.Module):
+    """Lengths have to be above 0, and each at most the sequence's."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(10, 5)
+        self.layer = nn.GRU(5, 6, batch_first=True)
+
+    def forward(self, ids, lengths):
+        packed = nn.utils.rnn.pack_padded_sequence(self.table(ids), lengths, batch_first=True, enforce_sorted=False)
+        return self.layer(packed)[1]
+
+
+class Quantizes(nn.Module):
+    """The rank is asked of the quantized tensor."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Conv2d(3, 4, 3)
+
+    def forward(self, x):
+        x = torch.quantize_per_tensor(x, 0.1, 0, torch.quint8)
+        if len(x.shape) != 4:
+            raise ValueError("Input shape must be `(N, C, H, W)`!")
+        return self.layer(torch.dequantize(x))
+
+
 def make(folder: pathlib.Path) -> None:
     folder.mkdir()
     for kind in (Lenet, Tokens, Guarded, Keyed, Recurrent, Doubles, Passed, Raises, Contradicts, Circles, Many, Methods,
-                 Several, Sums, Squares, Bytes, Sound, Logarithm):
+                 Several, Sums, Squares, Bytes, Sound, Logarithm, Packs,
+                 Quantizes):
         torch.manual_seed(0)
         torch.jit.save(torch.jit.script(kind().eval()), str(folder / f"{kind.__name__.lower()}.pt"))

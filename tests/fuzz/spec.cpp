@@ -1,5 +1,5 @@
 // The text of --input.
-#include "lib/option_text.h"
+#include "lib/options/option_text.h"
 #include "tests/fuzz/support.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -26,7 +26,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "lib/capture/axes/axes.h"
+#include "lib/capture/operators/axes/axes.h"
 #include "lib/torch/load.h"
 #include "lib/torch/unchecked.h"
 #include "tests/axes/function.h"

@@ -12,7 +12,7 @@
 #include "lib/capture/capture.h"
 #include "lib/lower/lower.h"
 #include "lib/onnx/onnx.h"
-#include "lib/option_text.h"
+#include "lib/options/option_text.h"
 #include "lib/support/text.h"
 #include "lib/torch/convert.h"
 #include "lib/torch/inputs.h"

@@ -7,7 +7,7 @@
 
 #include "lib/lower/lower.h"
 #include "lib/optimize/optimize.h"
-#include "lib/option_text.h"
+#include "lib/options/option_text.h"
 #include "opsets/opsets.h"
 
 namespace oe::golden {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "lib/ir/ir.h"
-#include "lib/options.h"
+#include "lib/options/options.h"
 #include "lib/program/program.h"
 #include "lib/support/diagnostics.h"
 #include "tests/support/golden_file.h"

@@ -11,7 +11,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "lib/option_text.h"
+#include "lib/options/option_text.h"
 #include "lib/support/text.h"
 #include "lib/torch/convert.h"
 #include "lib/torch/graph_check.h"

@@ -23,7 +23,7 @@
 #include "lib/infer/infer.h"
 #include "lib/lower/lowering.h"
 #include "lib/onnx/schema.h"
-#include "lib/option_text.h"
+#include "lib/options/option_text.h"
 #include "lib/support/files.h"
 #include "lib/support/text.h"
 #include "lib/torch/load.h"

@@ -8,8 +8,8 @@
 #include <optional>
 #include <variant>
 
+#include "lib/capture/attempts/sizes.h"
 #include "lib/capture/capture.h"
-#include "lib/capture/sizes.h"
 #include "lib/lower/lower.h"
 #include "lib/torch/inputs.h"
 #include "tests/support/golden_convert.h"

@@ -6,7 +6,7 @@
 #include <sstream>
 #include <tuple>
 
-#include "lib/capture/composites.h"
+#include "lib/capture/operators/composites.h"
 #include "lib/lower/lowering.h"
 #include "lib/support/text.h"
 #include "lib/torch/extensions.h"

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 struct Case {
   std::string name, before;
   tests::Section after;
-  std::map<std::string, std::string> settings;  // run, folding, fold_limit, sizes
+  std::map<std::string, std::string> settings;  // run, folding, batch_norms, fold_limit, sizes
 };
 
 Case read_case(const tests::CaseFile& file, const tests::TextCase& text) {
@@ -100,6 +100,7 @@ class Runner {
     }
     optimize::Options o;
     o.constant_folding = setting(c, "folding", "on") == "on";
+    o.batch_norms = setting(c, "batch_norms", "on") == "on";
     o.fold_limit = std::stoll(setting(c, "fold_limit", std::to_string(o.fold_limit)));
     optimize::optimize(m, o);
   }

@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "lib/capture/axes/axes.h"
+#include "lib/capture/operators/axes/axes.h"
 #include "lib/lower/lowering.h"
 
 namespace oe {

@@ -5,7 +5,7 @@
 
 #include "lib/capture/capture.h"
 #include "lib/lower/lower.h"
-#include "lib/option_text.h"
+#include "lib/options/option_text.h"
 #include "lib/torch/inputs.h"
 
 namespace oe::capture {

@@ -3,8 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "lib/capture/heap.h"
-#include "lib/capture/worlds.h"
+#include "lib/capture/values/heap.h"
+#include "lib/capture/values/worlds.h"
 
 namespace oe::capture {
 namespace {
@@ -67,7 +67,7 @@ TEST_CASE("a scope takes back what it found, not what it made", "[capture]") {
   const auto made = run.heap.make<ListCell>();
   for (const auto& list : {found, made}) {
     run.heap.change(*list);
-    list->items.push_back(Sym::of(true));
+    list->items.push_back(AbstractValue::of(true));
   }
   CHECK(run.heap.found(*found));
   CHECK_FALSE(run.heap.found(*made));

@@ -1,5 +1,5 @@
 // Every composite against the operator it stands for.
-#include "lib/capture/composites.h"
+#include "lib/capture/operators/composites.h"
 
 #include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/runtime/operator.h>

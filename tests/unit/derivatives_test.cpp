@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "lib/capture/composites.h"
+#include "lib/capture/operators/composites.h"
 
 namespace oe {
 

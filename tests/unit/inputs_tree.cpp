@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "lib/option_text.h"
+#include "lib/options/option_text.h"
 #include "lib/torch/inputs.h"
 #include "lib/torch/reference.h"
 #include "lib/verify/compare.h"

@@ -1,7 +1,7 @@
 // The grammars of --input, --dynamic-axes and sizes.
 #include <catch2/catch.hpp>
 
-#include "lib/option_text.h"
+#include "lib/options/option_text.h"
 #include "lib/support/diagnostics.h"
 
 using namespace oe;

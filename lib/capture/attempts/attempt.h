@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/capture/assumed.h"
+#include "lib/capture/attempts/sizes.h"
 #include "lib/capture/capture.h"
-#include "lib/capture/sizes.h"
+#include "lib/capture/control/assumed.h"
 #include "lib/torch/load.h"
 
 namespace oe::capture {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lib/capture/worlds.h"
+#include "lib/capture/values/worlds.h"
 
 namespace oe::capture {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "lib/capture/apply.h"
 #include "lib/capture/attempts/extension.h"
 #include "lib/capture/attempts/left_out.h"
 #include "lib/capture/attempts/run.h"
+#include "lib/capture/operators/apply.h"
 
 namespace oe::capture {
 namespace {

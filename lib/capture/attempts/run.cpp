@@ -4,10 +4,10 @@
 #include <map>
 
 #include "lib/capture/attempts/left_out.h"
-#include "lib/capture/carried.h"
 #include "lib/capture/executor.h"
-#include "lib/capture/ports.h"
-#include "lib/capture/prune.h"
+#include "lib/capture/ports/persistent_state.h"
+#include "lib/capture/ports/ports.h"
+#include "lib/capture/ports/prune.h"
 
 namespace oe::capture {
 namespace {
@@ -52,11 +52,12 @@ std::map<std::string, int> add_symbols(Executor& ex, const Job& job,
 }
 
 // The result of the method.
-Sym call_method(Executor& ex, const Job& job, const std::vector<std::vector<c10::IValue>>& leaves,
-                const std::map<std::string, int>& ids) {
+AbstractValue call_method(Executor& ex, const Job& job,
+                          const std::vector<std::vector<c10::IValue>>& leaves,
+                          const std::map<std::string, int>& ids) {
   const torch_io::ExampleInputs& inputs = job.inputs;
-  std::vector<Sym> args = make_arguments(ex, inputs, leaves, ids);
-  Sym self = ex.values.constant(job.module.module._ivalue(), "");
+  std::vector<AbstractValue> args = make_arguments(ex, inputs, leaves, ids);
+  AbstractValue self = ex.values.constant(job.module.module._ivalue(), "");
   const size_t own = args.size() - inputs.state.size();
   for (size_t i = 0; i < inputs.state.size(); ++i)
     ex.values.begin_with(inputs.state[i], self, args[own + i]);
@@ -85,7 +86,7 @@ Recorded Runs::operator()(const std::vector<World>& worlds) {
   worlds_ = worlds.size();
   Executor ex(r.captured.program, std::move(plan));
   const std::map<std::string, int> ids = add_symbols(ex, job_, worlds);
-  Sym result;
+  AbstractValue result;
   try {
     result = call_method(ex, job_, leaves, ids);
     loops_kept_ |= ex.control.kept_by_choice();

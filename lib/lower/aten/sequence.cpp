@@ -1,6 +1,6 @@
 // Lists of tensors whose length is not known at export: ONNX sequences. Capture records every
-// change of a list as the operator that gives the changed list (see lib/capture/open_lists.h).
-// https://onnx.ai/onnx/operators/onnx__SequenceInsert.html
+// change of a list as the operator that gives the changed list (see
+// lib/capture/lists/open_lists.h). https://onnx.ai/onnx/operators/onnx__SequenceInsert.html
 #include "lib/lower/lowering.h"
 
 namespace oe::lower {

@@ -1,0 +1,103 @@
+// Reverse-mode differentiation of what the model has computed: torch.autograd.grad.
+//
+// Where a model differentiates, a tape keeps every call of a functional operator that autograd
+// would keep. The gradient walks it backwards and runs the vector-Jacobian product of each call:
+// functions of TorchScript (composites/derivatives_*.py), one for an operator and argument, which
+// the executor runs like any other code. They are recorded, and on the tape themselves with
+// create_graph.
+#pragma once
+
+#include <torch/csrc/jit/api/function_impl.h>
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "lib/capture/operators/operators.h"
+#include "lib/capture/values/abstract_value.h"
+
+namespace oe::capture {
+
+class Executor;
+
+class Gradient {
+ public:
+  explicit Gradient(Executor& ex) : ex_(ex) {}
+
+  // Before the method runs: whether its code, or code that it calls, differentiates.
+  void begin(torch::jit::Function& method);
+  // A functional operator has run.
+  void note(const OpInfo& op, const std::vector<AbstractValue>& args,
+            const std::vector<AbstractValue>& out);
+  // Whether there are rules for an operator and the arguments of it that require a gradient. One
+  // that is made of others is differentiated as a whole then: `run` is not followed.
+  bool has_rules(const OpInfo& op, const std::vector<AbstractValue>& args);
+  std::vector<AbstractValue> whole(const OpInfo& op, const std::vector<AbstractValue>& args,
+                                   const std::function<std::vector<AbstractValue>()>& run);
+  // requires_grad_(wanted).
+  void require(const AbstractValue& tensor, const AbstractValue& wanted);
+  // The content of a tensor is replaced in place.
+  void overwrite(const TensorValue& before, const TensorValue& after);
+  // The answer of autograd about a tensor (requires_grad, is_leaf); nothing without a tape.
+  std::optional<AbstractValue> answer(const OpInfo& op, const std::vector<AbstractValue>& args);
+  // aten::grad
+  std::vector<AbstractValue> call(const OpInfo& op, const std::vector<AbstractValue>& args);
+
+ private:
+  // How autograd sees a tensor. Unseen: no operator gave it (a kept If or Loop did).
+  enum class Kind : uint8_t { Constant, Leaf, Computed, Unseen };
+  struct Variable {
+    TensorValuePtr value;  // kept, so that its address stays its own
+    Kind kind = Kind::Constant;
+  };
+  struct Entry {
+    const OpInfo* op;
+    std::vector<AbstractValue> args,
+        out;  // with contents of their own: later writes change nothing
+    OriginPtr origin;
+  };
+  using Ids = std::unordered_set<size_t>;
+  struct Walk;
+
+  // --- gradient_tape.cpp
+  size_t id_of(const TensorValuePtr& t);
+  Kind kind_of(const TensorValuePtr& t) { return variables_[id_of(t)].kind; }
+  Kind kind_of_unknown(const TensorValue& t) const;
+  bool is_input(const program::Value* v) const;
+  bool known_flag(const AbstractValue& s);
+  AbstractValue snapshot(const AbstractValue& s);
+
+  Executor& ex_;
+  bool on_ = false;      // a tape is kept
+  bool paused_ = false;  // what runs is not followed
+  std::vector<Variable> variables_;
+  std::unordered_map<const void*, size_t> ids_;
+  std::vector<Entry> tape_;
+};
+
+// The rule for an operator's argument: aten::mul.Tensor and other are mul__Tensor__other; null:
+// there is none.
+torch::jit::Function* derivative_of(const OpInfo& op, const std::string& argument);
+
+// Whether `f` holds of a tensor that an argument is or holds.
+template <class F>
+bool any_tensor(const AbstractValue& s, F&& f) {
+  if (s.is(AbstractValue::Kind::Tensor)) return f(s);
+  return s.is(AbstractValue::Kind::List) &&
+         std::ranges::any_of(s.list()->items,
+                             [&](const AbstractValue& e) { return any_tensor(e, f); });
+}
+
+// Calls `f` with every tensor that an argument is or holds.
+template <class F>
+void each_tensor(const AbstractValue& s, F&& f) {
+  if (s.is(AbstractValue::Kind::Tensor)) f(s);
+  if (s.is(AbstractValue::Kind::List))
+    for (const AbstractValue& e : s.list()->items) each_tensor(e, f);
+}
+
+}  // namespace oe::capture

@@ -1,0 +1,206 @@
+// The tape: which calls autograd would keep, and what it knows of each tensor.
+#include <ATen/core/Tensor.h>
+#include <c10/core/GradMode.h>
+
+#include <algorithm>
+#include <set>
+
+#include "lib/capture/executor.h"
+#include "lib/capture/operators/composites.h"
+
+namespace oe::capture {
+namespace {
+
+// Looks for code that differentiates.
+class Search {
+ public:
+  bool function(torch::jit::Function& f) {
+    auto* g = torch::jit::tryToGraphFunction(f);
+    if (!g || !seen_.insert(g).second) return false;
+    g->ensure_defined();
+    return block(*g->graph()->block());
+  }
+
+ private:
+  bool block(const JitBlock& b) {
+    return std::ranges::any_of(b.nodes(), [&](const JitNode* n) { return node(n); });
+  }
+  bool node(const JitNode* n) {
+    if (n->kind() == c10::prim::CallMethod) {
+      const auto type = n->input(0)->type()->cast<c10::ClassType>();
+      if (!type) return true;  // an interface: any method may stand behind it
+      torch::jit::Function* f = type->findMethod(n->s(c10::attr::name));
+      return f && function(*f);
+    }
+    if (n->kind() == c10::prim::CallFunction) {
+      const auto type = n->input(0)->type()->cast<c10::FunctionType>();
+      return type && function(*type->function());
+    }
+    if (n->hasAttribute(c10::attr::Subgraph) && block(*n->g(c10::attr::Subgraph)->block()))
+      return true;
+    const std::string kind = n->kind().toQualString();
+    if (kind == "aten::grad" || kind == "aten::backward") return true;
+    return std::ranges::any_of(n->blocks(), [&](const JitBlock* b) { return block(*b); });
+  }
+
+  std::set<const void*> seen_;
+};
+
+// Results through which no gradient flows, although they are floating-point numbers.
+bool cuts_gradient(const OpInfo& op) {
+  static const std::unordered_set<std::string> names = {
+      "aten::detach",    "aten::detach_copy",      "aten::zeros_like", "aten::ones_like",
+      "aten::full_like", "aten::empty_like",       "aten::rand_like",  "aten::randn_like",
+      "aten::new_zeros", "aten::new_ones",         "aten::new_full",   "aten::new_empty",
+      "aten::histc",     "aten::new_empty_strided"};
+  return names.contains(op.base);
+}
+
+bool is_differentiable(const TensorValue& t) {
+  if (t.c.empty()) return true;
+  const at::ScalarType type = example(t).scalar_type();
+  return c10::isFloatingType(type) || c10::isComplexType(type);
+}
+
+// Values that a condition chose have the example's tensor of one branch: only what is recorded
+// tells them apart. Constants are recorded late.
+const void* key_of(const TensorValue& t) {
+  if (t.recorded && t.taint != Taint::Constant) return t.recorded;
+  return t.c.empty() ? nullptr : example(t).unsafeGetTensorImpl();
+}
+
+}  // namespace
+
+torch::jit::Function* derivative_of(const OpInfo& op, const std::string& argument) {
+  const bool overload = op.name.find('.') != std::string::npos;
+  return composite_of(CompositeOf::Derivative, op.name + (overload ? "__" : ".") + argument);
+}
+
+void Gradient::begin(torch::jit::Function& method) { on_ = Search().function(method); }
+
+bool Gradient::is_input(const program::Value* v) const {
+  return v && !v->producer &&
+         std::ranges::any_of(ex_.recorder.program().inputs,
+                             [&](const program::Port& p) { return p.value.value() == v; });
+}
+
+Gradient::Kind Gradient::kind_of_unknown(const TensorValue& t) const {
+  if (!is_differentiable(t)) return Kind::Constant;
+  if (t.taint == Taint::Constant) return example(t).requires_grad() ? Kind::Leaf : Kind::Constant;
+  return is_input(t.recorded) ? Kind::Constant : Kind::Unseen;
+}
+
+size_t Gradient::id_of(const TensorValuePtr& t) {
+  const auto [it, fresh] = ids_.try_emplace(key_of(*t), variables_.size());
+  if (fresh) variables_.push_back({t, kind_of_unknown(*t)});
+  return it->second;
+}
+
+// The same value, with whatever it contains, that nothing writes.
+AbstractValue Gradient::snapshot(const AbstractValue& s) {
+  if (s.is(K::Tensor)) return ex_.values.tensor(ex_.views.read(s.tensor()));
+  if (!s.is(K::List) || s.list()->is_open()) return s;
+  std::vector<AbstractValue> items;
+  for (const AbstractValue& e : s.list()->items) items.push_back(snapshot(e));
+  return ex_.values.list(std::move(items), s.list()->element);
+}
+
+void Gradient::note(const OpInfo& op, const std::vector<AbstractValue>& args,
+                    const std::vector<AbstractValue>& out) {
+  if (!on_ || paused_) return;
+  std::vector<TensorValuePtr> from;
+  for (const AbstractValue& a : args)
+    each_tensor(a, [&](const AbstractValue& t) { from.push_back(ex_.views.read(t.tensor())); });
+  const bool kept = c10::GradMode::is_enabled() && !cuts_gradient(op) &&
+                    std::ranges::any_of(from, [&](const TensorValuePtr& t) {
+                      return kind_of(t) != Kind::Constant;
+                    });
+  bool any = false;
+  const auto add = [&](const AbstractValue& s) {
+    const TensorValuePtr t = ex_.views.read(s.tensor());
+    if (!is_differentiable(*t)) return;
+    // LibTorch gave the argument itself: it is one variable.
+    const auto same = std::ranges::find_if(from, [&](const TensorValuePtr& f) {
+      return !f->c.empty() && !t->c.empty() && example(*f).is_same(example(*t));
+    });
+    if (same != from.end()) {
+      ids_[key_of(*t)] = id_of(*same);
+      return;
+    }
+    ids_[key_of(*t)] = variables_.size();
+    variables_.push_back({t, kept ? Kind::Computed : Kind::Constant});
+    any = any || kept;
+  };
+  for (const AbstractValue& o : out) each_tensor(o, add);
+  if (!any) return;
+  Entry e{&op, {}, {}, ex_.site.here()};
+  for (const AbstractValue& a : args) e.args.push_back(snapshot(a));
+  for (const AbstractValue& o : out) e.out.push_back(snapshot(o));
+  tape_.push_back(std::move(e));
+}
+
+bool Gradient::has_rules(const OpInfo& op, const std::vector<AbstractValue>& args) {
+  if (!on_ || paused_ || op.schema->is_mutable()) return false;
+  bool any = false, all = true;
+  for (size_t i = 0; i < args.size(); ++i) {
+    const bool wanted = any_tensor(args[i], [&](const AbstractValue& t) {
+      return kind_of(ex_.views.read(t.tensor())) != Kind::Constant;
+    });
+    if (!wanted) continue;
+    any = true;
+    all = all && derivative_of(op, op.schema->arguments()[i].name());
+  }
+  return any && all;
+}
+
+std::vector<AbstractValue> Gradient::whole(const OpInfo& op, const std::vector<AbstractValue>& args,
+                                           const std::function<std::vector<AbstractValue>()>& run) {
+  std::vector<AbstractValue> out;
+  {
+    const Restore before{paused_};
+    paused_ = true;
+    out = run();
+  }
+  note(op, args, out);
+  return out;
+}
+
+bool Gradient::known_flag(const AbstractValue& s) {
+  if (s.taint != Taint::Constant)
+    ex_.site.refuse("OE4063", "which tensors are differentiated depends on the input",
+                    "pass constants as the flags of requires_grad_() and grad()");
+  return s.c.at(0).toBool();
+}
+
+void Gradient::require(const AbstractValue& tensor, const AbstractValue& flag) {
+  if (!on_) return;
+  const bool wanted = known_flag(flag);
+  Variable& v = variables_[id_of(ex_.views.read(tensor.tensor()))];
+  if (v.kind == Kind::Computed && !wanted)
+    ex_.worlds.each([&](size_t w) {
+      ex_.apply.fail(w, "you can only change requires_grad flags of leaf variables.");
+    });
+  if (v.kind == Kind::Constant || v.kind == Kind::Leaf)
+    v.kind = wanted ? Kind::Leaf : Kind::Constant;
+}
+
+void Gradient::overwrite(const TensorValue& before, const TensorValue& after) {
+  if (!on_ || c10::GradMode::is_enabled()) return;
+  const auto old = ids_.find(key_of(before));
+  if (old == ids_.end() || variables_[old->second].kind == Kind::Constant) return;
+  // Under no_grad a write changes the numbers and leaves the history as it is, which nothing that
+  // is recorded can stand for.
+  const auto now = ids_.find(key_of(after));
+  if (now != ids_.end()) variables_[now->second].kind = Kind::Unseen;
+}
+
+std::optional<AbstractValue> Gradient::answer(const OpInfo& op,
+                                              const std::vector<AbstractValue>& args) {
+  if (!on_ || !args[0].is(K::Tensor)) return std::nullopt;
+  const Kind kind = kind_of(ex_.views.read(args[0].tensor()));
+  if (kind == Kind::Unseen) return std::nullopt;
+  return AbstractValue::of(op.base == "aten::is_leaf" ? kind != Kind::Computed
+                                                      : kind != Kind::Constant);
+}
+
+}  // namespace oe::capture

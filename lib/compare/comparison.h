@@ -1,0 +1,65 @@
+// A model in ONNX Runtime beside the module in LibTorch, on the same inputs.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "lib/ir/ir.h"
+#include "lib/onnx/value_files.h"
+#include "lib/options/options.h"
+#include "lib/pipeline/outcome.h"
+#include "lib/torch/reference.h"
+#include "lib/verify/ort.h"
+#include "lib/verify/verify_model.h"
+
+namespace oe {
+
+// An ONNX model beside the module it was made from.
+class Comparison : private verify::Original {
+ public:
+  // `names`: what the model calls each leaf of `inputs`; what no input of the model is called keeps
+  // its value. `worlds`: sizes that LibTorch runs, the example's first.
+  Comparison(const Options& o, torch_io::ExampleInputs inputs, std::vector<std::string> names,
+             std::vector<verify::Sizes> worlds, torch_io::Reference& reference, const ir::Model& m);
+  Comparison(const Comparison&) = delete;
+  Comparison& operator=(const Comparison&) = delete;
+
+  // Runs the file, and a copy of `probed` that says which branches its inputs drive. Throws
+  // Failure(Mismatch) where ONNX Runtime does not take the file.
+  verify::Verification run(const onnx::ModelFile& file, verify::Ort& ort, const ir::Model& probed);
+  // Compares with the files of --inputs-from too, and tells of a verification without a mismatch.
+  // Throws Failure(Mismatch).
+  void tell(verify::Verification& v, verify::Ort& ort, Outcome& outcome, Diagnostics& d);
+  // The example, and the other sizes that LibTorch ran at, into `folder`.
+  void save_test_data(const ir::Model& m, const std::filesystem::path& folder);
+  // One run, as `folder`/test_data_set_0.
+  void save_run(const ir::Model& m, const Draw& draw, const std::filesystem::path& folder);
+
+  verify::Request request;         // refers to this object
+  torch_io::Reference::Form form;  // of the outputs
+  // Original::undecided; empty: never.
+  std::function<std::string(const std::vector<TensorPtr>&)> why_undecided;
+
+ private:
+  // LibTorch's results in the types that the model states: of --to io=half.
+  std::vector<HostValue> as_stated(std::vector<HostValue> values) const;
+
+  HostRun run(const Draw& draw) override;
+  std::vector<TensorPtr> inputs(const Draw& draw) override;
+  HostRun step(const Draw& draw, bool begin) override;
+  std::vector<HostValue> last_in(DType type) override;
+  std::vector<HostValue> last_by_qnnpack() override;
+  std::vector<HostValue> last_rounded_otherwise(uint64_t how) override;
+  std::vector<HostValue> last_as_written() override;
+  std::string undecided(const std::vector<TensorPtr>& inputs) override;
+
+  const Options& options_;
+  torch_io::ExampleInputs inputs_, steady_;
+  torch_io::Reference& reference_;
+  std::vector<DType> stated_;               // of the outputs
+  std::vector<onnx::FileType> file_types_;  // of the outputs
+};
+
+}  // namespace oe

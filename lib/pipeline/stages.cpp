@@ -1,0 +1,91 @@
+// What happens around the stages: they are timed, printed (--print-ir) and, in debug builds,
+// checked.
+#include "lib/pipeline/stages.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+
+#include "lib/support/text.h"
+
+namespace oe {
+namespace {
+
+uint64_t peak_bytes() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  return static_cast<uint64_t>(used.ru_maxrss) << 10;
+}
+
+// Debug builds check what each stage hands on; a problem there is a bug, not the user's.
+void require_well_formed([[maybe_unused]] const char* stage,
+                         [[maybe_unused]] const std::vector<std::string>& problems) {
+  if (problems.empty()) return;
+  std::vector<std::string> first(
+      problems.begin(),
+      problems.begin() + std::min<std::ptrdiff_t>(5, static_cast<std::ptrdiff_t>(problems.size())));
+  throw Failure(
+      ExitCode::Internal, "OE0004",
+      std::string("the result of stage ") + stage + " is malformed: " + join(first, "; "));
+}
+
+#ifdef NDEBUG
+constexpr bool kVerifyStages = false;
+#else
+constexpr bool kVerifyStages = true;
+#endif
+
+}  // namespace
+
+void Stages::begin(const char* stage) {
+  end();
+  if (!o_.stop_after.empty() && !times_.empty() && times_[running_].stage == o_.stop_after &&
+      o_.stop_after != stage)
+    throw StoppedAfter{o_.stop_after};
+  const auto known = std::ranges::find(times_, stage, &StageTime::stage);
+  running_ = static_cast<size_t>(known - times_.begin());
+  if (known == times_.end()) times_.push_back({stage, 0, 0});
+  start_ = Steady::now();
+  if (on_stage_) on_stage_(stage);
+}
+
+void Stages::end() {
+  if (!start_) return;
+  times_[running_].seconds += std::chrono::duration<double>(Steady::now() - *start_).count();
+  times_[running_].peak_bytes = peak_bytes();
+  start_.reset();
+}
+
+bool Stages::wanted(const std::string& stage, const std::string& next) const {
+  return std::ranges::any_of(o_.print_ir, [&](const std::string& point) {
+    return point == "after:" + stage || point == "before:" + next;
+  });
+}
+
+void Stages::print(const std::string& text, const char* stage) {
+  out_ << "// after " << stage << "\n" << text << (text.ends_with('\n') ? "" : "\n");
+  out_.flush();
+}
+
+void Stages::made(const program::Program& p) {
+  if (wanted("capture", "lower")) print(program::print(p), "capture");
+  if (kVerifyStages) require_well_formed("capture", program::verify(p));
+}
+
+void Stages::made(const char* stage, const ir::Model& m) {
+  const std::string_view s = stage;
+  const char* next = s == "lower"               ? "optimize"
+                     : s == "optimize"          ? "legalize"
+                     : s == "legalize" && o_.to ? "precision"
+                     : s == "name"              ? "check"
+                                                : "name";
+  if (wanted(stage, next)) print(ir::print(m), stage);
+  if (kVerifyStages) require_well_formed(stage, ir::verify(m));
+}
+
+StageWatch Stages::watch() {
+  return {[this](const char* stage) { begin(stage); },
+          [this](const char* stage, const ir::Model& m) { made(stage, m); }};
+}
+
+}  // namespace oe
