@@ -56,6 +56,12 @@ std::string value_of(const std::string& option, const Strings& arguments) {
   return value;
 }
 
+bool wants_json(const Strings& arguments) {
+  const auto end = std::find(arguments.begin(), arguments.end(), "--");
+  return std::find(arguments.begin(), end, "--json") != end ||
+         value_of("--format", arguments) == "json";
+}
+
 void set_up(CLI::App& app) {
   app.set_help_flag();
   app.allow_extras();

@@ -37,6 +37,9 @@ void number(const char* option, const std::string& text, T& to, T low, T high) {
 // The last value of an option in arguments that may be unreadable; empty: none.
 std::string value_of(const std::string& option, const Strings& arguments);
 
+// Whether arguments that may be unreadable ask for a JSON document.
+bool wants_json(const Strings& arguments);
+
 // As every command line has it: our own help, the last of several values counts.
 void set_up(CLI::App& app);
 

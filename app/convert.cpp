@@ -1,157 +1,18 @@
-// The verbs `convert`, `check` and `verify`: let the worker work, commit its files and print the
-// result.
+// The verbs `convert`, `check` and `verify`: one run, and what is printed of it.
 #include "app/convert.h"
 
-#include <signal.h>
-#include <sys/stat.h>
-
-#include <filesystem>
 #include <iostream>
-#include <optional>
-#include <tuple>
 
-#include "app/argument_files.h"
-#include "app/bundle_output.h"
-#include "app/memory.h"
-#include "app/options.h"
-#include "app/output.h"
+#include "app/arguments.h"
+#include "app/model_run.h"
 #include "app/problems.h"
-#include "app/progress_line.h"
-#include "app/results.h"
-#include "app/run_log.h"
-#include "app/supervise/run_worker.h"
-#include "app/verbs/verb.h"
 #include "app/verify_text.h"
-#include "app/version.h"
-#include "lib/archive/checksums.h"
-#include "lib/archive/recognise.h"
-#include "lib/support/diagnostics.h"
 #include "lib/support/safe_text.h"
-#include "lib/support/text.h"
 
 namespace oe::app {
 namespace {
 
-using Strings = std::vector<std::string>;
-
-// How often a worker may crash at sizes of its own choosing.
-constexpr int kMostTries = 8;
-
-// Whether the bytes of a pinned file are still those that were checked. That its path leads to
-// another file by now matters only where the output refers to the path (`named`).
-class Unchanged {
- public:
-  Unchanged(const PinnedFiles& files, const std::string& path, bool named)
-      : path_(path), file_(files.pinned(path)), named_(named), was_(state()) {}
-  // Throws Failure(Unreadable).
-  void require() const {
-    if (state() != was_ || (named_ && !at_path()))
-      throw Failure(ExitCode::Unreadable, "OE0117", path_ + ": changed while it was converted",
-                    "convert it again when nobody writes to it");
-  }
-
- private:
-  using State = std::tuple<off_t, time_t, long>;
-  State state() const {
-    struct stat s {};
-    if (!file_ || fstat(file_->get(), &s) != 0) return {};
-    return {s.st_size, s.st_mtim.tv_sec, s.st_mtim.tv_nsec};
-  }
-  bool at_path() const {
-    struct stat now {
-    }, pinned{};
-    return file_ && stat(path_.c_str(), &now) == 0 && fstat(file_->get(), &pinned) == 0 &&
-           now.st_dev == pinned.st_dev && now.st_ino == pinned.st_ino;
-  }
-  const std::string& path_;
-  const Descriptor* file_;
-  bool named_;
-  State was_;
-};
-
-// What is done with a command line, and what is told of it.
-struct Run {
-  CommandLine line;
-  Results results;
-  RunLog log;
-  std::optional<Output> output;             // of a conversion
-  std::optional<TestDataOutput> test_data;  // of verify
-  std::optional<BundleOutput> bundle;
-  PinnedFiles files;
-  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
-  int our_signal = 0;  // that ends us
-};
-
-// The libraries, the limits and the files of the worker that does what the command line asks for.
-WorkerJob job_of(const Run& run, FileBroker& broker) {
-  const CommandLine& line = run.line;
-  const Options& o = line.options;
-  for (const std::string& file : line.files) broker.may_read(file);
-  for (const std::string& folder : line.folders) broker.may_read_below(folder);
-  if (!o.onnx_file.empty()) broker.may_read_onnx(o.onnx_file);
-  WorkerJob job;
-  job.files = &broker;
-  job.launch = {limits_for(line.limits, run.files.pinned_bytes()),
-                run.files.pinned_bytes(),
-                o.load.device != "cpu" || o.provider == Provider::Cuda,
-                o.verify,
-                o.ort_lib,
-                o.load.custom_op_libs};
-  job.start = run.start;
-  return job;
-}
-
-Results in_worker(const Strings& arguments, Run& run, const Unchanged& model) {
-  ProgressLine progress(run.line.options);
-  const WorkerListener listener = {[&](const std::string& text) { run.log.write(text); },
-                                   [&](const std::string& name) {
-                                     run.log.write("stage " + safe_line(name, TextTarget::Log));
-                                     progress.stage(name);
-                                   },
-                                   [&] { progress.show(); }};
-  Strings files(2), left_out, taken;
-  if (const auto& out = run.output) {
-    files = {out->folder(), out->test_folder()};
-    taken = out->taken();
-  }
-  if (run.bundle) files = {run.bundle->tmp(), run.test_data->tmp()};
-  FileBroker broker(run.files);
-  for (const std::string& folder : files) broker.may_write_below(folder);
-  WorkerJob job = job_of(run, broker);
-  Results results;
-  for (int tries = 0;; ++tries) {
-    Strings& forwarded = job.arguments = {"convert"};
-    forwarded.insert(forwarded.end(), files.begin(), files.end());
-    forwarded.push_back(std::to_string(taken.size()));
-    forwarded.insert(forwarded.end(), taken.begin(), taken.end());
-    forwarded.push_back(std::to_string(left_out.size()));
-    forwarded.insert(forwarded.end(), left_out.begin(), left_out.end());
-    forwarded.insert(forwarded.end(), arguments.begin(), arguments.end());
-    const WorkerResult w = run_worker(job, listener);
-    run.our_signal = w.our_signal;
-    results.sandbox = w.sandbox;
-    if (!run.our_signal) model.require();
-    // A worker that reported and then crashed while its libraries shut down has done its work.
-    if (results.reports = from_json(w.report); !results.reports.empty()) {
-      for (Report& r : results.reports)
-        if (r.stop) name_memory_limit(*r.stop, w, job);
-      return results;
-    }
-    // A kernel that does not check its sizes, at sizes that nobody asked for: without them.
-    const bool again = w.signal && w.signal != SIGKILL && w.signal != SIGXCPU && !w.our_signal &&
-                       !w.trial.sizes.empty();
-    if (again && tries < kMostTries) {
-      run.log.write(safe_line("the worker ended in " + w.trial.op + " at " + w.trial.sizes) +
-                    ": again, without these sizes");
-      left_out.insert(left_out.end(), {w.trial.sizes, w.trial.op});
-      continue;
-    }
-    results.end(stop_of(w, job), run.line.methods.size());
-    return results;
-  }
-}
-
-void print(const Run& run) {
+void print(const ModelRun& run) {
   const Options& o = run.line.options;
   const std::vector<Options>& methods = run.line.methods;
   const Color color = run.line.color;
@@ -171,92 +32,16 @@ void print(const Run& run) {
   if (o.json) out << json_document(run.results, methods);
 }
 
-void log_end(Run& run) {
-  const std::vector<Options>& methods = run.line.methods;
-  run.log.write(problem_text(run.results, methods, /*all=*/true));
-  run.log.write(result_lines(run.results, methods));
-  run.log.write(time_tables(run.results, methods));
-  run.log.write(run.our_signal
-                    ? "ended by signal " + std::to_string(run.our_signal)
-                    : "exit code " + std::to_string(static_cast<int>(run.results.exit_code())));
-}
-
-std::string command_text(const Strings& arguments) {
-  std::string text = "command onnx-export";
-  for (const std::string& a : arguments) text += " " + shell_word(a);
-  return text;
-}
-
-// The work itself. Throws Failure.
-void perform(const Strings& arguments, Run& run) {
-  const Options& o = run.line.options;
-  run.log.open(o);
-  run.log.write("onnx-export " + std::string(kVersion));
-  run.log.write(safe_line(command_text(arguments), TextTarget::Log));
-  // Each file is opened once: what is checked is what is converted.
-  for (const std::string& file : run.line.files) run.files.pin(file);
-  run.files.limit_size(limits_for(run.line.limits, run.files.pinned_bytes()).size);
-  const bool in_place = o.write.external == onnx::WriteOptions::External::InPlace;
-  const Unchanged model(run.files, o.load.model, in_place);
-  const archive::Archive archive = archive::require_torchscript(o.load.model);
-  hold_ending_signals();
-  archive::ChecksumRun sums(archive);
-  if (o.task == Task::Convert) run.output.emplace(run.line.methods);
-  if (o.task == Task::Verify) {
-    run.test_data.emplace(run.line.methods);
-    run.bundle.emplace(o);
-  }
-  run.results = in_worker(arguments, run, model);
-  if (!run.our_signal) run.our_signal = pending_signal();
-  if (run.our_signal) throw Interrupted{run.our_signal};
-  sums.finish();
-  if (run.bundle) {
-    run.bundle->commit(o, json_document(run.results, run.line.methods));
-    if (run.results.usable()) {
-      run.test_data->place({});
-      run.test_data->keep();
-    }
-  }
-  if (allocation_has_failed()) throw std::bad_alloc();  // before anything is replaced
-  if (run.output && run.results.usable() && !o.dry_run) run.output->commit(run.results.reports);
-}
-
 }  // namespace
 
-int convert(const std::vector<std::string>& given) {
-  Run run;
-  set_file_access(run.files);
-  Strings arguments = given;
-  run.line.color = wanted_color(arguments);
-  const std::string format = value_of("--diag-format", arguments);
-  if (format == "json") run.line.options.diagnostic_format = DiagnosticFormat::Json;
-  if (format == "sarif") run.line.options.diagnostic_format = DiagnosticFormat::Sarif;
-  run.line.methods = {run.line.options};
-  try {
-    arguments = with_files(given);
-    refuse_misspelt_verb(arguments);
-    run.line = parse_command_line(arguments);
-    if (!run.line.text.empty()) {
-      std::cout << run.line.text << std::flush;
-      return 0;
-    }
-    perform(arguments, run);
-  } catch (const Interrupted& i) {
-    run.our_signal = i.signal;
-    log_end(run);
-    run.output.reset();
-    run.test_data.reset();
-    run.bundle.reset();
-    end_by(run.our_signal);
-  } catch (const Failure& f) {
-    run.results.end(stop_of(f), run.line.methods.size());
-  } catch (const std::exception& e) {
-    if (is_out_of_memory(e)) throw;  // main() reports it without memory
-    run.results.end(
-        {ExitCode::Internal, "OE0003", e.what(), "this is a bug, please report it", nullptr},
-        run.line.methods.size());
+int convert(const std::vector<std::string>& arguments) {
+  ModelRun run;
+  run_model(arguments, run);
+  if (run.our_signal) end_by(run.our_signal);
+  if (!run.line.text.empty()) {
+    std::cout << run.line.text << std::flush;
+    return 0;
   }
-  log_end(run);
   print(run);
   try {
     require_written(std::cout);

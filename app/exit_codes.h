@@ -19,6 +19,7 @@ inline constexpr std::pair<std::string_view, std::string_view> kExitCodes[] = {
     {"9", "the worker crashed"},
     {"10", "a needed part is missing: ONNX Runtime, a custom library"},
     {"11", "converted, but not everything that was to be verified could be"},
+    {"12", "batch: at least one model failed, or got worse than the baseline"},
     {"128+n", "ended by signal n; nothing is left on disk"},
 };
 

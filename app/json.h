@@ -23,8 +23,8 @@ ordered_json origin_json(const OriginPtr& o);  // null where there is none
 
 // The --json document of one method: the report with the paths. `written`: they are there.
 ordered_json report_document(const Report& r, const Options& o, bool written);
-ordered_json stop_json(const Stop& s);
+ordered_json stop_json(const Stop& s);  // as a problem
 
-ordered_json found_json(const std::vector<infer::FoundInput>& found);
+ordered_json found_json(std::vector<infer::FoundInput> found);
 
 }  // namespace oe::app

@@ -2,6 +2,7 @@
 // any crash.
 #include <signal.h>
 
+#include "app/batch/batch.h"
 #include "app/convert.h"
 #include "app/memory.h"
 #include "app/verbs/verb.h"
@@ -10,6 +11,8 @@ namespace {
 
 int run(int argc, char** argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (!arguments.empty() && arguments[0] == "batch")
+    return oe::app::batch({arguments.begin() + 1, arguments.end()});
   if (!arguments.empty())
     if (const oe::app::VerbEntry* verb = oe::app::find_verb(arguments[0]);
         verb && !verb->converts) {

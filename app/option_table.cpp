@@ -29,9 +29,9 @@ constexpr const char* kOfVerify[] = {
     "--custom-op-lib", "--seed",     "--device",         "--threads",       "--verify-runs",
     "--atol",          "--rtol",     "--save-test-data", "--bundle",        "--force",
     "--ort-lib",       "--verbose",  "--quiet",          "--help",          "--help-all",
-    "--version",       "--time",     "--json",           "--diag-format",   "--progress",
-    "--log-file",      "--color",    "--sandbox",        "--max-time",      "--max-memory",
-    "--max-size"};
+    "--version",       "--time",     "--json",           "--diag-format",   "--root",
+    "--progress",      "--log-file", "--color",          "--sandbox",       "--max-time",
+    "--max-memory",    "--max-size"};
 
 void keep_those_of_verify(CLI::App& app) {
   for (CLI::Option* o : app.get_options())
@@ -245,6 +245,8 @@ void add_options(CLI::App& app, Raw& r, Task task) {
       "text; json: each problem as a line of JSON, and nothing else, on standard error; sarif: also "
       "as a SARIF 2.1.0 document on standard output (default text)",
       "FORMAT");
+  text(kReport, "--root", r.o.root,
+       "paths in SARIF are relative to this folder (default: as they were given)", "DIR");
   text(kReport, "--progress", r.progress,
        "the running stage on standard error: auto (on a terminal, after a second), always or never "
        "(default auto)",

@@ -26,29 +26,6 @@ bool looks_like_axes(const std::string& s) {
          (s.find(':') != std::string::npos && !s.starts_with('-') && !s.ends_with(".pt"));
 }
 
-// Joins "--dynamic-axes SPEC" with '=', because its value may be left out.
-Strings prepared(const Strings& arguments) {
-  Strings out;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& a = arguments[i];
-    if (a == "--") {
-      out.insert(out.end(), arguments.begin() + static_cast<std::ptrdiff_t>(i), arguments.end());
-      return out;
-    }
-    if (a == "--dynamic-axes") {
-      const bool value = i + 1 < arguments.size() && looks_like_axes(arguments[i + 1]);
-      out.push_back(a + "=" + (value ? arguments[++i] : "every"));
-      continue;
-    }
-    if (a == "--print-ir") {
-      out.push_back(a + "=after:name");
-      continue;
-    }
-    out.push_back(a);
-  }
-  return out;
-}
-
 Strings names(const char* option, const Strings& texts) {
   Strings out;
   for (const std::string& text : texts)
@@ -360,7 +337,61 @@ const VerbOfTask& verb_of(const Strings& arguments) {
       kVerbs, [&](const VerbOfTask& v) { return v.word.empty() || v.word == first; });
 }
 
+// What is done with the result, what is printed, and what only ends a run.
+const std::set<std::string>& without_effect_on_result() {
+  static const std::set<std::string> names = {
+      "--output",   "--force",    "--verbose",    "--quiet",    "--json",   "--diag-format",
+      "--progress", "--log-file", "--color",      "--time",     "--config", "--dry-run",
+      "--root",     "--max-time", "--max-memory", "--max-size", "--sandbox"};
+  return names;
+}
+
 }  // namespace
+
+// Joins "--dynamic-axes SPEC" with '=', because its value may be left out.
+Strings prepared(const Strings& arguments) {
+  Strings out;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& a = arguments[i];
+    if (a == "--") {
+      out.insert(out.end(), arguments.begin() + static_cast<std::ptrdiff_t>(i), arguments.end());
+      return out;
+    }
+    if (a == "--dynamic-axes") {
+      const bool value = i + 1 < arguments.size() && looks_like_axes(arguments[i + 1]);
+      out.push_back(a + "=" + (value ? arguments[++i] : "every"));
+      continue;
+    }
+    if (a == "--print-ir") {
+      out.push_back(a + "=after:name");
+      continue;
+    }
+    out.push_back(a);
+  }
+  return out;
+}
+
+void take_all_of_repeated(CLI::App& app) {
+  for (const char* repeated :
+       {"--input", "--alt-input", "--constant", "--dynamic-axes", "--input-names", "--output-names",
+        "--rename", "--method", "--custom-op-lib", "--custom-opset", "--custom-schema",
+        "--symbolics", "--atol", "--rtol", "--print-ir"})
+    if (CLI::Option* option = app.get_option_no_throw(repeated))
+      option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+Strings words_of(const CLI::App& app, const std::set<std::string>& without) {
+  Strings words;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->count() == 0 || !option->nonpositional()) continue;
+    const std::string name = "--" + option->get_lnames().front();
+    if (without.contains(name)) continue;
+    const bool flag = option->get_items_expected_max() == 0 && option->results() == Strings{"true"};
+    for (const std::string& value : option->results())
+      words.push_back(flag ? name : name + "=" + value);
+  }
+  return words;
+}
 
 CommandLine parse_command_line(const Strings& arguments) {
   const VerbOfTask& verb = verb_of(arguments);
@@ -371,12 +402,7 @@ CommandLine parse_command_line(const Strings& arguments) {
   r.o.dry_run = verb.task != Task::Convert;
   set_up(app);
   add_options(app, r, verb.task);
-  for (const char* repeated :
-       {"--input", "--alt-input", "--constant", "--dynamic-axes", "--input-names", "--output-names",
-        "--rename", "--method", "--custom-op-lib", "--custom-opset", "--custom-schema",
-        "--symbolics", "--atol", "--rtol", "--print-ir"})
-    if (CLI::Option* option = app.get_option_no_throw(repeated))
-      option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  take_all_of_repeated(app);
   Strings rest = prepared(arguments);
   if (!verb.word.empty() || (!rest.empty() && rest[0] == "convert")) rest.erase(rest.begin());
   parse_strictly(app, rest, "one MODEL is converted at a time; a value with blanks needs quotes");
@@ -390,6 +416,7 @@ CommandLine parse_command_line(const Strings& arguments) {
   c.files = files_of(c.options, r);
   if (!r.inputs_from.empty()) c.folders = {r.inputs_from};
   c.methods = options_of_methods(c.options);
+  c.words = words_of(app, without_effect_on_result());
   return c;
 }
 

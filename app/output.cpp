@@ -14,6 +14,8 @@
 #include "app/made_model.h"
 #include "app/references.h"
 #include "app/remains.h"
+#include "app/sha256.h"
+#include "app/supervise/descriptor.h"
 #include "lib/support/diagnostics.h"
 #include "lib/support/hashed_name.h"
 
@@ -285,6 +287,18 @@ void Output::place_models(const std::vector<Made>& models, Placed& placed) const
       placed.add(std::move(name));
   }
   require_moved(folder.sync(), "");
+}
+
+std::vector<std::pair<std::string, std::string>> Output::digests(
+    const std::vector<Report>& reports) const {
+  std::vector<Made> all = models();
+  for (Made& m : beside(reports)) all.push_back(std::move(m));
+  std::vector<std::pair<std::string, std::string>> digests;
+  for (const Made& m : all) {
+    const Descriptor file(made_.open(m.name, O_RDONLY | O_NONBLOCK));
+    digests.emplace_back(m.name, sha256_of_file(file.get()));
+  }
+  return digests;
 }
 
 void Output::commit(const std::vector<Report>& reports) {

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/private_folder.h"
@@ -38,6 +39,9 @@ class Output {
   // its files go after it. `reports`: what was written for each method. Throws Failure(Unwritable)
   // with errno's text; a model whose rename was not reached is as it was.
   void commit(const std::vector<Report>& reports);
+  // The files that commit() will move into the folder: name and SHA-256, the models first.
+  std::vector<std::pair<std::string, std::string>> digests(
+      const std::vector<Report>& reports) const;
   void discard() noexcept;  // removes the private folder
 
  private:

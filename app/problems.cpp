@@ -2,6 +2,7 @@
 #include "app/problems.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "app/json.h"
 #include "app/version.h"
@@ -26,16 +27,27 @@ std::string uri(const std::string& path) {
   return out;
 }
 
-ordered_json location(const Diagnostic& d, const std::string& model) {
-  const Origin* o = d.origin.get();
-  const bool known = o && o->line > 0 && !o->file.empty();
-  ordered_json physical = {{"artifactLocation", {{"uri", uri(known ? o->file : model)}}}};
-  if (known) physical["region"] = {{"startLine", o->line}, {"snippet", {{"text", o->text}}}};
-  ordered_json place = {{"physicalLocation", physical}};
-  if (o && !o->module_path.empty())
-    place["logicalLocations"] =
-        ordered_json::array({{{"fullyQualifiedName", o->module_path}, {"kind", "module"}}});
-  return place;
+// Below `root` the path from there, so that a forge finds the file.
+std::string below(const std::string& path, const std::string& root) {
+  if (root.empty() || path.empty()) return path;
+  namespace fs = std::filesystem;
+  const fs::path relative = fs::absolute(path).lexically_normal().lexically_relative(
+      fs::absolute(root).lexically_normal());
+  return relative.empty() || *relative.begin() == ".." ? path : relative.string();
+}
+
+ordered_json location(const ordered_json& place, const std::string& model,
+                      const std::string& root) {
+  const bool known = place.is_object() && place["line"] > 0 && place["file"] != "";
+  const std::string file = known ? place["file"].get<std::string>() : model;
+  ordered_json physical = {{"artifactLocation", {{"uri", uri(below(file, root))}}}};
+  if (known)
+    physical["region"] = {{"startLine", place["line"]}, {"snippet", {{"text", place["text"]}}}};
+  ordered_json all = {{"physicalLocation", physical}};
+  if (place.is_object() && place["module"] != "")
+    all["logicalLocations"] =
+        ordered_json::array({{{"fullyQualifiedName", place["module"]}, {"kind", "module"}}});
+  return all;
 }
 
 ordered_json rule(const std::string& code) {
@@ -49,40 +61,36 @@ ordered_json rule(const std::string& code) {
   return r;
 }
 
-// With the method it is of, where there are several.
-struct Problem : Diagnostic {
-  std::string method;
-};
-
-Problem problem_of(const Stop& s, const std::string& method) {
-  return {{s.code, Severity::Error, "", s.message, s.hint, s.origin, 0}, method};
-}
-
-// Everything that was reported, what ended the run last.
-std::vector<Problem> problems_of(const Results& r, const std::vector<Options>& methods) {
-  std::vector<Problem> all;
+// Everything that was reported, what ended the run last; with the method, where there are several.
+std::vector<ordered_json> problems_of(const Results& r, const std::vector<Options>& methods) {
+  std::vector<ordered_json> all;
+  const auto add = [&](ordered_json problem, const std::string& method) {
+    if (!method.empty()) problem["method"] = method;
+    all.push_back(std::move(problem));
+  };
   for (size_t i = 0; i < r.reports.size(); ++i) {
     const std::string method = methods.size() > 1 ? methods.at(i).load.method : "";
-    for (const Diagnostic& d : r.reports[i].diagnostics.all()) all.push_back({d, method});
-    if (const auto& s = r.reports[i].stop) all.push_back(problem_of(*s, method));
+    for (const Diagnostic& d : r.reports[i].diagnostics.all()) add(problem_json(d), method);
+    if (const auto& s = r.reports[i].stop) add(stop_json(*s), method);
   }
-  if (r.stop) all.push_back(problem_of(*r.stop, ""));
+  if (r.stop) add(stop_json(*r.stop), "");
   return all;
 }
 
-ordered_json result(const Problem& d, size_t rule_index, const std::string& model) {
-  constexpr const char* levels[] = {"error", "warning", "note"};
-  std::string text = (d.op.empty() ? "" : d.op + ": ") + d.message;
-  if (!d.hint.empty()) text += "\n" + d.hint;
-  ordered_json j = {{"ruleId", d.code},
+ordered_json result(const SarifProblem& p, size_t rule_index, const std::string& root) {
+  const ordered_json& d = p.problem;
+  const std::string op = d.at("operator"), hint = d.at("hint");
+  std::string text = (op.empty() ? "" : op + ": ") + d.at("message").get<std::string>();
+  if (!hint.empty()) text += "\n" + hint;
+  ordered_json j = {{"ruleId", d.at("code")},
                     {"ruleIndex", rule_index},
-                    {"level", levels[static_cast<size_t>(d.severity)]},
+                    {"level", d.at("severity")},
                     {"message", {{"text", text}}},
                     {"locations", ordered_json::array()},
-                    {"properties", {{"operator", d.op}, {"needs_opset", d.needs_opset}}}};
-  if (!d.method.empty()) j["properties"]["method"] = d.method;
+                    {"properties", {{"operator", op}, {"needs_opset", d.at("needs_opset")}}}};
+  if (d.contains("method")) j["properties"]["method"] = d["method"];
   // A command line that cannot be read names no model.
-  if (!model.empty()) j["locations"].push_back(location(d, model));
+  if (!p.model.empty()) j["locations"].push_back(location(d.at("place"), p.model, root));
   return j;
 }
 
@@ -90,27 +98,31 @@ ordered_json result(const Problem& d, size_t rule_index, const std::string& mode
 
 std::string problem_lines(const Results& r, const std::vector<Options>& methods) {
   std::string out;
-  for (const Problem& d : problems_of(r, methods)) {
-    ordered_json line = problem_json(d);
-    if (!d.method.empty()) line["method"] = d.method;
-    out += dump(line, -1) + "\n";
-  }
+  for (const ordered_json& problem : problems_of(r, methods)) out += dump(problem, -1) + "\n";
   return out;
 }
 
 std::string sarif_document(const Results& r, const std::vector<Options>& methods) {
+  std::vector<SarifProblem> all;
+  for (ordered_json& problem : problems_of(r, methods))
+    all.push_back({std::move(problem), methods.at(0).load.model});
+  return sarif_document(all, static_cast<int>(r.exit_code()), methods.at(0).root);
+}
+
+std::string sarif_document(const std::vector<SarifProblem>& problems, int exit_code,
+                           const std::string& root) {
   ordered_json rules = ordered_json::array(), results = rules;
   std::vector<std::string> codes;
-  for (const Problem& d : problems_of(r, methods)) {
-    const auto known = std::ranges::find(codes, d.code);
+  for (const SarifProblem& p : problems) {
+    const std::string code = p.problem.at("code");
+    const auto known = std::ranges::find(codes, code);
     const auto index = static_cast<size_t>(known - codes.begin());
     if (known == codes.end()) {
-      codes.push_back(d.code);
-      rules.push_back(rule(d.code));
+      codes.push_back(code);
+      rules.push_back(rule(code));
     }
-    results.push_back(result(d, index, methods.at(0).load.model));
+    results.push_back(result(p, index, root));
   }
-  const int exit_code = static_cast<int>(r.exit_code());
   const ordered_json driver = {{"name", "onnx-export"}, {"version", kVersion}, {"rules", rules}};
   const ordered_json invocation = {{"executionSuccessful", exit_code == 0},
                                    {"exitCode", exit_code}};

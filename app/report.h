@@ -27,6 +27,7 @@ struct Report {
 
 // Whether what was made may stay.
 bool usable(ExitCode code);
+bool weights_outside(const Outcome& out, const Options& o);
 
 std::string to_json(const std::vector<Report>& all);  // one line
 // Empty when it is no such document.

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "app/json.h"
+#include "app/document.h"
 #include "app/verify_text.h"
 #include "lib/support/safe_text.h"
 
@@ -84,22 +84,40 @@ std::string time_tables(const Results& r, const std::vector<Options>& methods) {
   });
 }
 
-std::string json_document(const Results& r, const std::vector<Options>& methods) {
+ordered_json document(const Results& r, const std::vector<Options>& methods) {
+  constexpr const char* verbs[] = {"convert", "check", "verify"};
+  const Options& o = methods.at(0);
+  const RunFacts& f = r.facts;
+  ordered_json j = document_head(verbs[static_cast<size_t>(o.task)]);
+  const auto text = [](const std::string& s) {
+    return s.empty() ? ordered_json() : ordered_json(s);
+  };
+  j["model"] = {{"path", o.load.model},
+                {"bytes", f.model_bytes ? ordered_json(*f.model_bytes) : ordered_json()},
+                {"sha256", text(f.model_sha256)}};
+  j["options"] = {{"words", f.options}, {"sha256", text(f.options_sha256)}};
+  if (o.task == Task::Verify) j["file"] = o.onnx_file;
+  j["exit_code"] = static_cast<int>(r.exit_code());
+  j["seconds"] = f.seconds;
+  j["sandbox"] = r.sandbox ? sandbox_json(*r.sandbox) : ordered_json();
   const bool written = r.usable();
-  const ordered_json sandbox = r.sandbox ? sandbox_json(*r.sandbox) : ordered_json();
   if (methods.size() == 1) {
-    ordered_json j = report_document(r.reports.at(0), methods[0], written);
-    j["sandbox"] = sandbox;
-    return dump(j, 2) + "\n";
+    ordered_json only = report_document(r.reports.at(0), o, written);
+    only.erase("exit_code");
+    j.update(only);
+    return j;
   }
-  ordered_json j = {{"model", methods.at(0).load.model},
-                    {"exit_code", static_cast<int>(r.exit_code())},
-                    {"failure", r.stop ? stop_json(*r.stop) : ordered_json()},
-                    {"sandbox", sandbox},
-                    {"methods", ordered_json::object()}};
+  j["methods"] = ordered_json::object();
   for (size_t i = 0; i < r.reports.size(); ++i)
     j["methods"][methods[i].load.method] = report_document(r.reports[i], methods[i], written);
-  return dump(j, 2) + "\n";
+  // Of the run as a whole; each method has its own.
+  j["problems"] = ordered_json::array();
+  if (r.stop) j["problems"].push_back(stop_json(*r.stop));
+  return j;
+}
+
+std::string json_document(const Results& r, const std::vector<Options>& methods) {
+  return dump(document(r, methods), 2) + "\n";
 }
 
 }  // namespace oe::app

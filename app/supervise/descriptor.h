@@ -1,6 +1,8 @@
 // An open descriptor that closes itself.
 #pragma once
 
+#include <unistd.h>
+
 #include <utility>
 
 namespace oe::app {
@@ -13,8 +15,11 @@ class Descriptor {
     std::swap(fd_, other.fd_);
     return *this;
   }
-  ~Descriptor();
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
   int get() const { return fd_; }
+  int release() { return std::exchange(fd_, -1); }
   explicit operator bool() const { return fd_ >= 0; }
 
  private:

@@ -48,10 +48,6 @@ constexpr int kReading = O_RDONLY | O_NONBLOCK;
 
 }  // namespace
 
-Descriptor::~Descriptor() {
-  if (fd_ >= 0) close(fd_);
-}
-
 void PinnedFiles::pin(const fs::path& path) {
   if (Descriptor d(FileAccess::open_to_read(path)); d) pinned_[path.string()] = std::move(d);
 }

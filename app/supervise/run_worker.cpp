@@ -17,6 +17,7 @@
 #include <iostream>
 
 #include "app/supervise/start.h"
+#include "app/supervise/warm_workers.h"
 #include "lib/support/diagnostics.h"
 #include "lib/support/safe_text.h"
 #include "lib/support/text.h"
@@ -95,14 +96,15 @@ class Run {
   Run(const WorkerJob& job, const WorkerListener& listener)
       : job_(job),
         listener_(listener),
-        worker_(start_worker(arguments(job), trial_)),
+        worker_(start_worker(arguments(job), trial_, job.warm)),
         signals_(signal_descriptor()),
-        process_(static_cast<int>(syscall(SYS_pidfd_open, worker_.pid, 0))) {
+        process_(worker_.process ? worker_.process.release()
+                                 : static_cast<int>(syscall(SYS_pidfd_open, worker_.pid, 0))) {
     errors_.hold();
   }
   ~Run() {
     if (worker_.pid <= 0) return;
-    kill(worker_.pid, SIGKILL);
+    end();
     ended(0);
   }
   Run(const Run&) = delete;
@@ -112,7 +114,7 @@ class Run {
     const long kills_before = out_of_memory_kills();
     while (!ended(WNOHANG) && !r_.our_signal && r_.crossed == WorkerResult::Crossed::Nothing)
       step();
-    if (worker_.pid > 0) kill(worker_.pid, SIGKILL);
+    if (worker_.pid > 0) end();
     ended(0);
     drain();
     const int status = status_;
@@ -136,8 +138,23 @@ class Run {
     return Descriptor(signalfd(-1, &ending, SFD_CLOEXEC));
   }
 
+  void end() const {
+    // A process that is no child of ours may be gone, and its number another's.
+    if (worker_.end)
+      syscall(SYS_pidfd_send_signal, process_.get(), SIGKILL, nullptr, 0);
+    else
+      kill(worker_.pid, SIGKILL);
+  }
+
   bool ended(int flags) {
     if (worker_.pid <= 0) return true;
+    if (worker_.end) {
+      const std::optional<int> status = reported_end(worker_.end.get(), flags == WNOHANG);
+      if (!status) return false;
+      status_ = *status;
+      worker_.pid = -1;
+      return true;
+    }
     pid_t which = 0;
     while ((which = waitpid(worker_.pid, &status_, flags)) < 0 && errno == EINTR) {
     }

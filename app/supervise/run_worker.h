@@ -17,8 +17,11 @@
 
 namespace oe::app {
 
+class WarmWorkers;
+
 struct WorkerJob {
   Launch launch;
+  WarmWorkers* warm = nullptr;  // starts it; null: it is an executable of its own
   std::vector<std::string> arguments;
   FileBroker* files = nullptr;  // answers what the worker asks for
   // The time limit counts from here.

@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "app/launch.h"
+#include "app/supervise/warm_workers.h"
 #include "lib/support/diagnostics.h"
 #include "lib/support/trial.h"
 
@@ -116,7 +117,7 @@ LeftOut TrialMemory::read() const {
   return {n.sizes, n.op};
 }
 
-StartedWorker start_worker(const std::vector<std::string>& arguments, const TrialMemory& trial) {
+pid_t spawn_worker(const std::vector<std::string>& arguments, std::span<const Given> given) {
   const std::string program =
       std::filesystem::read_symlink("/proc/self/exe").parent_path() / "onnx-export-worker";
   std::vector<std::string> words = {program};
@@ -126,17 +127,13 @@ StartedWorker start_worker(const std::vector<std::string>& arguments, const Tria
 
   // Below this number lie the descriptors that the worker gets; ours must not be among them.
   constexpr int kFirstFree = kFilesFd + 1;
-  Pair report = pipe_to_us(), output = pipe_to_us(), errors = pipe_to_us(), files = packets();
-  Descriptor note(fcntl(trial.descriptor(), F_DUPFD_CLOEXEC, kFirstFree));
-  for (Descriptor* d : {&report.theirs, &output.theirs, &errors.theirs, &files.theirs})
-    *d = Descriptor(fcntl(d->get(), F_DUPFD_CLOEXEC, kFirstFree));
+  std::vector<Descriptor> moved;
   FileActions actions;
   actions.give_nothing(STDIN_FILENO);
-  actions.give(output.theirs, STDOUT_FILENO);
-  actions.give(errors.theirs, STDERR_FILENO);
-  actions.give(report.theirs, kReportFd);
-  actions.give(note, kTrialFd);
-  actions.give(files.theirs, kFilesFd);
+  for (const Given& g : given) {
+    moved.emplace_back(fcntl(g.descriptor, F_DUPFD_CLOEXEC, kFirstFree));
+    actions.give(moved.back(), g.number);
+  }
   actions.close_from(kFirstFree);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
@@ -150,9 +147,22 @@ StartedWorker start_worker(const std::vector<std::string>& arguments, const Tria
   posix_spawnattr_destroy(&attributes);
   if (error == ENOMEM) throw std::bad_alloc();
   if (error != 0) cannot_start(program + ": " + std::strerror(error));
-  return {pid,
-          {std::move(report.ours), std::move(files.ours), std::move(output.ours),
-           std::move(errors.ours)}};
+  return pid;
+}
+
+StartedWorker start_worker(const std::vector<std::string>& arguments, const TrialMemory& trial,
+                           WarmWorkers* warm) {
+  Pair report = pipe_to_us(), output = pipe_to_us(), errors = pipe_to_us(), files = packets();
+  const Given given[] = {{output.theirs.get(), STDOUT_FILENO},
+                         {errors.theirs.get(), STDERR_FILENO},
+                         {report.theirs.get(), kReportFd},
+                         {trial.descriptor(), kTrialFd},
+                         {files.theirs.get(), kFilesFd}};
+  StartedWorker w;
+  if (!warm || !warm->start(arguments, given, w)) w.pid = spawn_worker(arguments, given);
+  w.pipes = {std::move(report.ours), std::move(files.ours), std::move(output.ours),
+             std::move(errors.ours)};
+  return w;
 }
 
 }  // namespace oe::app

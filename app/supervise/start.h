@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,9 +33,24 @@ class TrialMemory {
 struct StartedWorker {
   pid_t pid = -1;
   WorkerPipes pipes;
+  // Of a worker that a warm process forked, and which is no child of ours: the process itself, and
+  // the socket on which that process reports its end.
+  Descriptor process, end;
 };
 
-// Runs onnx-export-worker, which lies beside this executable. Throws Failure(Internal, OE0002).
-StartedWorker start_worker(const std::vector<std::string>& arguments, const TrialMemory& trial);
+// One of our descriptors, and the number that the worker knows it by.
+struct Given {
+  int descriptor, number;
+};
+
+// Runs onnx-export-worker, which lies beside this executable, with these descriptors and no others.
+// Throws Failure(Internal, OE0002).
+pid_t spawn_worker(const std::vector<std::string>& arguments, std::span<const Given> given);
+
+class WarmWorkers;
+
+// A worker, forked from the warm process where there is one. Throws as spawn_worker().
+StartedWorker start_worker(const std::vector<std::string>& arguments, const TrialMemory& trial,
+                           WarmWorkers* warm);
 
 }  // namespace oe::app

@@ -57,7 +57,8 @@ std::vector<CommandLineOf> command_lines() {
 }
 
 bool names_file(const std::string& value) {
-  static const std::set<std::string> files = {"FILE", "MODEL", "PATH", "LIB", "A", "B"};
+  static const std::set<std::string> files = {"FILE", "MODEL",  "PATH", "LIB",
+                                              "DIR",  "SOURCE", "A",    "B"};
   return files.contains(value);
 }
 

@@ -2,7 +2,7 @@
 // start, that is the answer.
 #include "app/verbs/doctor.h"
 
-#include "app/json.h"
+#include "app/document.h"
 #include "app/report.h"
 #include "app/verbs/archive_text.h"
 
@@ -26,7 +26,10 @@ void Doctor::finish(Report& r, std::ostream& out) {
   if (!r.stop) return;
   const std::string problem = "does not start: " + r.stop->message;
   if (json)
-    out << dump({{"ready", false}, {"worker", problem}}, 2) << "\n";
+    out << dump(verb_document("doctor", {{"ready", false}, {"worker", problem}},
+                              ExitCode::MissingPart, ordered_json::array({stop_json(*r.stop)})),
+                2)
+        << "\n";
   else
     out << labelled("worker", {problem,
                                "onnx-export-worker and LibTorch's libraries belong where "

@@ -2,6 +2,7 @@
 #include "app/verbs/inspect.h"
 
 #include "app/choices.h"
+#include "app/document.h"
 #include "app/report.h"
 #include "app/verbs/archive_text.h"
 #include "lib/archive/method_source.h"
@@ -78,7 +79,7 @@ std::optional<ExitCode> Inspect::run(std::ostream& out) {
         << (guess_.empty() ? labelled("inputs", {"--guess=auto runs the model to find them"}) : "")
         << std::flush;
   if (guess) return std::nullopt;
-  if (json) out << dump(document_, 2) << "\n";
+  if (json) out << dump(verb_document("inspect", document_, ExitCode::Ok), 2) << "\n";
   return ExitCode::Ok;
 }
 
@@ -92,7 +93,7 @@ void Inspect::finish(Report& r, std::ostream& out) {
                            {"problem", problem},
                            {"hint", r.stop ? r.stop->hint : ""},
                            {"list", found_json(found)}};
-    out << dump(document_, 2) << "\n";
+    out << dump(verb_document("inspect", document_, ExitCode::Ok), 2) << "\n";
   } else if (r.stop) {
     const std::string& hint = r.stop->hint;
     out << labelled("inputs", {"not found: " + problem + (hint.empty() ? "" : " (" + hint + ")")});

@@ -2,7 +2,7 @@
 #include "app/verbs/list_ops.h"
 
 #include "app/choices.h"
-#include "app/json.h"
+#include "app/document.h"
 #include "lib/options/options.h"
 #include "lib/support/text.h"
 
@@ -69,7 +69,9 @@ void print_json(const Selection& all, std::ostream& out) {
                     {"becomes", becomes},
                     {"refused", f->refused}});
   }
-  out << dump(list, 1) << "\n";
+  ordered_json members;  // an initializer list would copy it
+  members["operators"] = std::move(list);
+  out << dump(verb_document("list-ops", std::move(members), ExitCode::Ok), 1) << "\n";
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <iostream>
 
+#include "app/document.h"
 #include "app/memory.h"
 #include "app/report.h"
 #include "app/supervise/run_worker.h"
@@ -80,6 +81,11 @@ int run_verb(const VerbEntry& entry, const Strings& arguments) {
     if (is_out_of_memory(e)) throw;  // main() reports it without memory
     r.stop = {ExitCode::Internal, "OE0003", e.what(), "this is a bug, please report it", nullptr};
   }
+  if (r.stop && wants_json(arguments))
+    std::cout << dump(verb_document(entry.name, ordered_json::object(), r.exit_code(),
+                                    ordered_json::array({stop_json(*r.stop)})),
+                      2)
+              << std::endl;
   say(render_text(r.diagnostics, static_cast<int>(r.outcome.opset)), color);
   if (r.stop) say(stop_text(*r.stop), color);
   return static_cast<int>(r.exit_code());

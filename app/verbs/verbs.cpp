@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "app/choices.h"
+#include "app/verbs/batch.h"
 #include "app/verbs/completion.h"
 #include "app/verbs/diff.h"
 #include "app/verbs/doctor.h"
@@ -26,6 +27,8 @@ constexpr std::array kVerbs = {
               &make<Verify>, true},
     VerbEntry{"inspect", "what is in a file: methods, inputs, weights, modules, operators",
               &make<Inspect>, false, true},
+    VerbEntry{"batch", "many models, each in a worker of its own, with a journal and reports",
+              &make<Batch>, true},
     VerbEntry{"lint", "what is wrong, or doubtful, with an ONNX model", &make<Lint>, false, true},
     VerbEntry{"diff", "what differs between two ONNX models", &make<Diff>, false, true},
     VerbEntry{"list-ops", "every operator, from which opset it converts and what it becomes",

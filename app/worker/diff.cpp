@@ -1,7 +1,7 @@
 // `diff A B`: what differs between two ONNX models. Exit code 6 where something does.
 #include "lib/ir/diff.h"
 
-#include "app/json.h"
+#include "app/document.h"
 #include "app/worker/verbs.h"
 #include "lib/onnx/onnx.h"
 #include "lib/support/safe_text.h"
@@ -37,7 +37,8 @@ void diff(const Diff& verb, std::ostream& out, Report& r) {
                     {"a", d.left},
                     {"b", d.right},
                     {"largest", d.largest ? ordered_json(*d.largest) : ordered_json()}});
-  out << dump({{"a", verb.left}, {"b", verb.right}, {"differences", list}}, 2) << "\n";
+  const ordered_json members = {{"a", verb.left}, {"b", verb.right}, {"differences", list}};
+  out << dump(verb_document("diff", members, r.outcome.exit_code), 2) << "\n";
 }
 
 }  // namespace oe::app

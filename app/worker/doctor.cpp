@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "app/document.h"
 #include "app/verbs/archive_text.h"
 #include "app/worker/verbs.h"
 #include "lib/onnx/about.h"
@@ -81,7 +82,7 @@ void doctor(const Doctor& verb, std::ostream& out, Report& r) {
                                    {"sandbox", sandbox_json(sandbox)},
                                    {"stack_bytes", limit_json(stack)},
                                    {"memory_bytes", limit_json(memory)}};
-    out << dump(document, 2) << "\n";
+    out << dump(verb_document("doctor", document, r.outcome.exit_code), 2) << "\n";
     return;
   }
   const Strings runtime_lines =

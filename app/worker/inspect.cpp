@@ -1,4 +1,5 @@
 // `inspect FILE`: the inputs of a TorchScript file; all of an ONNX model.
+#include "app/document.h"
 #include "app/verbs/archive_text.h"
 #include "app/worker/verbs.h"
 #include "lib/onnx/summary.h"
@@ -121,7 +122,7 @@ ordered_json model_json(const std::string& file, const ModelSummary& s) {
           {"weights", weights},
           {"weight_bytes", bytes},
           {"data_files", files},
-          {"problems", s.problems},
+          {"data_problems", s.problems},
           {"functions", functions},
           {"metadata", metadata}};
 }
@@ -138,7 +139,7 @@ void inspect(const Inspect& verb, std::ostream& out, Report& r) {
   }
   const ModelSummary s = onnx::summarise(verb.file);
   if (verb.json)
-    out << dump(model_json(verb.file, s), 2) << "\n";
+    out << dump(verb_document("inspect", model_json(verb.file, s), ExitCode::Ok), 2) << "\n";
   else
     out << model_text(verb, s);
 }

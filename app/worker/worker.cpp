@@ -3,6 +3,7 @@
 //   onnx-export-worker LAUNCH convert FOLDER TEST_FOLDER K [NAME]... N [SIZES OPERATOR]...
 //       ARGUMENTS...
 //   onnx-export-worker LAUNCH verb NAME ARGUMENTS...
+//   onnx-export-worker LAUNCH warm
 //
 // Started by onnx-export only; LAUNCH is JSON (app/launch.h), the K names are taken in the output's
 // folder, and the N / 2 pairs are sizes that ended an earlier worker. Converted models are written
@@ -25,6 +26,7 @@
 #include "app/worker/remote_files.h"
 #include "app/worker/sandbox.h"
 #include "app/worker/verbs.h"
+#include "app/worker/warm.h"
 #include "lib/compare/test_data.h"
 #include "lib/onnx/about.h"
 #include "lib/onnx/shared_data.h"
@@ -39,6 +41,7 @@
 #include "lib/torch/machine.h"
 #include "lib/torch/runtime.h"
 #include "lib/verify/ort.h"
+#include "lib/verify/ort_library.h"
 
 namespace oe::app {
 namespace {
@@ -170,6 +173,12 @@ std::shared_ptr<verify::Ort> load_libraries(const Launch& l) {
   return l.onnxruntime ? verify::Ort::load(l.ort_lib, why) : nullptr;
 }
 
+// What every process that is forked from this one has then.
+void preload(const Launch& l) {
+  std::string why;
+  if (l.onnxruntime) verify::load_ort_library(l.ort_lib, why);
+}
+
 std::vector<Report> perform(const std::vector<std::string>& words, const SandboxLevel& sandbox) {
   if (words[0] == "verb")
     return {reported([&](Report& to) {
@@ -211,13 +220,17 @@ int main(int argc, char** argv) {
   signal(SIGXFSZ, SIG_IGN);  // a file that becomes too large is a write that fails
   using namespace oe::app;
   allow_deep_code();
-  const std::string_view kind = argc > 3 ? argv[2] : "";
-  if (kind != "verb" && (kind != "convert" || argc < 7)) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.size() == 2 && words[1] == "warm") {
+    preload(launch_from(words[0]));
+    words = wait_for_work();
+  }
+  const std::string_view kind = words.size() > 2 ? words[1] : "";
+  if (kind != "verb" && (kind != "convert" || words.size() < 6)) {
     std::cerr << "onnx-export-worker is started by onnx-export\n";
     return 2;
   }
-  const std::vector<Report> reports =
-      work(launch_from(argv[1]), std::vector<std::string>(argv + 2, argv + argc));
+  const std::vector<Report> reports = work(launch_from(words[0]), {words.begin() + 1, words.end()});
   send(to_json(reports));
   // The files are complete. Tearing LibTorch down takes longer than it is worth.
   std::cout.flush();

@@ -141,6 +141,7 @@ void Comparison::tell(verify::Verification& v, verify::Ort& ort, Outcome& out, D
   if (!v.gaps.empty()) {
     out.verification += "; not fully: " + join(v.gaps, "; ");
     out.exit_code = ExitCode::NotFullyVerified;
+    if (out.verified) out.verified->gaps = v.gaps;
   }
   const std::string unreached =
       v.unmeasured.empty() ? verify::unreached_note(v.coverage)

@@ -212,6 +212,7 @@ void verify_written(const Converted& what, const std::filesystem::path& path, ve
     return nobodys_mistake(cause);
   };
   verify::Verification v = comparison.run(file, ort, rounding ? *rounding : what.model);
+  out.verified = v.figures();
   if (!v.mismatch.empty() && v.as_written)
     throw Failure(
         ExitCode::Mismatch, "OE0609",

@@ -83,6 +83,7 @@ struct Options {
   DiagnosticFormat diagnostic_format = DiagnosticFormat::Text;
   Progress progress = Progress::Auto;
   std::string log_file;
+  std::string root;                         // of the paths in SARIF
   std::vector<std::string> without_effect;  // options of torch.onnx.export that say nothing here
   bool time = false;
   bool json = false;

@@ -15,6 +15,7 @@
 #include "lib/pipeline/names.h"
 #include "lib/pipeline/to_onnx.h"
 #include "lib/precision/precision.h"
+#include "lib/support/text.h"
 #include "lib/torch/convert.h"
 #include "lib/torch/reference.h"
 
@@ -73,14 +74,37 @@ onnx::WriteOptions write_options(ir::Model& m, const Options& o,
   return w;
 }
 
-std::string port_text(const ir::Value& v) {
+Port port_of(const ir::Value& v) {
+  Port p;
+  p.name = v.name;
   const ir::Type* t = &v.type;
-  std::string prefix;
-  while (t->kind == ir::Type::Kind::Sequence || t->kind == ir::Type::Kind::Optional) {
-    prefix += t->kind == ir::Type::Kind::Sequence ? "sequence of " : "optional ";
-    t = t->element.get();
+  for (; t->kind == ir::Type::Kind::Sequence || t->kind == ir::Type::Kind::Optional;
+       t = t->element.get())
+    p.kind += t->kind == ir::Type::Kind::Sequence ? "sequence " : "optional ";
+  p.kind = p.kind.empty() ? "tensor" : strip(p.kind);
+  p.type = name(t->dtype);
+  if (!t->shape) return p;
+  p.dims.emplace();
+  for (const Dim& d : *t->shape)
+    p.dims->push_back({d.is_number() ? std::optional(d.number) : std::nullopt, d.symbol, {}, {}});
+  return p;
+}
+
+// With the argument that it is, and the bounds that were declared for its axes.
+Port input_port(const ir::Value& v, const LoadedModel& loaded, const Options& o) {
+  Port p = port_of(v);
+  for (const torch_io::InputLeaf& leaf : loaded.inputs.leaves) {
+    if (renamed(leaf.name, o) != v.name) continue;
+    p.argument = leaf.path.empty() ? leaf.name : leaf.path;
+    for (size_t i = 0; p.dims && i < std::min(p.dims->size(), leaf.bounds.size()); ++i) {
+      const auto [low, high] = leaf.bounds[i];
+      PortAxis& axis = (*p.dims)[i];
+      if (axis.size || low > high) continue;
+      axis.low = low;
+      axis.high = high;
+    }
   }
-  return v.name + " " + prefix + std::string(name(t->dtype)) + to_string(t->shape);
+  return p;
 }
 
 void require_accepted(const ir::Model& m, const Options& o) {
@@ -138,18 +162,25 @@ std::optional<OnnxModel> onnx_model(const LoadedModel& loaded, const capture::Ca
   return made;
 }
 
-void describe(OnnxModel& made, size_t shown, Outcome& out) {
+void describe(OnnxModel& made, const LoadedModel& loaded, const Options& o, Outcome& out) {
   ir::Model& m = made.file();
   if (made.with_functions) out.functions = m.functions.size();
   out.precision = made.precision;
   out.opset = m.opset();
   out.ir_version = m.ir_version;
   out.nodes = node_count(m);
+  const auto count = [&](const ir::Graph& g) {
+    for (const auto& n : g.nodes)
+      ++out.operators[(n->domain.empty() ? "" : n->domain + "::") + n->op];
+  };
+  ir::for_each_graph(m.graph, count);
+  for (ir::Function& f : m.functions) ir::for_each_graph(f.body, count);
   for (const ir::Value* v : m.graph.initializers) out.parameter_bytes += v->data->nbytes();
+  const size_t shown = o.export_params ? made.model.graph.inputs.size() : loaded.own_inputs;
   for (const ir::Value* v : m.graph.inputs)
-    if (out.inputs.size() < shown) out.inputs.push_back(port_text(*v));
+    if (out.inputs.size() < shown) out.inputs.push_back(input_port(*v, loaded, o));
   out.parameter_inputs = m.graph.inputs.size() - out.inputs.size();
-  for (const ir::Value* v : m.graph.outputs) out.outputs.push_back(port_text(*v));
+  for (const ir::Value* v : m.graph.outputs) out.outputs.push_back(port_of(*v));
 }
 
 size_t node_count(ir::Model& m) {

@@ -27,8 +27,8 @@ std::optional<OnnxModel> onnx_model(const LoadedModel& m, const capture::Capture
                                     const Options& o, const lower::UserRules& rules, Stages& stages,
                                     Diagnostics& d);
 
-// Tells the outcome of the model; `shown`: how many of the inputs are listed by name.
-void describe(OnnxModel& made, size_t shown, Outcome& out);
+// Tells the outcome of the model; parameters that are inputs are only counted.
+void describe(OnnxModel& made, const LoadedModel& loaded, const Options& o, Outcome& out);
 
 // Nodes, those of nested graphs and of functions included.
 size_t node_count(ir::Model& m);

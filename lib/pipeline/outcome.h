@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,25 @@ struct StageTime {
   uint64_t peak_bytes = 0;  // the most memory the process had until its end
 };
 
+// An axis of an input or output.
+struct PortAxis {
+  std::optional<int64_t> size;       // nothing: the axis is dynamic
+  std::string name;                  // of a dynamic axis; empty: it has none
+  std::optional<int64_t> low, high;  // declared bounds of its size, inclusive
+};
+
+// An input or output of the written graph.
+struct Port {
+  std::string name;
+  // "tensor", "sequence", "optional", "optional sequence", ...: outermost first.
+  std::string kind;
+  std::string type;                           // of the elements: "float"
+  std::optional<std::vector<PortAxis>> dims;  // nothing: the rank is unknown
+  std::string argument;  // of an input: the argument, or the part of one, that it is: "cfg.mask"
+};
+// "x float[batch,3,224,224]"
+std::string to_string(const Port& p);
+
 // State that is an input and an output (--state=io).
 struct StatePort {
   std::string attribute;      // of the model: "rnn.hidden", "states.0"
@@ -38,20 +58,22 @@ struct AtOpset {
 struct Outcome {
   ExitCode exit_code = ExitCode::Ok;
   int64_t opset = 0, ir_version = 0;
-  std::string stopped_after;        // the last stage, where --stop-after ended the chain
-  size_t nodes = 0;                 // of all graphs and functions
-  std::optional<size_t> functions;  // of the file, with --modules-as-functions
+  std::string stopped_after;                // the last stage, where --stop-after ended the chain
+  size_t nodes = 0;                         // of all graphs and functions
+  std::map<std::string, size_t> operators;  // nodes of each, "Conv", "com.acme::Fold"
+  std::optional<size_t> functions;          // of the file, with --modules-as-functions
   std::optional<precision::Summary> precision;  // of --to
   uint64_t parameter_bytes = 0;
   onnx::WriteResult written;
-  std::string data_file;                     // the location in the model; empty without
-  std::vector<std::string> inputs, outputs;  // "x float[batch,3,224,224]"
-  size_t parameter_inputs = 0;               // of --no-export-params, behind those
+  std::string data_file;  // the location in the model; empty without
+  std::vector<Port> inputs, outputs;
+  size_t parameter_inputs = 0;  // of --no-export-params, behind those
   std::vector<StatePort> state;
   std::string state_file;                // its name; empty without saved state
   std::vector<infer::FoundInput> found;  // where not everything was said of the inputs
   std::vector<std::string> assumptions;  // what could not be proven
   std::string verification;  // one line: runs, sizes, largest error; empty when not asked for
+  std::optional<verify::Figures> verified;   // nothing: it was not compared
   std::vector<verify::OutputErrors> errors;  // of verify
   std::vector<verify::SpecialRun> special;
   std::vector<verify::Covered> coverage;  // which branches and trips the verification drove

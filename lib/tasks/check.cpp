@@ -95,7 +95,7 @@ void check_model(const Options& o, Outcome& outcome, Diagnostics& d, std::ostrea
   if (made) {
     outcome.exit_code = ExitCode::Ok;
     if (o.verbosity > 0) out << ir::print(made->file()) << std::flush;
-    describe(*made, o.export_params ? made->model.graph.inputs.size() : loaded.own_inputs, outcome);
+    describe(*made, loaded, o, outcome);
   } else {
     AtOtherOpsets::complete(captured, o, loaded.user_rules, d);
     if (o.strict) d.warnings_are_errors();

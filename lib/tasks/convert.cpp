@@ -117,7 +117,7 @@ void convert(const Options& o, const TemporaryFiles& files, Outcome& outcome, Di
                                 files.data, files.shared, &data_name);
   outcome.data_file = data_name.chosen;
   if (o.verbosity > 0) out << ir::print(file) << std::flush;
-  describe(*made, o.export_params ? m.graph.inputs.size() : loaded.own_inputs, outcome);
+  describe(*made, loaded, o, outcome);
   if (!state.empty()) write_npz(state, files.state.parent_path() / outcome.state_file);
   note_other_names(o, outcome, d);
   if (!reference) return;

@@ -201,6 +201,7 @@ void verify_file(const Options& given, const std::filesystem::path& test_folder,
   give_origins(file, o.onnx_file);
   verify::Verification v =
       comparison.run(std::filesystem::path(o.onnx_file), *ort, probed(own, inputs.names, file));
+  outcome.verified = v.figures();
   outcome.errors = std::move(v.errors);
   outcome.special = std::move(v.special);
   if (!test_folder.empty()) comparison.save_test_data(file, test_folder);

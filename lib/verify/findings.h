@@ -1,7 +1,9 @@
 // What a thorough verification tells besides whether the two agree.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 namespace oe::verify {
 
@@ -20,6 +22,26 @@ struct OutputErrors {
   double of_libtorch = 0;      // LibTorch and LibTorch in float64
   double of_onnx_runtime = 0;  // ONNX Runtime and LibTorch in float64
   double unit = 0;             // of rounding, of the output's type at 1
+};
+
+// What came of one output in all runs.
+struct OutputFigures {
+  std::string name;
+  int64_t elements = 0;      // that were compared; 0 where the comparison proves nothing
+  double largest_error = 0;  // |ONNX Runtime - LibTorch|
+  double among = 0;          // the largest finite |LibTorch| of the tensor it was found in
+  // "agrees", "differs", "undecided" (rounding or a tie decides it), "random" (compared by shape,
+  // type and moments), "constant" (empty, NaN or the same in every run), "not compared"
+  std::string verdict = "not compared";
+};
+
+// What a verification did, in numbers.
+struct Figures {
+  size_t runs = 0, sizes = 0;
+  int64_t elements = 0;
+  double largest_error = 0, among = 0;
+  std::vector<std::string> gaps;  // what could not be tried
+  std::vector<OutputFigures> outputs;
 };
 
 }  // namespace oe::verify

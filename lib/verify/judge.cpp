@@ -99,6 +99,16 @@ void Judge::measure_errors(const std::vector<HostValue>& actual, const HostRun& 
   }
 }
 
+void Judge::note_error(size_t output, double error, const Tensor& expected) {
+  v_.error.add(error, expected);
+  if (output >= v_.outputs.size()) return;
+  OutputFigures& f = v_.outputs[output];
+  LargestError own{f.largest_error, f.among};
+  own.add(error, expected);
+  f.largest_error = own.absolute;
+  f.among = own.among;
+}
+
 // What is the same of two random results: an axis of unknown size may be random too.
 std::string Judge::form_difference(size_t output, const HostValue& actual,
                                    const HostValue& expected) {
@@ -137,7 +147,7 @@ std::string Judge::rounded_difference(size_t output, const HostValue& actual,
     if (const Comparison in_own = compare_rounded(*a[i], *own[i], r_.half, given);
         in_own.ok && !c.ok)
       c = in_own;
-    v_.error.add(c.max_abs, *own[i]);
+    note_error(output, c.max_abs, *own[i]);
     scaled = std::max(scaled, c.max_rel);
     if (!c.ok) what = c.message;
   }
@@ -206,7 +216,7 @@ std::string Judge::difference(size_t output, const HostValue& actual, const Host
 
 std::string Judge::difference(size_t output, const Tensor& actual, const Tensor& expected) {
   const Comparison c = compare(actual, expected, tolerance_of(r_, r_.output_names[output]));
-  v_.error.add(c.max_abs, expected);
+  note_error(output, c.max_abs, expected);
   return c.ok ? std::string() : c.message.empty() ? "it is another" : c.message;
 }
 

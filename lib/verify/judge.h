@@ -51,6 +51,8 @@ class Judge {
   std::vector<TensorPtr> again_in(DType type, size_t output, std::vector<TensorPtr> otherwise);
   std::vector<TensorPtr> rounded_otherwise(uint64_t nudged, size_t output);
   bool is_decided(size_t output) const;
+  // `error`: the largest of a tensor of the output.
+  void note_error(size_t output, double error, const Tensor& expected);
   bool is_choice(size_t output, const HostValue& actual, const HostValue& expected);
 
   const Request& r_;

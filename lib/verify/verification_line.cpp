@@ -43,6 +43,10 @@ std::string Verification::line() const {
                               (draws ? " and moments)" : ")"));
 }
 
+Figures Verification::figures() const {
+  return {runs, sizes, elements, error.absolute, error.among, gaps, outputs};
+}
+
 void LargestError::add(double error, const Tensor& expected) {
   if (!(error > absolute)) return;
   absolute = error;

@@ -24,6 +24,9 @@ namespace {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
+// OutputFigures::verdict
+constexpr const char* kDiffers = "differs";
+
 // What becomes of inputs of floats, and of integers.
 struct SpecialValues {
   const char* name;
@@ -41,6 +44,7 @@ class Driver {
       outputs_.push_back(static_cast<size_t>(at - outputs.begin()));
     }
     records_.resize(outputs_.size());
+    for (const std::string& name : r.output_names) v_.outputs.push_back({.name = name});
   }
 
   Verification run() {
@@ -67,17 +71,23 @@ class Driver {
   void count_elements() {
     bool any = !v_.drawn.empty() || !v_.gaps.empty();
     for (size_t i = 0; i < records_.size(); ++i) {
-      if (judge_.is_drawn(i) || judge_.is_open(i)) continue;
+      std::string& verdict = v_.outputs[i].verdict;
+      if (judge_.is_drawn(i) || judge_.is_open(i)) {
+        if (v_.runs > 0 && verdict != kDiffers)
+          verdict = judge_.is_open(i) ? "undecided" : "random";
+        continue;
+      }
       // What no input determines, or inputs that were the same, is the same in every run.
       const bool varies =
           given_.says_nothing().empty() && (i >= r_.lineage.size() || r_.lineage[i].depends);
       const std::string nothing = varies ? records_[i].says_nothing() : std::string();
       if (nothing.empty()) {
-        v_.elements += records_[i].elements();
+        v_.elements += v_.outputs[i].elements = records_[i].elements();
         any = true;
       } else {
         v_.uncounted.push_back("'" + r_.output_names[i] + "' (" + nothing + ")");
       }
+      if (v_.runs > 0 && verdict != kDiffers) verdict = nothing.empty() ? "agrees" : "constant";
     }
     if (v_.runs > 0 && v_.mismatch.empty() && !any && !records_.empty())
       v_.gaps.push_back("no output says whether the model is right: " + join(v_.uncounted, ", "));
@@ -426,6 +436,7 @@ class Driver {
     for (size_t i = 0; i < expected.outputs.size(); ++i) {
       v_.mismatch = judge_.problem(i, where, actual_[outputs_[i]], expected.outputs[i]);
       if (v_.mismatch.empty()) continue;
+      v_.outputs[i].verdict = kDiffers;
       v_.as_written = is_as_written();
       return false;
     }
@@ -450,6 +461,7 @@ class Driver {
       if (wrong.empty()) continue;
       v_.mismatch = "output '" + r_.output_names[i] + "' has another shape than the model states" +
                     where + ": " + wrong;
+      v_.outputs[i].verdict = kDiffers;
       v_.misstated = true;
       return false;
     }

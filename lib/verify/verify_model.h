@@ -94,6 +94,7 @@ struct Verification {
   std::vector<TensorPtr> inputs;  // of the mismatch, one a leaf
   Draw draw;                      // that they came from
   std::vector<std::string> gaps;  // what could not be tried, one line each
+  std::vector<OutputFigures> outputs;  // in the order of the request
   std::vector<SpecialRun> special;
   std::vector<OutputErrors> errors;  // of outputs of floats that no random numbers determine
   std::vector<Covered> coverage;     // of every kept If and Loop
@@ -103,6 +104,7 @@ struct Verification {
   std::string quantized_text() const;
   // "verified: 9 runs, 3 sizes, 90 elements, max abs error 2.1e-06"
   std::string line() const;
+  Figures figures() const;
 };
 
 // Stops at the first mismatch. Sizes: those of the worlds, and for each dynamic axis one more that

@@ -149,9 +149,7 @@ def convert(path: pathlib.Path, arguments: tuple, how: How) -> Verdict:
 
 
 def problems(document) -> list[str]:
-    errors = [d for d in document["diagnostics"] if d["severity"] == "error"]
-    if document["failure"]:
-        errors.append(document["failure"])
+    errors = [d for d in document["problems"] if d["severity"] == "error"]
     for e in errors:
         named = e.get("operator") or ""
         yield f"{e['code']} {named + ': ' if named else ''}{e['message'].splitlines()[0]}"[:200]

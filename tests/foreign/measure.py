@@ -88,11 +88,11 @@ def _converted(path: pathlib.Path, given: pathlib.Path, how: How, opset: int, dy
         return {"result": "crash", "reason": f"exit code {run.returncode} and no report", "detail": said}
     reason = "; ".join(sorted(set(problems(document))))
     if run.returncode in (0, 11):
-        seconds = sum(s for stage, s in document["seconds"].items() if stage != "verify")
+        seconds = sum(s["seconds"] for s in document["stages"] if s["name"] != "verify")
         return {"result": "passed", "nodes": document["nodes"], "seconds": round(seconds, 2),
                 "unverified": run.returncode == 11, "reason": ""}
     if run.returncode == 6:
-        return {"result": "wrong", "reason": document["verification"] or reason, "detail": said}
+        return {"result": "wrong", "reason": (document["verification"] or {}).get("text") or reason, "detail": said}
     if run.returncode not in (4, 5) or "this is a bug" in said:
         return {"result": "crash", "reason": f"exit code {run.returncode}: {reason}", "detail": said}
     return {"result": "refused", "reason": reason, "detail": said}

@@ -18,10 +18,12 @@ A case reads
 Each case runs in a folder of its own that holds the files of tests/cli/make_fixtures.py. Files that
 are not in `writes` must not be there afterwards. In expected text `...` stands for anything within a
 line, and on a line of its own for any lines; a stream that is not mentioned must be empty.
+Each JSON document that a case prints (--json, --format json) is held against docs/schema.
 Ends with the line `N passed, N failed`.
 """
 import argparse
 import dataclasses
+import json
 import os
 import pathlib
 import re
@@ -32,7 +34,20 @@ import tempfile
 import threading
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/support"))
+import schema  # noqa: E402
+
 TIMEOUT = 300
+# What bash reads first: the tool's documents are kept on their way.
+KEEP_DOCUMENTS = """\
+onnx-export() {
+  case " $* " in *" --json "*|*" --format json "*)
+    command onnx-export "$@" | tee "$(mktemp "$KEPT_DOCUMENTS/XXXXXXXX")"
+    return "${PIPESTATUS[0]}" ;;
+  esac
+  command onnx-export "$@"
+}
+"""
 
 
 @dataclasses.dataclass
@@ -98,6 +113,20 @@ def listing(folder: pathlib.Path) -> set[str]:
     return {str(p.relative_to(folder)) for p in folder.rglob("*")}
 
 
+def document_problems(text: str) -> list[str]:
+    """Of what one command printed: a document, lines of documents, or nothing."""
+    try:
+        parts = [json.loads(text)] if text.strip() else []
+    except ValueError:
+        try:
+            parts = [json.loads(line) for line in text.splitlines()]
+        except ValueError:
+            return [f"no JSON document: {text[:200]}"]
+    return [f"against docs/schema: {p}" for part in parts
+            if "$schema" not in part  # SARIF
+            for p in schema.problems(part, "events" if "event" in part else "report")]
+
+
 def run_case(case: Case, build: pathlib.Path, fixtures: pathlib.Path) -> str:
     """What is wrong; empty when nothing is."""
     environment = {k: v for k, v in os.environ.items()
@@ -110,6 +139,11 @@ def run_case(case: Case, build: pathlib.Path, fixtures: pathlib.Path) -> str:
         temporary = pathlib.Path(top) / "tmp"
         temporary.mkdir()
         environment["TMPDIR"] = str(temporary)
+        documents = pathlib.Path(top) / "documents"
+        documents.mkdir()
+        (pathlib.Path(top) / "bash").write_text(KEEP_DOCUMENTS)
+        if "--json" in case.command or "--format json" in case.command:
+            environment |= {"BASH_ENV": f"{top}/bash", "KEPT_DOCUMENTS": str(documents)}
 
         def shell(command: str) -> subprocess.CompletedProcess:
             return subprocess.run(["bash", "-c", command], cwd=work, env=environment,
@@ -136,6 +170,8 @@ def run_case(case: Case, build: pathlib.Path, fixtures: pathlib.Path) -> str:
             left = listing(work) - before
             if left != set(case.writes):
                 problems.append(f"left on disk: {sorted(left)}, expected {sorted(case.writes)}")
+            for document in documents.iterdir():
+                problems += document_problems(document.read_text(errors="replace"))
             if listing(temporary):
                 problems.append(f"left in TMPDIR: {sorted(listing(temporary))}")
             return "\n".join(problems)
@@ -174,6 +210,7 @@ def main() -> int:
         return 0
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     lock = threading.Lock()
+    schema.prepare()
     with tempfile.TemporaryDirectory() as folder:
         fixtures = pathlib.Path(folder) / "fixtures"
         subprocess.run([sys.executable, ROOT / "tests/cli/make_fixtures.py", fixtures], check=True)

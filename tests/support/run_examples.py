@@ -4,6 +4,7 @@ what the build made of its .cpp.
     run_examples.py --tool build/release/onnx-export
 """
 import argparse
+import os
 import pathlib
 import shlex
 import shutil
@@ -24,8 +25,9 @@ def run(folder: pathlib.Path, tool: str) -> str:
         made = pathlib.Path(tool).parent / "examples" / folder.name
         for file in [*folder.iterdir(), *(made.iterdir() if made.is_dir() else [])]:
             shutil.copy(file, work)
+        environment = os.environ | {"PATH": f"{pathlib.Path(tool).parent}:{os.environ['PATH']}"}
         for step in steps:
-            done = subprocess.run(step, cwd=work, capture_output=True, text=True)
+            done = subprocess.run(step, cwd=work, env=environment, capture_output=True, text=True)
             if done.returncode != 0:
                 return f"{shlex.join(step)} ended with {done.returncode}\n{done.stdout}{done.stderr}"
     return ""

@@ -24,6 +24,7 @@ class Group:
     name: str
     command: list[str]
     quick: list[str] | None = None  # instead of `command`; None: the same
+    by_name: bool = False  # runs only where it is named: it needs programs that scripts/setup does not install
 
 
 def groups(build: pathlib.Path, jobs: int) -> list[Group]:
@@ -70,6 +71,9 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
         Group("precision", [python, str(tests / "files/precision.py"), "--build", str(build)]),
         Group("quantized", [python, str(tests / "files/quantized.py"), "--build", str(build)]),
         Group("kept", [python, str(tests / "files/kept.py"), "--build", str(build)]),
+        Group("batch", [python, str(tests / "batch/run.py"), "--build", str(build)],
+              [python, str(tests / "batch/run.py"), "--build", str(build), "--kills", "8", "--models", "20"]),
+        Group("schedulers", [python, str(tests / "batch/schedulers.py"), "--build", str(build)], by_name=True),
         Group("faults", [python, str(tests / "safety/faults.py"), "--build", str(build), "--jobs", str(jobs)]),
         Group("mutations", [python, str(tests / "files/mutations.py"), "--tool", tool, "--jobs", str(jobs)]),
         Group("sandbox", [python, str(tests / "safety/sandbox.py"), "--build", str(build)]),
@@ -141,7 +145,7 @@ def main() -> int:
     totals = [0, 0, 0]
     failed_groups = []
     for group in every:
-        if options.groups and group.name not in options.groups:
+        if group.name not in options.groups and (options.groups or group.by_name):
             continue
         result = run(group, options.quick)
         totals = [a + b for a, b in zip(totals, result)]

@@ -1,0 +1,236 @@
+#include "app/batch/batch_line.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <regex>
+#include <set>
+#include <thread>
+
+#include "app/choices.h"
+#include "app/options.h"
+#include "lib/support/text.h"
+
+namespace oe::app {
+namespace {
+
+constexpr const char* kBatch = "Batch";
+
+// Options of one run: they name its files, print into one stream, or end it early.
+constexpr const char* kOfOneRun[] = {"MODEL",      "--output",         "--dry-run",  "--config",
+                                     "--verbose",  "--diag-format",    "--print-ir", "--stop-after",
+                                     "--log-file", "--save-test-data", "--time",     "--help-all",
+                                     "--version",  "--inputs-from"};
+
+// What a scheduler says of the part that this process is of an array of jobs.
+std::optional<std::pair<size_t, size_t>> shard_of_environment() {
+  const auto number_in = [](const char* name) -> std::optional<size_t> {
+    const char* text = std::getenv(name);
+    if (!text || !*text) return std::nullopt;
+    size_t n = 0;
+    number(name, text, n, size_t{0}, size_t{1000000});
+    return n;
+  };
+  if (const auto id = number_in("SLURM_ARRAY_TASK_ID")) {
+    const size_t first = number_in("SLURM_ARRAY_TASK_MIN").value_or(0);
+    const auto count = number_in("SLURM_ARRAY_TASK_COUNT");
+    if (!count || *id < first)
+      usage("SLURM_ARRAY_TASK_ID is set, and SLURM_ARRAY_TASK_COUNT or _MIN does not fit it",
+            "name the part with --shard K/N");
+    return std::pair{*id - first + 1, *count};
+  }
+  // The environment of an indexed Job has the index alone.
+  if (const auto index = number_in("JOB_COMPLETION_INDEX")) {
+    const auto count = number_in("JOB_COMPLETIONS");
+    if (!count)
+      usage("JOB_COMPLETION_INDEX is set, and nothing says how many there are",
+            "set JOB_COMPLETIONS to the Job's completions, or name the part with --shard K/N");
+    return std::pair{*index + 1, *count};
+  }
+  return std::nullopt;
+}
+
+std::pair<size_t, size_t> shard(const std::string& text) {
+  std::pair<size_t, size_t> s = {1, 1};
+  if (text.empty()) {
+    s = shard_of_environment().value_or(s);
+  } else {
+    const size_t slash = text.find('/');
+    if (slash == std::string::npos || slash == 0 || slash + 1 == text.size())
+      usage("--shard: '" + text + "' is not K/N", "the third of eight parts is --shard 3/8");
+    number("--shard", text.substr(0, slash), s.first, size_t{1}, size_t{1000000});
+    number("--shard", text.substr(slash + 1), s.second, size_t{1}, size_t{1000000});
+  }
+  if (s.first > s.second)
+    usage(
+        "--shard: there is no part " + std::to_string(s.first) + " of " + std::to_string(s.second),
+        "parts are numbered from 1 to " + std::to_string(s.second));
+  return s;
+}
+
+void check_reports(const Strings& reports) {
+  static const std::set<std::string> known = {".json", ".jsonl", ".md", ".xml", ".sarif"};
+  for (const std::string& file : reports)
+    if (!known.contains(std::filesystem::path(file).extension()))
+      usage("--report: '" + file + "' has no format in its name",
+            "name a file that ends with .json, .jsonl, .md, .xml (JUnit) or .sarif");
+}
+
+BatchTask task_of(const RawBatch& r) {
+  const int tasks = r.check + r.inspect + !r.verify_files.empty() + r.merge;
+  if (tasks > 1) usage("--check, --inspect, --verify-files and --merge exclude each other");
+  if (r.check) return BatchTask::Check;
+  if (r.inspect) return BatchTask::Inspect;
+  return r.verify_files.empty() ? BatchTask::Convert : BatchTask::Verify;
+}
+
+// What contradicts what.
+void require_consistent(const RawBatch& r, const BatchLine& line) {
+  const bool writes = line.task == BatchTask::Convert;
+  if (r.merge) {
+    if (line.output.empty()) usage("--merge: name the folder of the parts with -o");
+    return;
+  }
+  if (r.sources.empty() && r.list.empty() && r.manifest.empty())
+    usage("batch: no SOURCE given", "onnx-export batch FOLDER -o OUT");
+  if (writes && line.output.empty() && !r.dry_run)
+    usage("batch: no output folder given", "name it with -o OUT");
+  if (!writes && !line.output.empty())
+    usage("-o: --check, --inspect and --verify-files write no models", "leave it out");
+  if (r.mirror && r.flat) usage("--mirror and --flat contradict each other");
+  if (r.keep_going && r.fail_fast) usage("--keep-going and --fail-fast contradict each other");
+  if (r.resume && line.output.empty())
+    usage("--resume: the journal is in the output folder; name it with -o");
+  if (!writes && !r.convert.verify.empty())
+    usage("--verify compares what is converted; here nothing is");
+}
+
+}  // namespace
+
+void add_batch_options(CLI::App& app, RawBatch& r) {
+  add_options(app, r.convert);
+  for (const char* name : kOfOneRun)
+    if (CLI::Option* option = app.get_option_no_throw(name)) app.remove_option(option);
+  app.add_option("SOURCE", r.sources,
+                 "TorchScript files, folders (searched for *.pt *.pth *.ts *.jit *.ptl "
+                 "*.torchscript) and quoted patterns")
+      ->type_name("");
+  const auto text = [&](const char* name, std::string& to, const char* what, const char* value) {
+    app.add_option(name, to, what)->type_name(value)->group(kBatch);
+  };
+  const auto flag = [&](const char* name, bool& to, const char* what) {
+    app.add_flag(name, to, what)->group(kBatch);
+  };
+  text("-o,--output", r.output, "the folder for the ONNX files and the journal", "DIR");
+  // Of one run it is a document.
+  app.get_option("--json")
+      ->description("events as lines of JSON on standard output")
+      ->group(kBatch);
+  app.get_option("--root")->group(kBatch);
+  text("--list", r.list, "a file with one path a line", "FILE");
+  text("--manifest", r.manifest,
+       "JSON lines with model, inputs, options and output (docs/schema/manifest.schema.json)",
+       "FILE");
+  text("--filter", r.filter, "only models whose path matches a regular expression", "REGEX");
+  flag("--mirror", r.mirror, "outputs keep the folders of the models (default for folders)");
+  flag("--flat", r.flat, "all outputs are in the output folder itself");
+  flag("--sidecars", r.sidecars,
+       "read more options of NAME.pt from the file NAME.onnx-export beside it");
+  flag("--dry-run", r.dry_run, "list what would be done");
+  text("-j,--jobs", r.jobs, "models at a time (default: one for each two processors)", "N");
+  flag("--keep-going", r.keep_going, "a model that fails does not end the batch (default)");
+  flag("--fail-fast", r.fail_fast, "start no further model after one failed");
+  flag("--resume", r.resume,
+       "continue: what the journal has as finished, with outputs that are unchanged, is kept");
+  app.add_option("--report", r.reports,
+                 "write a report; the ending is the format: .jsonl (a document a model), .json (a "
+                 "list of them), .md, .xml (JUnit) or .sarif; repeatable")
+      ->type_name("FILE")
+      ->group(kBatch)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  text("--baseline", r.baseline,
+       "an earlier .jsonl report: exit code 12 only where a model got worse since", "FILE");
+  flag("--check", r.check, "list everything that blocks conversion; nothing is written");
+  flag("--inspect", r.inspect, "list what is in each file, without running it");
+  text("--verify-files", r.verify_files,
+       "compare each model with the ONNX file of its name in DIR; nothing is converted", "DIR");
+  text("--shard", r.shard,
+       "do the K-th of N parts (also from SLURM_ARRAY_TASK_ID, _COUNT and _MIN, or "
+       "JOB_COMPLETION_INDEX and JOB_COMPLETIONS)",
+       "K/N");
+  flag("--merge", r.merge,
+       "make the reports of all parts from the journals in -o DIR, and name what no part did");
+}
+
+BatchLine parse_batch_line(const Strings& arguments) {
+  CLI::App app(
+      "Converts many TorchScript files, each in a confined worker of its own. The journal in the "
+      "output folder lets --resume continue.",
+      "onnx-export batch");
+  RawBatch r;
+  set_up(app);
+  add_batch_options(app, r);
+  take_all_of_repeated(app);
+  parse_strictly(app, prepared(arguments), "onnx-export batch --help shows how to call it");
+  BatchLine line;
+  if (r.convert.help) {
+    for (CLI::Option* o : app.get_options())
+      if (o->nonpositional() && o->get_group() != kBatch && o->get_group() != "Options")
+        o->group("");
+    app.footer(
+        "Every other option is one of `onnx-export --help-all`, and holds for each model. Exit "
+        "codes: 0 all\nconverted, 12 some failed, others as of convert.");
+    line.text = help_text(app);
+    return line;
+  }
+  line.task = task_of(r);
+  line.merge = r.merge;
+  line.sources = r.sources;
+  line.output = r.output;
+  line.list = r.list;
+  line.manifest = r.manifest;
+  line.filter = r.filter;
+  line.verify_files = r.verify_files;
+  if (r.mirror || r.flat) line.mirror = r.mirror;
+  line.sidecars = r.sidecars;
+  line.dry_run = r.dry_run;
+  line.resume = r.resume;
+  line.force = r.convert.o.force;
+  line.fail_fast = r.fail_fast;
+  line.json = r.convert.o.json;
+  line.quiet = r.convert.quiet;
+  line.reports = r.reports;
+  line.baseline = r.baseline;
+  line.root = r.convert.o.root;
+  line.color = static_cast<Color>(choose("--color", r.convert.color));
+  line.progress = static_cast<Progress>(choose("--progress", r.convert.progress));
+  line.jobs = std::max(1U, std::thread::hardware_concurrency() / 2);
+  number("--jobs", r.jobs, line.jobs, size_t{1}, size_t{1024});
+  // The report of all parts may be made inside of one.
+  if (!r.merge) line.shard = shard(r.shard);
+  check_reports(line.reports);
+  require_consistent(r, line);
+  if (!line.filter.empty()) try {
+      std::regex(line.filter, std::regex::extended);
+    } catch (const std::regex_error&) {
+      usage("--filter: '" + line.filter + "' is not a regular expression");
+    }
+  line.limits = read_limits(r.convert.limits);
+  line.ort_lib = r.convert.ort_lib;
+  line.onnxruntime = line.task == BatchTask::Verify ||
+                     (!r.convert.verify.empty() && choose("--verify", r.convert.verify) == 0);
+  // The batch's own options, and those that each run gets from it.
+  CLI::App own;
+  set_up(own);
+  RawBatch unused;
+  add_batch_options(own, unused);
+  std::set<std::string> without = {"--force", "--json",     "--quiet",
+                                   "--color", "--progress", "--root"};
+  for (const CLI::Option* option : own.get_options())
+    if (option->get_group() == kBatch) without.insert("--" + option->get_lnames().front());
+  line.words = words_of(app, without);
+  return line;
+}
+
+}  // namespace oe::app

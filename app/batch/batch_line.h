@@ -1,0 +1,58 @@
+// The command line of `onnx-export batch`.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/arguments.h"
+#include "app/console.h"
+#include "app/limits.h"
+#include "app/option_table.h"
+
+namespace oe::app {
+
+// As it stands on the command line.
+struct RawBatch {
+  Raw convert;
+  Strings sources;
+  std::string output, list, manifest, filter, jobs, shard, baseline, verify_files;
+  Strings reports;
+  bool mirror = false, flat = false, sidecars = false, dry_run = false, resume = false;
+  bool keep_going = false, fail_fast = false, check = false, inspect = false, merge = false;
+};
+
+// Its own options, and those of convert that can hold for many models.
+void add_batch_options(CLI::App& app, RawBatch& r);
+
+enum class BatchTask { Convert, Check, Verify, Inspect };
+
+struct BatchLine {
+  BatchTask task = BatchTask::Convert;
+  Strings sources;
+  std::string output;        // the folder; empty: nothing is written
+  std::string list;          // a file of paths, one a line
+  std::string manifest;      // JSON lines
+  std::string filter;        // a regular expression
+  std::string verify_files;  // the folder of the files that are compared
+  std::optional<bool> mirror;
+  bool sidecars = false, dry_run = false, resume = false, force = false, fail_fast = false;
+  bool merge = false, json = false, quiet = false;
+  size_t jobs = 1;
+  std::pair<size_t, size_t> shard = {1, 1};  // this one, of how many
+  Strings reports;                           // files; the ending is the format
+  std::string baseline, root;
+  Strings words;  // of each model's command line
+  Limits limits;
+  bool onnxruntime = false;  // workers need it
+  std::string ort_lib;
+  Color color = Color::Auto;
+  Progress progress = Progress::Auto;
+  std::string text;  // --help: print this and stop
+};
+
+// `arguments` without the verb. Throws Failure(Usage).
+BatchLine parse_batch_line(const Strings& arguments);
+
+}  // namespace oe::app
