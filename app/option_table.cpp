@@ -230,7 +230,7 @@ void add_options(CLI::App& app, Raw& r, Task task) {
        "FILE");
   app.add_flag("--print-ir", r.print_ir,
                "the program after a stage: =after:capture, =before:lower, "
-               "... (stages capture lower optimize legalize)")
+               "... (stages capture lower optimize legalize precision name)")
       ->group(kReport);
   text(
       kReport, "--stop-after", r.stop_after,

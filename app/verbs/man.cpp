@@ -24,6 +24,7 @@ std::string roff(const std::string& text) {
     if (c == '\\') out += "\\e";
     if (c == '-') out += '\\';
     if (c != '\\') out += c;
+    if (c == '|') out += "\\:";  // a line may end here
   }
   if (out.starts_with('.') || out.starts_with('\'')) out.insert(0, "\\&");
   return out;
@@ -55,7 +56,7 @@ void Man::options(CLI::App&) {}
 std::optional<ExitCode> Man::run(std::ostream& out) {
   const std::vector<CommandLineOf> all = command_lines();
   out << ".TH ONNX\\-EXPORT 1 \"\" \"onnx\\-export " << roff(kVersion) << "\"\n"
-      << ".SH NAME\nonnx\\-export \\- converts TorchScript files into ONNX files\n.SH SYNOPSIS\n"
+      << ".ad l\n.SH NAME\nonnx\\-export \\- converts TorchScript files into ONNX files\n.SH SYNOPSIS\n"
       << ".B onnx\\-export\n.I MODEL\n[\\fIoptions\\fR]\n";
   for (const CommandLineOf& c : all)
     out << ".br\n.B onnx\\-export " << roff(c.name) << "\n"
