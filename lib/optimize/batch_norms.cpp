@@ -116,22 +116,32 @@ class Folder {
            n.attributes.get_or<float>("beta", 1) == 1 &&
            n.attributes.get_or<int64_t>("transA", 0) == 0;
   }
-  static bool transposed(const Node& n) { return n.attributes.get_or<int64_t>("transB", 0) != 0; }
+  // The weight is [M, C / group, ...] for Conv, [C, M / group, ...] for ConvTranspose, and a matrix
+  // for Gemm: its rows are channels of the result or of the input.
+  struct Layout {
+    size_t rows, columns, kernel, groups;
+    bool by_result;
 
-  // Which channel of the result element `i` of the weight belongs to.
-  static std::function<size_t(size_t)> output_channel(const Node& n, const Tensor& w) {
-    const std::vector<int64_t>& d = w.dims();
-    if (n.is("Gemm")) {
-      const auto columns = static_cast<size_t>(d[1]);
-      if (transposed(n)) return [=](size_t i) { return i / columns; };
-      return [=](size_t i) { return i % columns; };
+    Layout(const Node& n, const Tensor& w)
+        : rows(static_cast<size_t>(w.dims()[0])),
+          columns(static_cast<size_t>(w.dims()[1])),
+          kernel(static_cast<size_t>(w.numel()) / (rows * columns)),
+          groups(static_cast<size_t>(n.attributes.get_or<int64_t>("group", 1))),
+          by_result(n.is("Conv") ||
+                    (n.is("Gemm") && n.attributes.get_or<int64_t>("transB", 0) != 0)) {}
+    size_t outputs() const { return by_result ? rows : columns * groups; }
+    size_t inputs() const { return by_result ? columns * groups : rows; }
+    // Calls with each element, and its channels in the result and in the input.
+    template <class F>
+    void for_each(const F& f) const {
+      for (size_t row = 0, i = 0; row < rows; ++row)
+        for (size_t column = 0; column < columns; ++column) {
+          const size_t other = row / (rows / groups) * columns + column;
+          const size_t out = by_result ? row : other, in = by_result ? other : row;
+          for (size_t k = 0; k < kernel; ++k, ++i) f(i, out, in);
+        }
     }
-    const auto first = static_cast<size_t>(d[0]), each = static_cast<size_t>(w.numel()) / first;
-    if (n.is("Conv")) return [=](size_t i) { return i / each; };
-    const auto second = static_cast<size_t>(d[1]), kernel = each / second;
-    const auto group = first / static_cast<size_t>(n.attributes.get_or<int64_t>("group", 1));
-    return [=](size_t i) { return i / each / group * second + i / kernel % second; };
-  }
+  };
 
   // Behind the node: its weights take the scale.
   void into_producer(Node& bn) {
@@ -141,9 +151,10 @@ class Folder {
     const auto a = affine(bn);
     const auto old = a ? weights(*n, static_cast<int64_t>(a->s.size())) : std::nullopt;
     if (!old || old->w->numel() == 0) return;
+    const Layout layout(*n, *old->w);
+    if (layout.outputs() != a->s.size()) return;
     Numbers w = old->w->as_double(), bias = old->bias;
-    const auto channel = output_channel(*n, *old->w);
-    for (size_t i = 0; i < w.size(); ++i) w[i] *= a->s[channel(i)];
+    layout.for_each([&](size_t i, size_t out, size_t) { w[i] *= a->s[out]; });
     for (size_t c = 0; c < bias.size(); ++c) bias[c] = bias[c] * a->s[c] + a->t[c];
     if (!finite(w) || !finite(bias)) return;
     set_weights(*n, w, bias);
@@ -161,26 +172,14 @@ class Folder {
     const auto a = affine(*bn);
     const TensorPtr t = r_.constant(n.inputs[1]);
     if (!a || !t || t->numel() == 0) return;
-    const std::vector<int64_t>& d = t->dims();
-    const bool by_rows = n.is("Conv") || transposed(n);
-    const int64_t channels = by_rows ? d[0] : d[1];
-    const auto old = weights(n, channels);
-    if (!old) return;
+    const Layout layout(n, *t);
+    const auto old = weights(n, static_cast<int64_t>(layout.outputs()));
+    if (!old || layout.inputs() != a->s.size()) return;
     Numbers w = old->w->as_double(), bias = old->bias;
-    const auto channel = output_channel(n, *t);
-    const auto groups = static_cast<size_t>(n.attributes.get_or<int64_t>("group", 1));
-    const auto inner = static_cast<size_t>(n.is("Gemm") ? (by_rows ? d[1] : d[0]) : d[1]);
-    const size_t kernel = n.is("Conv") ? w.size() / static_cast<size_t>(d[0] * d[1]) : 1;
-    for (size_t i = 0; i < w.size(); ++i) {
-      const size_t out = channel(i);
-      const size_t in =
-          n.is("Conv") ? i / kernel % inner + out / (static_cast<size_t>(channels) / groups) * inner
-          : by_rows    ? i % inner
-                       : i / static_cast<size_t>(d[1]);
-      if (in >= a->s.size()) return;
+    layout.for_each([&](size_t i, size_t out, size_t in) {
       bias[out] += w[i] * a->t[in];
       w[i] *= a->s[in];
-    }
+    });
     if (!finite(w) || !finite(bias)) return;
     set_weights(n, w, bias);
     n.inputs[0] = bn->inputs[0];
