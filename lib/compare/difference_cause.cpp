@@ -319,8 +319,9 @@ DifferenceCause::Results DifferenceCause::run(Model& model, const std::vector<co
 }
 
 Cause DifferenceCause::of(const std::vector<TensorPtr>& inputs) {
-  if (inputs.size() != p_.inputs.size()) return {};
+  if (inputs.size() != given_.inputs.size()) return {};
   if (inputs == inputs_ && !inputs.empty()) return cause_;
+  if (p_.values.empty()) p_ = program::copy(given_);
   inputs_ = inputs;
   const std::vector<capture::BlockRun> runs = capture::replay(p_, inputs, p_.body);
   return cause_ = runs.empty() ? Cause() : of(p_.body, runs[0]);

@@ -36,10 +36,10 @@ struct Cause {
 // that is what differs. Not for models that draw random numbers.
 class DifferenceCause {
  public:
-  // The options, rules and runtime must outlast this.
+  // All must outlast this.
   DifferenceCause(const program::Program& p, const Options& o, const lower::UserRules& rules,
                   verify::Ort& ort)
-      : p_(program::copy(p)), o_(o), rules_(rules), ort_(ort) {}
+      : given_(p), o_(o), rules_(rules), ort_(ort) {}
 
   // `inputs`: one a port of the program.
   Cause of(const std::vector<TensorPtr>& inputs);
@@ -65,7 +65,8 @@ class DifferenceCause {
   Cause of(program::Block& b, const capture::BlockRun& run);
   Cause inside(const program::Node& n);
 
-  program::Program p_;  // changed while models are made, and itself afterwards
+  const program::Program& given_;
+  program::Program p_;  // its copy, once a difference is looked into: changed while models are made
   const Options& o_;
   const lower::UserRules& rules_;
   verify::Ort& ort_;
