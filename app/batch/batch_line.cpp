@@ -22,7 +22,7 @@ constexpr const char* kOfOneRun[] = {"MODEL",      "--output",         "--dry-ru
                                      "--log-file", "--save-test-data", "--time",     "--help-all",
                                      "--version",  "--inputs-from"};
 
-// What a scheduler says of the part that this process is of an array of jobs.
+// The part K/N of an array of jobs, from the variables that its scheduler sets.
 std::optional<std::pair<size_t, size_t>> shard_of_environment() {
   const auto number_in = [](const char* name) -> std::optional<size_t> {
     const char* text = std::getenv(name);
@@ -77,29 +77,29 @@ void check_reports(const Strings& reports) {
 }
 
 BatchTask task_of(const RawBatch& r) {
-  const int tasks = r.check + r.inspect + !r.verify_files.empty() + r.merge;
+  const int tasks = r.check + r.inspect + !r.line.verify_files.empty() + r.line.merge;
   if (tasks > 1) usage("--check, --inspect, --verify-files and --merge exclude each other");
   if (r.check) return BatchTask::Check;
   if (r.inspect) return BatchTask::Inspect;
-  return r.verify_files.empty() ? BatchTask::Convert : BatchTask::Verify;
+  return r.line.verify_files.empty() ? BatchTask::Convert : BatchTask::Verify;
 }
 
-// What contradicts what.
+// Rejects options that contradict each other.
 void require_consistent(const RawBatch& r, const BatchLine& line) {
   const bool writes = line.task == BatchTask::Convert;
-  if (r.merge) {
+  if (r.line.merge) {
     if (line.output.empty()) usage("--merge: name the folder of the parts with -o");
     return;
   }
-  if (r.sources.empty() && r.list.empty() && r.manifest.empty())
+  if (r.line.sources.empty() && r.line.list.empty() && r.line.manifest.empty())
     usage("batch: no SOURCE given", "onnx-export batch FOLDER -o OUT");
-  if (writes && line.output.empty() && !r.dry_run)
+  if (writes && line.output.empty() && !r.line.dry_run)
     usage("batch: no output folder given", "name it with -o OUT");
   if (!writes && !line.output.empty())
     usage("-o: --check, --inspect and --verify-files write no models", "leave it out");
   if (r.mirror && r.flat) usage("--mirror and --flat contradict each other");
-  if (r.keep_going && r.fail_fast) usage("--keep-going and --fail-fast contradict each other");
-  if (r.resume && line.output.empty())
+  if (r.keep_going && r.line.fail_fast) usage("--keep-going and --fail-fast contradict each other");
+  if (r.line.resume && line.output.empty())
     usage("--resume: the journal is in the output folder; name it with -o");
   if (!writes && !r.convert.verify.empty())
     usage("--verify compares what is converted; here nothing is");
@@ -111,7 +111,7 @@ void add_batch_options(CLI::App& app, RawBatch& r) {
   add_options(app, r.convert);
   for (const char* name : kOfOneRun)
     if (CLI::Option* option = app.get_option_no_throw(name)) app.remove_option(option);
-  app.add_option("SOURCE", r.sources,
+  app.add_option("SOURCE", r.line.sources,
                  "TorchScript files, folders (searched for *.pt *.pth *.ts *.jit *.ptl "
                  "*.torchscript) and quoted patterns")
       ->type_name("");
@@ -121,45 +121,45 @@ void add_batch_options(CLI::App& app, RawBatch& r) {
   const auto flag = [&](const char* name, bool& to, const char* what) {
     app.add_flag(name, to, what)->group(kBatch);
   };
-  text("-o,--output", r.output, "the folder for the ONNX files and the journal", "DIR");
+  text("-o,--output", r.line.output, "the folder for the ONNX files and the journal", "DIR");
   // Of one run it is a document.
   app.get_option("--json")
       ->description("events as lines of JSON on standard output")
       ->group(kBatch);
   app.get_option("--root")->group(kBatch);
-  text("--list", r.list, "a file with one path a line", "FILE");
-  text("--manifest", r.manifest,
+  text("--list", r.line.list, "a file with one path a line", "FILE");
+  text("--manifest", r.line.manifest,
        "JSON lines with model, inputs, options and output (docs/schema/manifest.schema.json)",
        "FILE");
-  text("--filter", r.filter, "only models whose path matches a regular expression", "REGEX");
+  text("--filter", r.line.filter, "only models whose path matches a regular expression", "REGEX");
   flag("--mirror", r.mirror, "outputs keep the folders of the models (default for folders)");
   flag("--flat", r.flat, "all outputs are in the output folder itself");
-  flag("--sidecars", r.sidecars,
+  flag("--sidecars", r.line.sidecars,
        "read more options of NAME.pt from the file NAME.onnx-export beside it");
-  flag("--dry-run", r.dry_run, "list what would be done");
+  flag("--dry-run", r.line.dry_run, "list what would be done");
   text("-j,--jobs", r.jobs, "models at a time (default: one for each two processors)", "N");
   flag("--keep-going", r.keep_going, "a model that fails does not end the batch (default)");
-  flag("--fail-fast", r.fail_fast, "start no further model after one failed");
-  flag("--resume", r.resume,
+  flag("--fail-fast", r.line.fail_fast, "start no further model after one failed");
+  flag("--resume", r.line.resume,
        "continue: what the journal has as finished, with outputs that are unchanged, is kept");
-  app.add_option("--report", r.reports,
+  app.add_option("--report", r.line.reports,
                  "write a report; the ending is the format: .jsonl (a document a model), .json (a "
                  "list of them), .md, .xml (JUnit) or .sarif; repeatable")
       ->type_name("FILE")
       ->group(kBatch)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  text("--baseline", r.baseline,
+  text("--baseline", r.line.baseline,
        "an earlier .jsonl report: exit code 12 only where a model got worse since", "FILE");
   flag("--check", r.check, "list everything that blocks conversion; nothing is written");
   flag("--inspect", r.inspect, "list what is in each file, without running it");
-  text("--verify-files", r.verify_files,
+  text("--verify-files", r.line.verify_files,
        "compare each model with the ONNX file of its name in DIR; nothing is converted", "DIR");
   text("--shard", r.shard,
        "do the K-th of N parts (also from SLURM_ARRAY_TASK_ID, _COUNT and _MIN, or "
        "JOB_COMPLETION_INDEX and JOB_COMPLETIONS)",
        "K/N");
-  flag("--merge", r.merge,
+  flag("--merge", r.line.merge,
        "make the reports of all parts from the journals in -o DIR, and name what no part did");
 }
 
@@ -184,31 +184,19 @@ BatchLine parse_batch_line(const Strings& arguments) {
     line.text = help_text(app);
     return line;
   }
+  line = r.line;
   line.task = task_of(r);
-  line.merge = r.merge;
-  line.sources = r.sources;
-  line.output = r.output;
-  line.list = r.list;
-  line.manifest = r.manifest;
-  line.filter = r.filter;
-  line.verify_files = r.verify_files;
   if (r.mirror || r.flat) line.mirror = r.mirror;
-  line.sidecars = r.sidecars;
-  line.dry_run = r.dry_run;
-  line.resume = r.resume;
   line.force = r.convert.o.force;
-  line.fail_fast = r.fail_fast;
   line.json = r.convert.o.json;
   line.quiet = r.convert.quiet;
-  line.reports = r.reports;
-  line.baseline = r.baseline;
   line.root = r.convert.o.root;
   line.color = static_cast<Color>(choose("--color", r.convert.color));
   line.progress = static_cast<Progress>(choose("--progress", r.convert.progress));
   line.jobs = std::max(1U, std::thread::hardware_concurrency() / 2);
   number("--jobs", r.jobs, line.jobs, size_t{1}, size_t{1024});
   // The report of all parts may be made inside of one.
-  if (!r.merge) line.shard = shard(r.shard);
+  if (!line.merge) line.shard = shard(r.shard);
   check_reports(line.reports);
   require_consistent(r, line);
   if (!line.filter.empty()) try {
@@ -220,14 +208,10 @@ BatchLine parse_batch_line(const Strings& arguments) {
   line.ort_lib = r.convert.ort_lib;
   line.onnxruntime = line.task == BatchTask::Verify ||
                      (!r.convert.verify.empty() && choose("--verify", r.convert.verify) == 0);
-  // The batch's own options, and those that each run gets from it.
-  CLI::App own;
-  set_up(own);
-  RawBatch unused;
-  add_batch_options(own, unused);
+  // Each run gets the options that are not the batch's own.
   std::set<std::string> without = {"--force", "--json",     "--quiet",
                                    "--color", "--progress", "--root"};
-  for (const CLI::Option* option : own.get_options())
+  for (const CLI::Option* option : app.get_options())
     if (option->get_group() == kBatch) without.insert("--" + option->get_lnames().front());
   line.words = words_of(app, without);
   return line;

@@ -13,19 +13,6 @@
 
 namespace oe::app {
 
-// As it stands on the command line.
-struct RawBatch {
-  Raw convert;
-  Strings sources;
-  std::string output, list, manifest, filter, jobs, shard, baseline, verify_files;
-  Strings reports;
-  bool mirror = false, flat = false, sidecars = false, dry_run = false, resume = false;
-  bool keep_going = false, fail_fast = false, check = false, inspect = false, merge = false;
-};
-
-// Its own options, and those of convert that can hold for many models.
-void add_batch_options(CLI::App& app, RawBatch& r);
-
 enum class BatchTask { Convert, Check, Verify, Inspect };
 
 struct BatchLine {
@@ -51,6 +38,17 @@ struct BatchLine {
   Progress progress = Progress::Auto;
   std::string text;  // --help: print this and stop
 };
+
+// As it is on the command line.
+struct RawBatch {
+  Raw convert;
+  BatchLine line;  // the options that need no parsing
+  std::string jobs, shard;
+  bool mirror = false, flat = false, keep_going = false, check = false, inspect = false;
+};
+
+// Its own options, and those of convert that can hold for many models.
+void add_batch_options(CLI::App& app, RawBatch& r);
 
 // `arguments` without the verb. Throws Failure(Usage).
 BatchLine parse_batch_line(const Strings& arguments);

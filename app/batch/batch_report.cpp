@@ -45,10 +45,8 @@ uint64_t sum_of(const ordered_json& d, const char* key) {
   return sum;
 }
 
-std::string short_problem(const ordered_json& p) {
-  const std::string op = p.at("operator"), message = p.at("message");
-  return (op.empty() ? "" : op + ": ") + message.substr(0, message.find('\n')) + " [" +
-         std::string(p.at("code")) + "]";
+std::string problem_and_code(const ordered_json& p) {
+  return short_problem(p) + " [" + std::string(p.at("code")) + "]";
 }
 
 void count(const std::set<std::string>& names, const std::string& model,
@@ -106,14 +104,15 @@ void write_junit(const EachDocument& each, const BatchTotals& t, std::ostream& o
     const ItemStatus status = status_in(d);
     const std::vector<ordered_json> errors = errors_of(d);
     if (status == ItemStatus::Skipped) {
-      out << "><skipped message=\"" << (errors.empty() ? "" : xml(short_problem(errors.back())))
+      out << "><skipped message=\"" << (errors.empty() ? "" : xml(problem_and_code(errors.back())))
           << "\"/></testcase>\n";
     } else if (status == ItemStatus::Failed) {
       out << ">\n      <failure type=\""
           << (errors.empty() ? "" : xml(errors.back().at("code").get<std::string>()))
-          << "\" message=\"" << (errors.empty() ? "" : xml(short_problem(errors.back()))) << "\">";
+          << "\" message=\"" << (errors.empty() ? "" : xml(problem_and_code(errors.back())))
+          << "\">";
       for (const ordered_json& e : errors) {
-        out << xml(short_problem(e)) << "\n";
+        out << xml(problem_and_code(e)) << "\n";
         const ordered_json& place = e.at("place");
         if (place.is_object() && place.at("line") > 0)
           out << "    " << xml(place.at("file")) << ":" << place.at("line") << "    "
@@ -160,7 +159,7 @@ void write_markdown(const EachDocument& each, const BatchTotals& t, std::ostream
         << sum_of(d, "model_bytes") + sum_of(d, "data_bytes") << " | "
         << (v.is_object() ? v.at("largest_error").dump() : "") << " | "
         << seconds_text(d.value("seconds", 0.0)) << " | "
-        << (errors.empty() ? "" : md(short_problem(errors.back()))) << " |\n";
+        << (errors.empty() ? "" : md(problem_and_code(errors.back()))) << " |\n";
   });
 }
 

@@ -179,7 +179,6 @@ void become_run(pid_t parent) {
 }  // namespace
 
 void run_item(const Item& item, const ItemContext& context, int channel) {
-  static const pid_t parent = getppid();
   become_run(context.parent);
   int code = 0;
   try {

@@ -25,9 +25,6 @@ namespace fs = std::filesystem;
 constexpr int kFormat = 1;
 constexpr size_t kLongestLine = size_t{512} << 20;
 
-// Names may hold bytes that JSON cannot.
-std::string journal_id(const std::string& id) { return safe_line(id, TextTarget::Log); }
-
 ssize_t read_at(int fd, char* to, size_t count, uint64_t at) {
   for (;;)
     if (const ssize_t n = pread(fd, to, count, static_cast<off_t>(at)); n >= 0 || errno != EINTR)
@@ -96,6 +93,8 @@ Journal::Journal(const fs::path& file, Open how, bool force) : file_(file) {
   size_ = 0;
 }
 
+std::string Journal::name_of(const std::string& id) { return safe_line(id, TextTarget::Log); }
+
 fs::path Journal::file_in(const std::string& folder, std::pair<size_t, size_t> shard) {
   std::string name = "onnx-export.journal";
   if (shard.second > 1)
@@ -139,7 +138,7 @@ void Journal::load() {
     begin += done;
     if (buffer.size() > kLongestLine) break;
   }
-  // What a process wrote when it was killed, or when the disk was full.
+  // Half a line: the process was killed, or the disk was full.
   if (buffer.empty()) return;
   if (ftruncate(fd_.get(), static_cast<off_t>(begin)) != 0)
     unwritable("OE0705", file_, std::strerror(errno));
@@ -177,7 +176,7 @@ void Journal::append(ordered_json line) {
     line["format"] = kFormat;
     line["version"] = kVersion;
   } else {
-    line["id"] = journal_id(line["id"].get<std::string>());
+    line["id"] = name_of(line["id"].get<std::string>());
   }
   const std::string text = dump(line, -1) + "\n";
   const auto fail = [&](int error) {
@@ -200,7 +199,7 @@ void Journal::append(ordered_json line) {
 }
 
 const JournalEntry* Journal::find(const std::string& id) const {
-  const auto it = entries_.find(journal_id(id));
+  const auto it = entries_.find(name_of(id));
   return it == entries_.end() ? nullptr : &it->second;
 }
 

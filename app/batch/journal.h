@@ -1,4 +1,4 @@
-// What became of each model of a batch, on the disk: one line a change of state, flushed before
+// The journal of a batch: one line for each change of a model's state, flushed to disk before
 // anything depends on it.
 #pragma once
 
@@ -36,6 +36,8 @@ class Journal {
   // another batch has it, OE0734 where it cannot be read, OE0705 where it cannot be written.
   Journal(const std::filesystem::path& file, Open how, bool force);
 
+  // The name of an item in the journal: ids may hold bytes that JSON cannot.
+  static std::string name_of(const std::string& id);
   static std::filesystem::path file_in(const std::string& folder, std::pair<size_t, size_t> shard);
 
   // Adds a line and flushes it. Throws Failure(Unwritable, OE0705), and always does from then on.

@@ -55,7 +55,7 @@ Merged::Merged(const BatchLine& line, const std::vector<Item>& items) {
       notes_.push_back("there is no journal of part " + std::to_string(number) + " of " +
                        std::to_string(count));
   for (const Item& item : items)
-    if (!done_.contains(safe_line(item.id, TextTarget::Log))) not_run_.push_back(item.model);
+    if (!done_.contains(Journal::name_of(item.id))) not_run_.push_back(item.model);
 }
 
 EachDocument Merged::each() const {

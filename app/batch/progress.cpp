@@ -39,9 +39,7 @@ std::string first_problem(const ordered_json& document) {
   const ordered_json v = document.value("verification", ordered_json());
   if (!last && v.is_object() && !v.at("gaps").empty()) return v.at("gaps").at(0);
   if (!last) return {};
-  const std::string message = last->at("message"), op = last->at("operator");
-  return (op.empty() ? "" : op + ": ") + message.substr(0, message.find('\n')) + "  [" +
-         last->at("code").get<std::string>() + "]";
+  return short_problem(*last) + "  [" + last->at("code").get<std::string>() + "]";
 }
 
 }  // namespace

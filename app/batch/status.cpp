@@ -32,4 +32,9 @@ ItemStatus status_in(const ordered_json& document) {
   return at == kNames.end() ? ItemStatus::Failed : static_cast<ItemStatus>(at - kNames.begin());
 }
 
+std::string short_problem(const ordered_json& problem) {
+  const std::string op = problem.at("operator"), message = problem.at("message");
+  return (op.empty() ? "" : op + ": ") + message.substr(0, message.find('\n'));
+}
+
 }  // namespace oe::app

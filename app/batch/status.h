@@ -1,4 +1,4 @@
-// What became of a model of a batch.
+// The result of one model of a batch.
 #pragma once
 
 #include "app/json.h"
@@ -11,5 +11,7 @@ const char* name_of(ItemStatus s);  // "not run", "ok", "partly", "failed", "ski
 ItemStatus status_of(const ordered_json& document, bool found);
 // As the document of a batch's model has it.
 ItemStatus status_in(const ordered_json& document);
+// A problem of a document: its operator and the first line of its message.
+std::string short_problem(const ordered_json& problem);
 
 }  // namespace oe::app
