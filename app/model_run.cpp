@@ -171,7 +171,7 @@ void finish_digest(ModelRun& run) {
   run.digest.reset();
 }
 
-// What the document tells besides the reports.
+// Completes the members of the document that are not in the reports.
 void add_facts(ModelRun& run) {
   finish_digest(run);
   run.results.facts.seconds =

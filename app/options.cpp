@@ -337,7 +337,7 @@ const VerbOfTask& verb_of(const Strings& arguments) {
       kVerbs, [&](const VerbOfTask& v) { return v.word.empty() || v.word == first; });
 }
 
-// What is done with the result, what is printed, and what only ends a run.
+// The options about the result, about printing, and those that only end a run.
 const std::set<std::string>& without_effect_on_result() {
   static const std::set<std::string> names = {
       "--output",   "--force",    "--verbose",    "--quiet",    "--json",   "--diag-format",

@@ -163,7 +163,7 @@ void members(Figures& f, V&& visit) {
 }
 }  // namespace verify
 
-// What the document has of it; the paths and the problems are added.
+// The members of the document but the paths and the problems.
 template <class V>
 void members(Outcome& o, V&& visit) {
   visit("opset", o.opset);
@@ -218,7 +218,7 @@ Diagnostic problem_from(const ordered_json& j) {
           j.at("hint"), origin_from(j.at("place")),      j.at("needs_opset")};
 }
 
-// What the worker sends of one method. By value: the description serves reading too.
+// The worker's message about one method. By value: the description serves reading too.
 ordered_json wire_json(Report r) {
   ordered_json j = written(r.outcome);
   j["exit_code"] = static_cast<int>(r.outcome.exit_code);

@@ -13,7 +13,7 @@
 
 namespace oe::app {
 
-// What a run began with.
+// The facts that a run begins with.
 struct RunFacts {
   std::optional<uint64_t> model_bytes;  // nothing: the file cannot be read
   std::string model_sha256;             // empty: not asked for, or it cannot be read

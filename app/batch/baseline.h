@@ -1,4 +1,4 @@
-// What got worse since an earlier report (--baseline).
+// Compares a batch with an earlier report (--baseline).
 #pragma once
 
 #include <map>

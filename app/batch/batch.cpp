@@ -97,7 +97,7 @@ ExitCode exit_code_of(const BatchTotals& t, bool baseline) {
   return t.count.contains(ItemStatus::Partly) ? ExitCode::NotFullyVerified : ExitCode::Ok;
 }
 
-// What is told and written at the end.
+// Writes the reports and prints the totals.
 ExitCode report(const BatchLine& line, const EachDocument& each,
                 const std::vector<std::string>& not_run, const std::optional<Baseline>& baseline) {
   BatchTotals t = totals_of(each);

@@ -8,7 +8,7 @@
 
 namespace oe::app {
 
-// What the process writes to its channel, a line of JSON each:
+// The process writes one line of JSON per event to its channel:
 //   {"event": "stage", "name": ...}
 //   {"event": "kept"}                 the journal has it as finished, and its files are unchanged
 //   started, made, finished, failed   as the journal has them; it waits for a byte that answers the
@@ -24,7 +24,7 @@ struct ItemContext {
 // Ends the process.
 [[noreturn]] void run_item(const Item& item, const ItemContext& context, int channel);
 
-// What is reported of a model whose process ended by `signal`, or with `status`.
+// The document of a model whose process ended by `signal`, or with `status`.
 ordered_json lost_item(const BatchLine& line, const Item& item, int signal, int status);
 
 }  // namespace oe::app

@@ -1,4 +1,4 @@
-// What a batch is to do: its models, with their outputs and options.
+// The plan of a batch: its models, with their outputs and options.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@
 namespace oe::app {
 namespace {
 
-// What a run needs beside what grows with its model.
+// Memory of a run that does not grow with its model.
 constexpr uint64_t kEachRun = uint64_t{400} << 20;
 
 uint64_t need_of(const Item& item) { return kEachRun + 3 * item.bytes; }
@@ -170,7 +170,7 @@ void Pool::end(RunningItem& r) {
   while (waitpid(r.pid, &status, 0) < 0 && errno == EINTR) {
   }
   r.pid = -1;
-  // What a signal to all of us ended is not judged: --resume runs it again.
+  // A signal to the whole batch says nothing about the model: --resume runs it again.
   if (r.ended || our_signal_ || !journal_failure_.empty()) return;
   const Item& item = items_[r.item];
   const ordered_json document = lost_item(line_, item, WIFSIGNALED(status) ? WTERMSIG(status) : 0,

@@ -1,4 +1,4 @@
-// What a batch tells while it works: a block of lines on a terminal, a line a model elsewhere, or
+// The progress of a batch: a block of lines on a terminal, a line per model elsewhere, or
 // events as lines of JSON.
 #pragma once
 

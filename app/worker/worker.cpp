@@ -173,7 +173,7 @@ std::shared_ptr<verify::Ort> load_libraries(const Launch& l) {
   return l.onnxruntime ? verify::Ort::load(l.ort_lib, why) : nullptr;
 }
 
-// What every process that is forked from this one has then.
+// Loads the libraries that every process forked from this one shares.
 void preload(const Launch& l) {
   std::string why;
   if (l.onnxruntime) verify::load_ort_library(l.ort_lib, why);

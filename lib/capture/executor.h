@@ -16,14 +16,14 @@
 //   Writes        in-place and out= operators (in_place.cpp)
 //   Containers    lists, dicts and tuples (containers.cpp, lists.cpp, dicts.cpp)
 //   Contents, OpenLists   lists whose length is not known at export (open_*.cpp)
-//   ViewList        lists of views of one tensor (places.cpp, place_lists.cpp)
+//   ViewList      lists of views of one tensor (view_list.cpp, view_list_methods.cpp)
 //   Control       If and Loop: taken, unrolled or kept (control_flow.cpp, kept_if.cpp,
 //                 kept_loop.cpp, iterations.cpp)
 //   Gradient      the tape, and torch.autograd.grad on it (gradient_*.cpp)
 //   Interpreter   functions, blocks, instructions (interpreter.cpp, instructions.cpp, inlined.cpp,
 //                 lifetimes.cpp)
-// What branches and iterations leave behind is Snapshot (frozen.cpp), joined by a Joiner (join.cpp)
-// or carried by a LoopState (slots.cpp).
+// A branch or an iteration leaves a Snapshot behind (snapshot.cpp), which a Joiner joins (join.cpp)
+// or a LoopState carries (loop_state.cpp).
 #pragma once
 
 #include <limits>

@@ -20,8 +20,9 @@ struct Found {
   std::vector<InputSpec> specs;  // of all inputs: what was given, completed
   bool guessed = false;          // some of it is nobody's word
   bool described = false;        // only element types are
-  std::map<std::string, std::map<int, std::string>> reasons;  // by path, then by what (places.h)
-  std::map<std::string, std::map<int, std::string>> others;   // likewise: what else runs
+  std::map<std::string, std::map<int, std::string>>
+      reasons;  // by path, then by what (argument_guess.h)
+  std::map<std::string, std::map<int, std::string>> others;  // likewise: what else runs
   // Where nothing was found: what stops the nearest guess (which `specs` is), and where.
   std::string problem;
   OriginPtr origin;

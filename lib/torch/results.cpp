@@ -1,4 +1,4 @@
-// What a method returned, as the outputs of a program.
+// The outputs of a program, from the value that a method returned.
 #include "lib/torch/results.h"
 
 #include <ATen/core/Dict.h>

@@ -24,8 +24,8 @@ struct Comparison {
   double max_rel = 0;   // largest |actual - expected| / |expected|; rounded: max_abs / the scale
   std::string message;  // what differs: dtype, shape, first wrong index with both values
 };
-// What two values differ in: their kind, the length of a sequence, or what `differ` says of two
-// tensors (empty: nothing). Empty where they agree.
+// The first difference of two values: their kind, the length of a sequence, or the text of
+// `differ` for two tensors (empty: none). Empty where they agree.
 std::string value_difference(
     const HostValue& actual, const HostValue& expected,
     const std::function<std::string(const Tensor& actual, const Tensor& expected)>& differ);

@@ -24,7 +24,7 @@ struct OutputErrors {
   double unit = 0;             // of rounding, of the output's type at 1
 };
 
-// What came of one output in all runs.
+// The figures of one output over all runs.
 struct OutputFigures {
   std::string name;
   int64_t elements = 0;      // that were compared; 0 where the comparison proves nothing
@@ -35,7 +35,7 @@ struct OutputFigures {
   std::string verdict = "not compared";
 };
 
-// What a verification did, in numbers.
+// The figures of a verification.
 struct Figures {
   size_t runs = 0, sizes = 0;
   int64_t elements = 0;

@@ -38,7 +38,7 @@ sys.path.insert(0, str(ROOT / "tests/support"))
 import schema  # noqa: E402
 
 TIMEOUT = 300
-# What bash reads first: the tool's documents are kept on their way.
+# Bash reads this first: it keeps a copy of each document that the tool prints.
 KEEP_DOCUMENTS = """\
 onnx-export() {
   case " $* " in *" --json "*|*" --format json "*)

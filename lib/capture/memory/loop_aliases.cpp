@@ -2,7 +2,7 @@
 //
 // Memory that the body makes is behind one name at a time. Besides it a name is what it was before
 // the loop in the first iteration, or one fixed place in the later ones; else it has origins, with
-// a flag each that is carried (slots.h). The rest is entangled: see aliases.cpp.
+// a flag each that is carried (loop_state.h). The rest is entangled: see aliases.cpp.
 #include <algorithm>
 #include <unordered_map>
 #include <utility>

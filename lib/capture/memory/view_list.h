@@ -77,7 +77,7 @@ class ViewList {
   AbstractValue rows(const PlacesValue& places);
   AbstractValue collected(const AbstractValue& places);
 
-  // --- place_lists.cpp
+  // --- view_list_methods.cpp
   std::optional<AbstractValue> like(const std::vector<AbstractValue>& lists,
                                     const AbstractValue* element);
   std::optional<AbstractValue> as_numbers(const AbstractValue& list, const AbstractValue& like);

@@ -187,7 +187,7 @@ struct AbstractValue {
     Object,
     Maybe,     // None or a value, by what the input says: `tuple` is (is a value, the value)
     Sequence,  // the elements of an open list that no tensor can stack (see ListCell)
-    ViewList,  // the elements of an open list that are views of one tensor (places.h)
+    ViewList,  // the elements of an open list that are views of one tensor (view_list.h)
     Opaque,    // device, generator, function, enum, custom class, complex number: constants only
   };
   Kind kind = Kind::Uninitialized;
