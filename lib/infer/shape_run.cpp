@@ -9,6 +9,7 @@
 
 #include <map>
 
+#include "lib/infer/choosing.h"
 #include "lib/infer/shadow.h"
 #include "lib/infer/usual.h"
 #include "lib/support/trial.h"
@@ -30,18 +31,6 @@ struct Stopped {
 struct Seen {};  // the watched site was reached
 
 c10::Symbol symbol(const char* name) { return c10::Symbol::fromQualString(name); }
-
-// What an operator chooses from with an integer tensor: the index operand, and of which operand
-// which axis (or the number itself) says how many there are.
-struct Chooses {
-  const char* op;
-  size_t index, from;
-  int64_t axis;  // -1: the operand is the number; -2: the axis that operand 1 names
-};
-constexpr Chooses kChooses[] = {
-    {"aten::embedding", 1, 0, 0},     {"aten::embedding_bag", 1, 0, 0}, {"aten::one_hot", 0, 1, -1},
-    {"aten::index_select", 2, 0, -2}, {"aten::gather", 2, 0, -2},       {"aten::take", 1, 0, 0},
-};
 
 class Interpreter {
  public:
@@ -416,22 +405,10 @@ class Interpreter {
 
   void note_choices(const std::string& name, const Node* n, const Frame& f,
                     const torch::jit::Stack& stack) {
-    for (const Chooses& c : kChooses) {
-      if (name != c.op || stack.size() <= std::max(c.index, c.from) || !stack[c.index].isTensor())
-        continue;
-      const at::Tensor index = stack[c.index].toTensor();
-      if (!index.defined()) continue;
-      int64_t count = -1;
-      if (c.axis == -1) {
-        count = stack[c.from].isInt() ? stack[c.from].toInt() : -1;
-      } else if (stack[c.from].isTensor()) {
-        const int64_t axis = c.axis == -2 ? (stack[1].isInt() ? stack[1].toInt() : 0) : c.axis;
-        const at::Tensor from = stack[c.from].toTensor();
-        if (axis >= -from.dim() && axis < from.dim()) count = from.size(axis);
-      }
-      const Mask mask = numbers_of(get(f, n->input(c.index)).value);
-      if (count >= 0 && mask) run_.choices.push_back({mask, count, here(n)});
-    }
+    const std::optional<Choosing> c = choosing(name, stack);
+    if (!c) return;
+    if (const Mask mask = numbers_of(get(f, n->input(c->index)).value))
+      run_.choices.push_back({mask, c->count, here(n)});
   }
 
   // x.float() / 255
@@ -441,13 +418,7 @@ class Interpreter {
       if (inputs_.contains(stack[0].toTensor().unsafeGetTensorImpl()))
         converted_ |= numbers_of(stack[0]);
     } else if ((name == "aten::div" || name == "aten::div_") && stack.size() > 1) {
-      const c10::IValue& by = stack[1];
-      double number = 0;
-      if (by.isInt() || by.isDouble())
-        number = by.toScalar().toDouble();
-      else if (by.isTensor() && by.toTensor().numel() == 1 && !by.toTensor().is_meta())
-        number = by.toTensor().item().toDouble();
-      if (number == 255) run_.bytes |= numbers_of(stack[0]) & converted_;
+      if (number_in(stack[1]) == 255) run_.bytes |= numbers_of(stack[0]) & converted_;
     }
   }
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <set>
 #include <stdexcept>
@@ -17,6 +16,7 @@
 #include "lib/verify/moments.h"
 #include "lib/verify/output_record.h"
 #include "lib/verify/size_picker.h"
+#include "lib/verify/special_values.h"
 #include "lib/verify/stated.h"
 
 namespace oe::verify {
@@ -26,12 +26,6 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 // OutputFigures::verdict
 constexpr const char* kDiffers = "differs";
-
-// What becomes of inputs of floats, and of integers.
-struct SpecialValues {
-  const char* name;
-  Variation floats, integers = {};
-};
 
 class Driver {
  public:
@@ -304,16 +298,9 @@ class Driver {
   // Each kind of value in all inputs of floats at once; zeros in those of integers too, where
   // LibTorch takes them. False: a difference that counts.
   bool special_values() {
-    using Kind = Variation::Kind;
-    const SpecialValues kinds[] = {
-        {"zeros", {Kind::Fill, 0}, {Kind::Fill, 0}},
-        {"negatives", {Kind::Negative}},
-        {"large", {Kind::Scale, 1e3}},
-        {"NaN", {Kind::Place, std::numeric_limits<double>::quiet_NaN()}},
-        {"infinity", {Kind::Place, std::numeric_limits<double>::infinity()}}};
-    for (SpecialValues kind : kinds) {
+    for (SpecialValues kind : kSpecialValues) {
       std::optional<SpecialRun> run = special_run(kind);
-      if (!run || (!run->ran && kind.integers.kind != Kind::None)) {
+      if (!run || (!run->ran && kind.integers.kind != Variation::Kind::None)) {
         kind.integers = {};
         run = special_run(kind);
       }
@@ -341,7 +328,8 @@ class Driver {
     run.ran = true;
     const LargestError error = v_.error;
     if (one_run(" at " + run.values, draw, *expected)) return run;
-    if (kind.floats.kind == Variation::Kind::Scale && same_at_scale(*expected)) {
+    if (kind.floats.kind == Variation::Kind::Scale &&
+        same_at_scale(r_, outputs(), expected->outputs)) {
       v_.mismatch.clear();
       return run;
     }
@@ -360,7 +348,6 @@ class Driver {
   // apart as the two are at 0: a row of norms of equal numbers makes its rounding into the result.
   // At a mere step (a sign, a comparison) they agree.
   bool is_unstable(Draw draw, const HostRun& expected) {
-    const std::vector<HostValue> actual = outputs();
     std::vector<HostRun> near;
     for (const double value : {1e-5, 2e-5}) {
       for (Variation& v : draw.variations)
@@ -371,33 +358,7 @@ class Driver {
         return false;
       }
     }
-    bool any = false;
-    for (size_t i = 0; i < std::min(actual.size(), expected.outputs.size()); ++i) {
-      const Tensor *a = actual[i].tensor.get(), *e = expected.outputs[i].tensor.get(),
-                   *x = near[0].outputs[i].tensor.get(), *y = near[1].outputs[i].tensor.get();
-      if (!a || !e || !x || !y || a->dtype() != e->dtype() || !is_float(e->dtype())) return false;
-      if (compare(*a, *e, tolerance_of(r_, r_.output_names[i])).ok) continue;
-      if (largest_difference(*a, e) > 2 * largest_difference(*x, y)) return false;
-      any = true;
-    }
-    return any;
-  }
-
-  // Large values cancel: what is left of them is as exact as they are.
-  bool same_at_scale(const HostRun& expected) const {
-    const std::vector<HostValue> actual = outputs();
-    if (actual.size() != expected.outputs.size()) return false;
-    for (size_t i = 0; i < actual.size(); ++i) {
-      const Tensor *a = actual[i].tensor.get(), *e = expected.outputs[i].tensor.get();
-      if (!a || !e || a->dtype() != e->dtype() || a->dims() != e->dims()) return false;
-      Tolerance t = tolerance_of(r_, r_.output_names[i]);
-      const Tolerance standard = default_tolerance(e->dtype());
-      const double scale = largest_difference(*e, nullptr);
-      t.atol =
-          (t.atol < 0 ? standard.atol : t.atol) + (t.rtol < 0 ? standard.rtol : t.rtol) * scale;
-      if (!compare(*a, *e, t).ok) return false;
-    }
-    return true;
+    return as_far_apart(r_, outputs(), expected.outputs, near[0].outputs, near[1].outputs);
   }
 
   std::vector<HostValue> session_inputs(const HostRun& expected) const {
@@ -406,9 +367,8 @@ class Driver {
       const auto at = std::find(r_.leaf_names.begin(), r_.leaf_names.end(), name);
       if (at == r_.leaf_names.end())
         throw std::runtime_error("the model asks for an input '" + name + "' nobody gave");
-      HostValue v;
-      v.tensor = expected.inputs[static_cast<size_t>(at - r_.leaf_names.begin())];
-      inputs.push_back(std::move(v));
+      inputs.push_back(
+          HostValue::of(expected.inputs[static_cast<size_t>(at - r_.leaf_names.begin())]));
     }
     return inputs;
   }

@@ -42,7 +42,11 @@ class Packed(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.packed = nn.quantized.Linear(4, 3)._packed_params._packed_params
+        linear = nn.quantized.Linear(4, 3)
+        # Weights of a fresh module are whatever its memory held.
+        weight = torch.arange(12, dtype=torch.float32).reshape(3, 4) - 5
+        linear.set_weight_bias(torch.quantize_per_tensor(weight, 1.0, 0, torch.qint8), torch.zeros(3))
+        self.packed = linear._packed_params._packed_params
 
     def forward(self, x: Tensor):
         weight, bias = self.packed.unpack()

@@ -74,6 +74,8 @@ class ViewList {
                        size_t k);
   static c10::TypePtr positions_type(const AbstractValue& like);
   AbstractValue positions_of(const AbstractValue& like, const std::vector<AbstractValue>& numbers);
+
+  // --- view_list_copies.cpp
   AbstractValue rows(const PlacesValue& places);
   AbstractValue collected(const AbstractValue& places);
 
