@@ -17,7 +17,7 @@ struct Result {
   };
   Kind kind = Kind::Value;
   bool optional = false;      // it may be None: so is each of its outputs, then
-  std::vector<Result> items;  // of Items
+  std::vector<Result> items = {};  // of Items
 
   size_t outputs() const {
     size_t n = kind == Kind::Absent ? 0 : 1;
