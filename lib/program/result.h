@@ -16,7 +16,7 @@ struct Result {
     Items,     // a tuple, list or dict: the outputs of its items, in order
   };
   Kind kind = Kind::Value;
-  bool optional = false;      // it may be None: so is each of its outputs, then
+  bool optional = false;           // it may be None: so is each of its outputs, then
   std::vector<Result> items = {};  // of Items
 
   size_t outputs() const {
