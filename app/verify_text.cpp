@@ -13,8 +13,9 @@ namespace {
 std::string verdict_of(const Report& r, const Options& o) {
   if (r.stop) return safe_line(o.onnx_file + ": differs from " + o.load.model) + "\n";
   const bool compared = r.outcome.verification.starts_with("verified");
-  return safe_line(o.onnx_file + ": " +
-                   (compared ? "agrees with " + o.load.model + ", " : std::string()) +
+  const std::string verb =
+      r.outcome.exit_code == ExitCode::Ok ? "agrees with " : "not fully compared with ";
+  return safe_line(o.onnx_file + ": " + (compared ? verb + o.load.model + ", " : std::string()) +
                    r.outcome.verification) +
          "\n";
 }

@@ -6,9 +6,9 @@
 #include <set>
 #include <string_view>
 
+#include "lib/compare/deciding.h"
 #include "lib/onnx/onnx.h"
 #include "lib/pipeline/to_onnx.h"
-#include "lib/support/origin_text.h"
 #include "lib/verify/compare.h"
 
 namespace oe {
@@ -23,57 +23,6 @@ using program::Args;
 using program::Block;
 using program::Node;
 using program::Value;
-
-std::string place(const Node& n) {
-  const std::string where = place_of(n.origin);
-  return where.empty() ? n.op : n.op + " at " + where;
-}
-
-std::string_view base_of(const Node& n) { return std::string_view(n.op).substr(0, n.op.find('.')); }
-
-bool is_one_of(const Node& n, std::initializer_list<std::string_view> names) {
-  return std::ranges::find(names, base_of(n)) != names.end();
-}
-
-// Operators that choose elements: among equal ones LibTorch does not say which.
-bool chooses(const Node& n) {
-  if (n.op == "aten::sort.stable") {
-    const bool* stable = n.args.size() > 1 ? std::get_if<bool>(&n.args[1].v) : nullptr;
-    return !stable || !*stable;
-  }
-  return is_one_of(n, {"aten::topk",
-                       "aten::sort",
-                       "aten::argsort",
-                       "aten::msort",
-                       "aten::argmax",
-                       "aten::argmin",
-                       "aten::max",
-                       "aten::min",
-                       "aten::kthvalue",
-                       "aten::median",
-                       "aten::nanmedian",
-                       "aten::mode",
-                       "aten::cummax",
-                       "aten::cummin",
-                       "aten::max_pool1d_with_indices",
-                       "aten::max_pool2d_with_indices",
-                       "aten::max_pool3d_with_indices",
-                       "aten::adaptive_max_pool1d",
-                       "aten::adaptive_max_pool2d",
-                       "aten::adaptive_max_pool3d",
-                       "torchvision::nms"});
-}
-
-// Operators that round what they compute to whole numbers or steps.
-bool rounds(const Node& n) {
-  return is_one_of(n, {"aten::round", "aten::floor", "aten::ceil", "aten::trunc", "aten::frac",
-                       "aten::sign", "aten::floor_divide", "aten::remainder", "aten::fmod",
-                       "quantized_decomposed::quantize_per_tensor",
-                       "quantized_decomposed::quantize_per_channel",
-                       "aten::fake_quantize_per_tensor_affine",
-                       "aten::fake_quantize_per_channel_affine"}) ||
-         n.op == "aten::div.Tensor_mode" || n.op == "aten::div.Scalar_mode";
-}
 
 bool is_discrete(const Tensor& t) { return is_integer(t.dtype()) || t.dtype() == DType::Bool; }
 
@@ -143,13 +92,6 @@ bool differ_by_overflow(const Tensor& actual, const Tensor& expected) {
       return false;
   }
   return true;
-}
-
-bool has_equal_elements(const Tensor& t) {
-  if (!is_float(t.dtype()) && !is_discrete(t)) return false;
-  std::vector<double> values = t.as_double();
-  std::ranges::sort(values);
-  return std::ranges::adjacent_find(values) != values.end();
 }
 
 // Every use of a value as an argument, in blocks too.
@@ -412,7 +354,7 @@ Cause DifferenceCause::of(Block& b, const capture::BlockRun& block_run) {
       return {Cause::Kind::Operator, place(*s.node) + ": " + what, cause.first};
     } else if (cause.text.empty()) {
       cause.kind = Cause::Kind::Tie;
-      cause.text = place(*s.node) + " chooses among equal elements, whose order is not defined";
+      cause.text = place(*s.node) + kAmongEquals;
     }
     tied.insert(s.node);
   }
@@ -425,8 +367,7 @@ Cause DifferenceCause::of(Block& b, const capture::BlockRun& block_run) {
                  " chooses among elements that differ by rounding only: the order is not defined";
   } else if (rounds(*first->node) || is_discrete(*first->tensor)) {
     cause.kind = Cause::Kind::Tie;
-    cause.text =
-        place(*first->node) + " decides on numbers that differ from the limit by rounding only";
+    cause.text = place(*first->node) + kAtLimit;
   } else {
     cause.kind = Cause::Kind::Rounding;
     cause.text = place(*first->node) +

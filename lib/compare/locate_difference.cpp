@@ -7,9 +7,9 @@
 #include <set>
 #include <unordered_map>
 
+#include "lib/compare/deciding.h"
 #include "lib/compare/replay.h"
 #include "lib/onnx/onnx.h"
-#include "lib/support/origin_text.h"
 #include "lib/verify/compare.h"
 
 namespace oe {
@@ -85,6 +85,11 @@ class Side {
     return it == places_.end() ? nullptr : &results_[it->second];
   }
   std::vector<Result>& results() { return results_; }
+  // A value that both sides were given.
+  void give(const Value* v, const TensorPtr& t) {
+    add(v, t);
+    if (const auto it = places_.find(v); it != places_.end()) results_[it->second].known = true;
+  }
 
   // The first result in order that is not known, among those that `root` comes from by way of such
   // alone; null: there is none. `sources`: what a value is made of.
@@ -114,7 +119,7 @@ class Side {
   std::unordered_map<const Value*, size_t> places_;
 };
 
-void recognise(std::vector<Result>& a, std::vector<Result>& b) {
+void recognize(std::vector<Result>& a, std::vector<Result>& b) {
   std::map<int64_t, std::vector<Result*>> by_size;
   for (Result& r : b) by_size[r.tensor->numel()].push_back(&r);
   for (Result& r : a)
@@ -147,82 +152,117 @@ void values_in(const ir::Node& n, std::vector<const ir::Value*>& to) {
     }
 }
 
-// Runs the file with the results of all its nodes as outputs.
-void run_file(ir::Model& file, const std::vector<TensorPtr>& inputs,
-              const std::vector<std::string>& names, verify::Ort& ort, int threads,
-              Side<ir::Value>& side) {
-  onnx::infer(file);
-  std::map<std::string, const ir::Value*> values;
-  for (const ir::Value* v : file.graph.outputs) values[v->name] = v;
-  for (const auto& n : file.graph.nodes)
-    for (ir::Value* v : n->outputs)
-      if (v && values.emplace(v->name, v).second) file.graph.outputs.push_back(v);
-  const auto session = ort.open_bytes(onnx::write_bytes(file), threads, /*optimize=*/false);
-  std::vector<HostValue> given;
-  for (const std::string& name : session->input_names()) {
-    const auto at = std::ranges::find(names, name);
-    if (at == names.end()) throw std::runtime_error("an input nobody gave");
-    given.emplace_back().tensor = inputs[static_cast<size_t>(at - names.begin())];
+// Why the first result that differs is right all the same; empty: that is not known.
+std::string tie_at(const program::Node& n, const program::Value* v,
+                   const Side<program::Value>& torch, const std::vector<Result>& of_file) {
+  const auto argument = [&](size_t i) -> const Tensor* {
+    const program::Value* given = n.args.size() > i ? n.args[i].value() : nullptr;
+    const Result* r = given ? torch.of(given) : nullptr;
+    return r ? r->tensor.get() : given ? given->constant.get() : nullptr;
+  };
+  if (base_of(n) == "torchvision::nms") {
+    const Tensor* scores = argument(1);
+    return scores && has_equal_elements(*scores) ? place(n) + kAmongEquals : std::string();
   }
-  const std::vector<HostValue> results = session->run(given);
-  std::map<std::string, TensorPtr> by_name;
-  const std::vector<std::string> outputs = session->output_names();
-  for (size_t i = 0; i < outputs.size(); ++i) by_name[outputs[i]] = results[i].tensor;
-  for (const auto& n : file.graph.nodes)
-    for (const ir::Value* v : n->outputs)
-      if (v) side.add(v, by_name[v->name]);
-}
-
-std::string place(const program::Node& n) {
-  const std::string where = place_of(n.origin);
-  return where.empty() ? n.op : n.op + " at " + where;
+  const Tensor* first = argument(0);
+  if (!first) return {};
+  for (const Result& r : of_file)
+    if (!r.known)
+      if (const auto why = both_right(n, *first, *r.tensor, *torch.of(v)->tensor); !why.empty())
+        return place(n).append(why);
+  return {};
 }
 
 }  // namespace
 
-std::string locate_difference(const program::Program& p, const std::vector<TensorPtr>& inputs,
-                              const std::vector<std::string>& names, const ir::Model& given,
-                              verify::Ort& ort, int threads) {
-  if (inputs.size() != p.inputs.size() || onnx::needs_external(given, {})) return {};
-  ir::Model file = ir::copy(given);
+// Runs the file with the results of all its nodes as outputs. False: it does not run so.
+bool FileDifference::run_file(const std::vector<TensorPtr>& inputs) {
+  try {
+    if (!session_) {
+      file_ = ir::copy(given_);
+      onnx::infer(*file_);
+      std::set<std::string> names;
+      for (const ir::Value* v : file_->graph.outputs) names.insert(v->name);
+      for (const auto& n : file_->graph.nodes)
+        for (ir::Value* v : n->outputs)
+          if (v && names.insert(v->name).second) file_->graph.outputs.push_back(v);
+      session_ = ort_.open_bytes(onnx::write_bytes(*file_), threads_, /*optimize=*/false);
+    }
+    std::vector<HostValue> given;
+    for (const std::string& name : session_->input_names()) {
+      const auto at = std::ranges::find(names_, name);
+      if (at == names_.end()) return false;  // an input nobody gave
+      given.emplace_back().tensor = inputs[static_cast<size_t>(at - names_.begin())];
+    }
+    const std::vector<HostValue> results = session_->run(given);
+    std::map<std::string, TensorPtr> by_name;
+    const std::vector<std::string> outputs = session_->output_names();
+    for (size_t i = 0; i < outputs.size(); ++i) by_name[outputs[i]] = results[i].tensor;
+    results_.clear();
+    for (const auto& n : file_->graph.nodes)
+      for (const ir::Value* v : n->outputs)
+        if (v) results_[v] = by_name[v->name];
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+FileDifference::Found FileDifference::of(const std::vector<TensorPtr>& inputs) {
+  if (inputs.size() != p_.inputs.size() || onnx::needs_external(given_, {})) return {};
+  if (inputs == inputs_ && !inputs.empty()) return found_;
+  inputs_ = inputs;
+  found_ = {};
   Side<program::Value> torch;
   std::unordered_map<const program::Value*, const program::Node*> makers;
-  for (const capture::BlockRun& run : capture::replay(p, inputs, p.body))
+  for (size_t i = 0; i < inputs.size(); ++i) torch.give(p_.inputs[i].value.value(), inputs[i]);
+  for (const capture::BlockRun& run : capture::replay(p_, inputs, p_.body))
     for (const capture::Replayed& r : run.steps) {
       torch.add(r.value, r.tensor);
       makers[r.value] = r.node;
     }
-  const std::vector<ir::Value*> outputs = file.graph.outputs;
+  if (!run_file(inputs)) return {};
   Side<ir::Value> onnx;
-  try {
-    run_file(file, inputs, names, ort, threads, onnx);
-  } catch (const std::exception&) {
-    return {};  // the file with further outputs does not run
-  }
-  recognise(torch.results(), onnx.results());
-  bool differs = false;
-  for (size_t i = 0; i < p.outputs.size() && i < outputs.size(); ++i) {
-    const program::Value* wanted = p.outputs[i].value.value();
+  for (const auto& n : file_->graph.nodes)
+    for (const ir::Value* v : n->outputs)
+      if (v && !n->inputs.empty()) onnx.add(v, results_[v]);  // constants compute nothing
+  recognize(torch.results(), onnx.results());
+  bool differs = false, all_tied = p_.outputs.size() == given_.graph.outputs.size();
+  for (size_t i = 0; i < p_.outputs.size() && i < given_.graph.outputs.size(); ++i) {
+    const program::Value* wanted = p_.outputs[i].value.value();
+    const ir::Value* output = file_->graph.outputs[i];
     const Result* expected = wanted ? torch.of(wanted) : nullptr;
-    const Result* actual = onnx.of(outputs[i]);
-    if (!expected || !actual || same(*expected, *actual)) continue;
+    const Result* actual = onnx.of(output);
+    if (!expected || !actual || same(*expected, *actual)) {
+      all_tied =
+          all_tied && expected && actual && verify::compare(*actual->tensor, *expected->tensor).ok;
+      continue;
+    }
     differs = true;
     const program::Value* first = torch.first_unknown(
         wanted, [&](const program::Value* v, std::vector<const program::Value*>& to) {
           if (const auto it = makers.find(v); it != makers.end()) values_in(*it->second, to);
         });
     const ir::Value* made =
-        onnx.first_unknown(outputs[i], [&](const ir::Value* v, std::vector<const ir::Value*>& to) {
+        onnx.first_unknown(output, [&](const ir::Value* v, std::vector<const ir::Value*>& to) {
           if (v->producer) values_in(*v->producer, to);
         });
-    if (!first) continue;
-    return place(*makers.at(first)) +
-           (made ? "; in the file node '" + made->producer->name + "' (" + made->producer->op + ")"
-                 : "");
+    const std::string tie =
+        first ? tie_at(*makers.at(first), first, torch, onnx.results()) : std::string();
+    all_tied = all_tied && !tie.empty();
+    if (!first || (!tie.empty() && !found_.text.empty())) continue;
+    found_.tie = tie;
+    found_.text = place(*makers.at(first)) + (made ? "; in the file node '" + made->producer->name +
+                                                         "' (" + made->producer->op + ")"
+                                                   : "");
+    if (tie.empty()) break;
   }
-  return differs ? ""
-                 : "none where ONNX Runtime runs the graph as it is written: its own "
-                   "optimisations of the graph make it";
+  if (!all_tied) found_.tie.clear();
+  if (!differs)
+    found_.text =
+        "none where ONNX Runtime runs the graph as it is written: its own optimizations of the "
+        "graph make it";
+  return found_;
 }
 
 }  // namespace oe

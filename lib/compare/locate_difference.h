@@ -1,6 +1,9 @@
 // Where an ONNX file begins to compute something else than the module, whoever made the file.
 #pragma once
 
+#include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,16 +14,44 @@
 
 namespace oe {
 
-// The program is run by LibTorch and the file by ONNX Runtime on the same inputs, node by node. No
-// name says which result of the one is which of the other, so results are recognised by their
+// Runs the program in LibTorch and the file in ONNX Runtime on the same inputs, node by node. No
+// name says which result of the one is which of the other, so results are recognized by their
 // values, also in another layout. From the outputs that differ the results that nothing on the
-// other side equals are followed upwards; the first of them is told, of the program with its source
-// line, of the file with its node: "aten::gelu at net.py:12  y = gelu(x); in the file node
-// '/act/Erf' (Erf)". Empty where that cannot be done.
-// `inputs`: one a port of the program; `names`: what the file calls each. `file` gets further
-// outputs.
-std::string locate_difference(const program::Program& p, const std::vector<TensorPtr>& inputs,
-                              const std::vector<std::string>& names, const ir::Model& file,
-                              verify::Ort& ort, int threads);
+// other side equals are followed upwards; the first of them is told. Not for models that draw
+// random numbers.
+class FileDifference {
+ public:
+  struct Found {
+    // Of the program with its source line, of the file with its node: "aten::gelu at net.py:12
+    // y = gelu(x); in the file node '/act/Erf' (Erf)". Empty where nothing can be told.
+    std::string text;
+    // Where every output differs from such a place on: why LibTorch's result and the file's are
+    // both right there: "aten::topk at net.py:12  y = x.topk(3) chooses among equal elements,
+    // whose order is not defined". Empty where an output has none.
+    std::string tie;
+  };
+
+  // All must outlast this. `names`: what the file calls the input of each port of the program.
+  FileDifference(const program::Program& p, const std::vector<std::string>& names,
+                 const ir::Model& file, verify::Ort& ort, int threads)
+      : p_(p), names_(names), given_(file), ort_(ort), threads_(threads) {}
+
+  // `inputs`: one a port of the program.
+  Found of(const std::vector<TensorPtr>& inputs);
+
+ private:
+  bool run_file(const std::vector<TensorPtr>& inputs);
+
+  const program::Program& p_;
+  const std::vector<std::string>& names_;
+  const ir::Model& given_;
+  verify::Ort& ort_;
+  int threads_;
+  std::optional<ir::Model> file_;  // with the result of every node as an output
+  std::unique_ptr<verify::Ort::Session> session_;
+  std::map<const ir::Value*, TensorPtr> results_;  // of the last run, of file_
+  std::vector<TensorPtr> inputs_;                  // that were asked about last, and the answer
+  Found found_;
+};
 
 }  // namespace oe

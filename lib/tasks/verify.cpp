@@ -199,6 +199,14 @@ void verify_file(const Options& given, const std::filesystem::path& test_folder,
   comparison.request.half = rounded_to(comparison.request.lineage, own);
   comparison.request.asks_for_nan = own.captured && asks_for_nan(own.captured->program.body);
   give_origins(file, o.onnx_file);
+  // Where numbers are drawn every run differs.
+  std::optional<FileDifference> difference;
+  if (own.captured && std::ranges::none_of(comparison.request.lineage, &verify::Lineage::drawn))
+    difference.emplace(own.captured->program, inputs.names, file, *ort, o.load.threads);
+  comparison.why_undecided = [&](const std::vector<TensorPtr>& given) {
+    const std::string tie = difference ? difference->of(given).tie : std::string();
+    return tie.empty() ? tie : "a tie: " + tie + "; what leads to it agrees";
+  };
   verify::Verification v =
       comparison.run(std::filesystem::path(o.onnx_file), *ort, probed(own, inputs.names, file));
   outcome.verified = v.figures();
@@ -216,10 +224,7 @@ void verify_file(const Options& given, const std::filesystem::path& test_folder,
         v.mismatch +
             "\n  LibTorch disagrees with itself: run line by line, without its passes over "
             "the graph, the model gives what the file gives");
-  std::string first;
-  if (own.captured && v.drawn.empty())
-    first = locate_difference(own.captured->program, v.inputs, inputs.names, file, *ort,
-                              o.load.threads);
+  const std::string first = difference ? difference->of(v.inputs).text : std::string();
   throw Failure(ExitCode::Mismatch, "OE0601",
                 v.mismatch + (first.empty() ? "" : "\n  first difference: " + first),
                 o.bundle.empty() ? "--bundle DIR keeps the inputs of the difference" : "");

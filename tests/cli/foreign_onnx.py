@@ -100,6 +100,32 @@ def export(module: nn.Module, inputs: tuple, path: pathlib.Path, **more) -> None
         torch.onnx.export(module, inputs, str(path), dynamo=False, opset_version=17, **more)
 
 
+class Ranked(nn.Module):
+    """The largest of numbers that are often equal; `smallest` takes others."""
+
+    def __init__(self, smallest: bool = False):
+        super().__init__()
+        self.smallest = smallest
+
+    def forward(self, x):
+        steps = torch.floor(2 * x)
+        return steps.topk(3, largest=not self.smallest)[1], steps.sum(1)
+
+
+class Nearest(nn.Module):
+    """The place of the largest step: the last of equal ones, or `wrong`, the smallest's."""
+
+    def __init__(self, how: str = ""):
+        super().__init__()
+        self.how = how
+
+    def forward(self, x):
+        steps = torch.floor(2 * x)
+        if self.how == "last":
+            return steps.shape[1] - 1 - steps.flip(1).argmax(1)
+        return steps.argmin(1) if self.how == "wrong" else steps.argmax(1)
+
+
 def make(folder: pathlib.Path) -> None:
     torch.manual_seed(3)
     net, x = Net().eval(), torch.randn(2, 6)
@@ -134,6 +160,14 @@ def make(folder: pathlib.Path) -> None:
     ports = [onnx_models.value(name, onnx_models.FLOAT, ["n", 3]) for name in ("c.1", "a.1", "y")]
     (folder / "skips.ts.onnx").write_bytes(onnx_models.model(
         [onnx_models.node("Sub", "sub", ["a.1", "c.1"], ["y"])], ports[:2], ports[2:], [], ir=8))
+
+    many = torch.randn(4, 30)
+    torch.jit.script(Ranked()).save(str(folder / "ranked.pt"))
+    export(Ranked(), (many,), folder / "ranked.ts.onnx")
+    export(Ranked(smallest=True), (many,), folder / "ranked.wrong.onnx")
+    torch.jit.script(Nearest()).save(str(folder / "nearest.pt"))
+    for how in ("last", "wrong"):
+        export(Nearest(how), (many,), folder / f"nearest.{how}.onnx")
 
     torch.jit.script(Noise()).save(str(folder / "noisy.pt"))
     export(Noise(), (x,), folder / "noisy.ts.onnx")
