@@ -3,7 +3,26 @@
 
 #include <map>
 
+#include "lib/optimize/pass_list.h"
+
 namespace oe::app {
+namespace {
+
+Strings pass_names() {
+  Strings names;
+  for (const optimize::PassInfo& p : optimize::kPasses) names.emplace_back(p.name);
+  return names;
+}
+
+Strings print_points() {
+  Strings points = {"after:capture",   "after:lower",      "after:optimize", "after:legalize",
+                    "after:precision", "after:name",       "before:lower",   "before:optimize",
+                    "before:legalize", "before:precision", "before:name"};
+  for (const std::string& name : pass_names()) points.push_back("after:" + name);
+  return points;
+}
+
+}  // namespace
 
 const Strings& choices_of(std::string_view option) {
   static const std::map<std::string_view, Strings> all = {
@@ -16,10 +35,9 @@ const Strings& choices_of(std::string_view option) {
       {"--guess", {"auto", "off", "sure"}},
       {"--operator-export-type",
        {"onnx", "onnx-aten", "onnx-aten-fallback", "raw", "onnx-fallthrough"}},
-      {"--print-ir",
-       {"after:capture", "after:lower", "after:optimize", "after:legalize", "after:precision",
-        "after:name", "before:lower", "before:optimize", "before:legalize", "before:precision",
-        "before:name"}},
+      {"--optimize", {"full", "basic", "none"}},
+      {"--disable-pass", pass_names()},
+      {"--print-ir", print_points()},
       {"--keep-initializers-as-inputs", {"auto", "yes", "no"}},
       {"--mode", {"auto", "script", "trace"}},
       {"--provider", {"cpu", "cuda"}},

@@ -177,6 +177,14 @@ void add_options(CLI::App& app, Raw& r, Task task) {
   flag(kGraph, "--no-constant-folding", r.no_folding, "leave constant subgraphs as they are");
   text(kGraph, "--fold-limit", r.fold_limit,
        "a result larger than its operands is folded up to this size (default 1MiB)", "SIZE");
+  text(kGraph, "--optimize", r.optimize,
+       "how far the graph is simplified: none; basic (the numbers stay the same to the bit); full "
+       "(weights may change, numbers differ by rounding; the default)",
+       "LEVEL");
+  list(kGraph, "--disable-pass", r.disabled_passes,
+       "passes of the optimizer to leave out; repeatable", "PASS,...");
+  flag(kGraph, "--list-passes", r.list_passes,
+       "the passes, in the order they run, and nothing else");
   text(kGraph, "--checker", r.checker, "the ONNX checker: full, basic or off (default full)",
        "HOW");
 
@@ -228,9 +236,11 @@ void add_options(CLI::App& app, Raw& r, Task task) {
        "arguments that come before all others, in a file: words as a shell reads them, # begins a "
        "comment; @FILE puts those of a file in its place",
        "FILE");
-  app.add_flag("--print-ir", r.print_ir,
-               "the program after a stage: =after:capture, =before:lower, "
-               "... (stages capture lower optimize legalize precision name)")
+  app.add_flag(
+         "--print-ir", r.print_ir,
+         "the program after a stage: =after:capture, =before:lower, "
+         "... (stages capture lower optimize legalize precision name); =after:PASS each time a "
+         "pass of the optimizer changes it")
       ->group(kReport);
   text(
       kReport, "--stop-after", r.stop_after,
@@ -258,7 +268,6 @@ void add_options(CLI::App& app, Raw& r, Task task) {
   text(kReport, "--color", r.color, "auto, always or never (default auto)", "WHEN");
   flag(kTorch, "--dynamo", r.dynamo, "the file is no Python that would be traced");
   flag(kTorch, "--fallback", r.fallback, "there is one way to convert");
-  flag(kTorch, "--optimize", r.optimize, "the graph is always optimised");
   flag(kTorch, "--autograd-inlining", r.autograd_inlining,
        "autograd's functions are inlined in the file already");
   if (task == Task::Verify) keep_those_of_verify(app);

@@ -18,13 +18,14 @@ struct Raw {
   std::string model, opset, unroll, ir_version, inputs_file, inputs_from, test_data, seed, mode,
       training, state, device, threads, target, checker, verify, verify_runs, ort_lib, provider,
       fold_limit, external, external_file, threshold, align, color, guess, export_type,
-      keep_initializers, diag_format, progress, functions, stop_after, config, to;
+      keep_initializers, diag_format, progress, functions, stop_after, config, to, optimize;
   std::vector<std::string> inputs, alt_inputs, constants, dynamic_axes, input_names, output_names,
-      renames, methods, op_libs, atol, rtol, print_ir, custom_opsets, symbolics, schemas;
+      renames, methods, op_libs, atol, rtol, print_ir, custom_opsets, symbolics, schemas,
+      disabled_passes;
   bool no_folding = false, no_export_params = false, keep_doc = false, strip_doc = false,
        verbose = false, quiet = false;
-  bool help = false, help_all = false, version = false;
-  bool dynamo = false, fallback = false, optimize = false, autograd_inlining = false;
+  bool help = false, help_all = false, version = false, list_passes = false;
+  bool dynamo = false, fallback = false, autograd_inlining = false;
 };
 
 // Of the verb that does `task`: check takes all that convert does, verify what does not say how a

@@ -50,15 +50,17 @@ void tolerances(const char* option, const Strings& texts,
 }
 
 void print_points(const Strings& texts, Strings& to) {
-  static const Strings stages = {"capture", "lower", "optimize", "legalize", "precision", "name"};
   for (const std::string& text : texts) {
     const size_t colon = text.find(':');
     const std::string when = colon == std::string::npos ? "after" : text.substr(0, colon);
     const std::string stage = colon == std::string::npos ? text : text.substr(colon + 1);
     choose("--print-ir", when, {"after", "before"});
-    choose("--print-ir", stage, stages);
     if (when == "before" && stage == "capture")
       usage("--print-ir: there is nothing to print before capture");
+    Strings named;
+    for (const std::string& point : choices_of("--print-ir"))
+      if (point.starts_with(when + ":")) named.push_back(point.substr(when.size() + 1));
+    choose("--print-ir", stage, named);
     to.push_back(when + ":" + stage);
   }
 }
@@ -137,7 +139,7 @@ void stop_after(const Raw& r, Options& o) {
 void without_effect(const Raw& r, Options& o) {
   for (const auto& [given, name] :
        {std::pair{r.dynamo, "--dynamo"}, std::pair{r.fallback, "--fallback"},
-        std::pair{r.optimize, "--optimize"}, std::pair{r.autograd_inlining, "--autograd-inlining"}})
+        std::pair{r.autograd_inlining, "--autograd-inlining"}})
     if (given) o.without_effect.push_back(name);
 }
 
@@ -259,7 +261,12 @@ Options interpret(Raw& r) {
   o.symbolics = r.symbolics;
   o.custom_schemas = r.schemas;
   module_functions(r, o);
-  o.optimize.constant_folding = !r.no_folding;
+  constexpr optimize::Level levels[] = {optimize::Level::Full, optimize::Level::Basic,
+                                        optimize::Level::None};
+  o.optimize.level = levels[choose("--optimize", r.optimize)];
+  o.optimize.disabled = names("--disable-pass", r.disabled_passes);
+  for (const std::string& pass : o.optimize.disabled) choose("--disable-pass", pass);
+  o.optimize.constant_folding = !r.no_folding && o.optimize.level != optimize::Level::None;
   if (!r.fold_limit.empty()) o.optimize.fold_limit = parse_size(r.fold_limit, "--fold-limit");
   o.capture.fold_limit.reset();
   if (o.optimize.constant_folding) o.capture.fold_limit = o.optimize.fold_limit;
@@ -375,7 +382,7 @@ void take_all_of_repeated(CLI::App& app) {
   for (const char* repeated :
        {"--input", "--alt-input", "--constant", "--dynamic-axes", "--input-names", "--output-names",
         "--rename", "--method", "--custom-op-lib", "--custom-opset", "--custom-schema",
-        "--symbolics", "--atol", "--rtol", "--print-ir"})
+        "--symbolics", "--atol", "--rtol", "--print-ir", "--disable-pass"})
     if (CLI::Option* option = app.get_option_no_throw(repeated))
       option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
@@ -393,6 +400,21 @@ Strings words_of(const CLI::App& app, const std::set<std::string>& without) {
   return words;
 }
 
+// "batch_norms   full   BatchNormalization goes into ...".
+std::string pass_table() {
+  std::string text = "pass          level  what it does\n";
+  for (const optimize::PassInfo& p : optimize::kPasses) {
+    std::string line(p.name);
+    line.resize(14, ' ');
+    line += p.from == optimize::Level::None    ? "none"
+            : p.from == optimize::Level::Basic ? "basic"
+                                               : "full";
+    line.resize(21, ' ');
+    text += line.append(p.what) + "\n";
+  }
+  return text;
+}
+
 CommandLine parse_command_line(const Strings& arguments) {
   const VerbOfTask& verb = verb_of(arguments);
   CLI::App app(verb.what,
@@ -408,6 +430,7 @@ CommandLine parse_command_line(const Strings& arguments) {
   parse_strictly(app, rest, "one MODEL is converted at a time; a value with blanks needs quotes");
   CommandLine c;
   if (r.version) c.text = std::string("onnx-export ") + kVersion + "\n";
+  if (r.list_passes) c.text = pass_table();
   if (r.help || r.help_all) c.text = help(app, r.help_all, verb.task);
   if (!c.text.empty()) return c;
   c.color = static_cast<Color>(choose("--color", r.color));

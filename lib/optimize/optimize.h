@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <span>
 #include <string_view>
 
 #include "lib/ir/ir.h"
@@ -10,21 +9,16 @@
 
 namespace oe::optimize {
 
-struct Pass {
-  std::string_view name;
-  std::string_view what;                    // one line, for the generated pass list
-  bool (*run)(ir::Model&, const Options&);  // one linear walk; whether it changed anything
-  bool any_opset;  // also right on models of an older opset: part of cleanup()
-};
-std::span<const Pass> passes();  // in the order they run
+// Hears of each pass that changed the model, with what it made of it.
+using OnChange = std::function<void(std::string_view pass, const ir::Model& m)>;
 
 // Infers missing types, then runs the passes in rounds until a round changes nothing (a few rounds;
 // their number is bounded). The model is at the newest opset, or at least 18: nodes whose axes are
 // attributes in older ones are not understood.
-void optimize(ir::Model& m, const Options& o);
+void optimize(ir::Model& m, const Options& o, const OnChange& on_change = {});
 
-// The passes that are right at any opset, 7 and up: for what legalisation leaves behind.
-void cleanup(ir::Model& m);
+// The passes that are right at any opset, 7 and up: for what legalization leaves behind.
+void cleanup(ir::Model& m, const Options& o = {});
 
 // Weights that were transposed for good, but which a file holds as they were (`is_stored`), are
 // transposed by a node again. At any opset.

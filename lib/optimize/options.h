@@ -2,13 +2,21 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lib/optimize/pass_list.h"
 
 namespace oe::optimize {
 
 struct Options {
+  Level level = Level::Full;
+  std::vector<std::string> disabled;  // names of kPasses
   bool constant_folding = true;
   bool batch_norms = false;      // go into convolutions: weights change
   int64_t fold_limit = 1 << 20;  // bytes of a folded result; larger ones stay computed
+
+  bool operator==(const Options&) const = default;
 };
 
 }  // namespace oe::optimize

@@ -1,6 +1,7 @@
-// The table of passes and the rounds they run in.
+// The passes and the rounds they run in.
 #include "lib/optimize/passes.h"
 
+#include <algorithm>
 #include <array>
 
 #include "lib/onnx/onnx.h"
@@ -8,25 +9,13 @@
 namespace oe::optimize {
 namespace {
 
-constexpr std::array kPasses = {
-    Pass{"constants", "Constant nodes become initializers", constants_to_initializers, true},
-    Pass{"branches", "If with a known condition becomes the branch taken", inline_branches, true},
-    Pass{"noops", "nodes that return their input are removed", remove_noops, true},
-    Pass{"casts", "chains of Cast become one where no value is rounded in between", merge_casts,
-         true},
-    Pass{"transposes", "Transpose of Transpose becomes one or none", merge_transposes, true},
-    Pass{"reshapes", "chains of Reshape, Squeeze, Unsqueeze and Flatten become one or none",
-         merge_reshapes, false},
-    Pass{"shapes", "arithmetic on sizes is folded, gathered and copied dims become constants",
-         simplify_shapes, false},
-    Pass{"fold", "nodes of constants become initializers, up to the fold limit", fold_constants,
-         false},
-    Pass{"batch_norms", "BatchNormalization goes into the Conv, ConvTranspose or Gemm beside it",
-         fold_batch_norms, false},
-    Pass{"duplicates", "equal nodes with equal inputs become one", remove_duplicates, true},
-    Pass{"initializers", "equal initializers become one", share_initializers, true},
-    Pass{"dead_code", "nodes, outputs and initializers that nothing uses are removed",
-         remove_dead_code, true},
+using Run = bool (*)(ir::Model&, const Options&);  // one linear walk; whether it changed anything
+
+// One a row of kPasses.
+constexpr std::array<Run, kPasses.size()> kRuns = {
+    constants_to_initializers, inline_branches,   remove_noops,       merge_casts,
+    merge_transposes,          merge_reshapes,    simplify_shapes,    fold_constants,
+    fold_batch_norms,          remove_duplicates, share_initializers, remove_dead_code,
 };
 
 // A round is one linear walk a pass. Real models settle in two to four; the bounds keep the stage
@@ -34,12 +23,20 @@ constexpr std::array kPasses = {
 constexpr int kMostRounds = 16;
 constexpr int kMostInferences = 4;
 
-bool run(ir::Model& m, const Options& o, bool any_opset_only) {
+bool is_enabled(const PassInfo& p, const Options& o) {
+  return p.from <= o.level && std::ranges::find(o.disabled, p.name) == o.disabled.end();
+}
+
+bool run(ir::Model& m, const Options& o, bool any_opset_only, const OnChange& on_change) {
   bool changed = true, ever = false;
   for (int round = 0; changed && round < kMostRounds; ++round) {
     changed = false;
-    for (const Pass& p : kPasses)
-      if (p.any_opset || !any_opset_only) changed |= p.run(m, o);
+    for (size_t i = 0; i < kPasses.size(); ++i) {
+      const PassInfo& p = kPasses[i];
+      if ((any_opset_only && !p.any_opset) || !is_enabled(p, o) || !kRuns[i](m, o)) continue;
+      changed = true;
+      if (on_change) on_change(p.name, m);
+    }
     ever |= changed;
   }
   return ever;
@@ -47,16 +44,14 @@ bool run(ir::Model& m, const Options& o, bool any_opset_only) {
 
 }  // namespace
 
-std::span<const Pass> passes() { return kPasses; }
-
-void optimize(ir::Model& m, const Options& o) {
+void optimize(ir::Model& m, const Options& o, const OnChange& on_change) {
   // What a pass made constant lets inference know more dims, and that may let a pass do more.
   for (int i = 0; i < kMostInferences; ++i) {
     onnx::infer(m);
-    if (!run(m, o, false)) return;
+    if (!run(m, o, false, on_change)) return;
   }
 }
 
-void cleanup(ir::Model& m) { run(m, {}, true); }
+void cleanup(ir::Model& m, const Options& o) { run(m, o, true, {}); }
 
 }  // namespace oe::optimize

@@ -136,7 +136,7 @@ std::optional<OnnxModel> onnx_model(const LoadedModel& loaded, const capture::Ca
   if (o.to) {
     stages.begin("precision");
     made.precision = precision::reduce(m, *o.to, o.ort_target, d);
-    optimize::cleanup(m);
+    optimize::cleanup(m, o.optimize);
     stages.made("precision", m);
   }
   stages.begin("name");

@@ -85,7 +85,12 @@ void Stages::made(const char* stage, const ir::Model& m) {
 
 StageWatch Stages::watch() {
   return {[this](const char* stage) { begin(stage); },
-          [this](const char* stage, const ir::Model& m) { made(stage, m); }};
+          [this](const char* stage, const ir::Model& m) { made(stage, m); },
+          [this](std::string_view pass, const ir::Model& m) {
+            const std::string name(pass);
+            if (wanted(name, {})) print(ir::print(m), name.c_str());
+            if (kVerifyStages) require_well_formed(name.c_str(), ir::verify(m));
+          }};
 }
 
 }  // namespace oe

@@ -38,9 +38,9 @@ ir::Model walk(const program::Program& p, const Options& o, const lower::LowerOp
   ended("lower", m);
   begins("optimize");
   if (o.export_type == ExportType::Raw)
-    optimize::cleanup(m);
+    optimize::cleanup(m, o.optimize);
   else
-    optimize::optimize(m, optimize_options(o));
+    optimize::optimize(m, optimize_options(o), watch.changed);
   ended("optimize", m);
   begins("legalize");
   opsets::legalize(m, o.opset, o.ort_target, d);
@@ -98,7 +98,7 @@ ir::Model to_onnx(const program::Program& p, const Options& o, const lower::User
     if (watch.ended) watch.ended("legalize", m);
     if (may_stay) tell_kept(m, d);
     rules.expand(m, o.custom_opsets, d);
-    if (!d.has_errors()) optimize::cleanup(m);
+    if (!d.has_errors()) optimize::cleanup(m, o.optimize);
     return m;
   }
 }

@@ -5,16 +5,18 @@
 
 #include "lib/ir/ir.h"
 #include "lib/lower/user_rules.h"
+#include "lib/optimize/optimize.h"
 #include "lib/options/options.h"
 #include "lib/program/program.h"
 #include "lib/support/diagnostics.h"
 
 namespace oe {
 
-// Told as each stage begins and ends. Either may be empty.
+// Told as each stage begins and ends. Each may be empty.
 struct StageWatch {
   std::function<void(const char* stage)> begins;
   std::function<void(const char* stage, const ir::Model& m)> ended;
+  optimize::OnChange changed;  // by a pass of the stage optimize
 };
 
 // Every problem is reported; the model is usable only when no error was. Operators that may stay

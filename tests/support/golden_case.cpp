@@ -259,7 +259,7 @@ class Runner {
       no_program.refusal = refusal_of(e);
     }
     std::map<int64_t, Converted> results;
-    if (captured_) results = convert(captured_->program, settings_.opsets);
+    if (captured_) results = convert(captured_->program, settings_.opsets, settings_.optimize);
     for (int64_t opset : settings_.opsets) judge(opset, captured_ ? results.at(opset) : no_program);
     if (captured_ && !case_.dynamic.empty() && !expected_error(case_, kSameGraphOpset))
       compare_examples();
@@ -302,6 +302,8 @@ class Runner {
       expected = nullptr;
     }
     if (!r.model) {
+      // An older opset wants a number where nothing folds what computes it, such as TopK's k.
+      if (settings_.optimize != optimize::Options{} && needed_opset(r.error)) return;
       if (!expected)
         fail(opset, r.error, r.refusal);
       else if (r.error.find(expected->text) == std::string::npos)
@@ -390,6 +392,7 @@ class Runner {
   }
 
   void compare_pinned(int64_t opset, const ir::Model& m) {
+    if (settings_.optimize != optimize::Options{}) return;
     for (const Pinned& p : case_.pinned) {
       if (p.opset != opset) continue;
       const std::string now = ir::print(m);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/optimize/options.h"
 #include "lib/torch/load.h"
 #include "lib/verify/ort.h"
 #include "tests/support/golden_file.h"
@@ -17,6 +18,7 @@ struct Settings {
   std::vector<int64_t> opsets;       // in ascending order
   std::shared_ptr<verify::Ort> ort;  // null: ONNX Runtime is absent
   bool bless = false;
+  optimize::Options optimize;  // text is pinned of the default alone
 };
 
 struct Outcome {

@@ -41,18 +41,18 @@ std::string refusal_of(const std::exception& e) {
 
 namespace {
 
-ir::Model optimized(const program::Program& p, Diagnostics& d) {
+ir::Model optimized(const program::Program& p, const optimize::Options& o, Diagnostics& d) {
   ir::Model m = lower::lower(p, {}, d);
   if (d.has_errors()) return m;
   throw_problems("the graph after lower", ir::verify(m));
-  optimize::optimize(m, {});
+  optimize::optimize(m, o);
   throw_problems("the graph after optimize", ir::verify(m));
   return m;
 }
 
-void clean_up(ir::Model& m, const Diagnostics& d, int64_t opset) {
+void clean_up(ir::Model& m, const optimize::Options& o, const Diagnostics& d, int64_t opset) {
   throw_errors(d, opset);
-  optimize::cleanup(m);
+  optimize::cleanup(m, o);
   throw_problems("the graph after legalize", ir::verify(m));
 }
 
@@ -60,13 +60,13 @@ Converted refused(const std::exception& e) { return {std::nullopt, e.what(), ref
 
 }  // namespace
 
-std::map<int64_t, Converted> convert(const program::Program& p,
-                                     const std::vector<int64_t>& opsets) {
+std::map<int64_t, Converted> convert(const program::Program& p, const std::vector<int64_t>& opsets,
+                                     const optimize::Options& o) {
   std::map<int64_t, Converted> results;
   Diagnostics lowered;
   std::optional<opsets::Descent> descent;
   try {
-    descent.emplace(optimized(p, lowered), /*avoid_ort_gaps=*/true);
+    descent.emplace(optimized(p, o, lowered), /*avoid_ort_gaps=*/true);
   } catch (const std::exception& e) {
     for (const int64_t opset : opsets) results[opset] = refused(e);
     return results;
@@ -78,7 +78,7 @@ std::map<int64_t, Converted> convert(const program::Program& p,
       throw_errors(lowered, opset);
       Diagnostics d;
       ir::Model m = descent->at(opset, d);
-      clean_up(m, d, opset);
+      clean_up(m, o, d, opset);
       results[opset].model = std::move(m);
       for (const Diagnostic& x : d.all()) results[opset].warned.insert(x.code);
     } catch (const std::exception& e) {
@@ -90,10 +90,10 @@ std::map<int64_t, Converted> convert(const program::Program& p,
 
 ir::Model convert_at(const program::Program& p, int64_t opset) {
   Diagnostics d;
-  ir::Model m = optimized(p, d);
+  ir::Model m = optimized(p, {}, d);
   throw_errors(d, opset);
   opsets::legalize(m, opset, /*avoid_ort_gaps=*/true, d);
-  clean_up(m, d, opset);
+  clean_up(m, {}, d, opset);
   return m;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lib/ir/ir.h"
+#include "lib/optimize/options.h"
 #include "lib/options/options.h"
 #include "lib/program/program.h"
 #include "lib/support/diagnostics.h"
@@ -35,7 +36,8 @@ struct Converted {
 std::string refusal_of(const std::exception& e);
 
 // Lowers and optimizes once, then walks down once and stops at each of `opsets`.
-std::map<int64_t, Converted> convert(const program::Program& p, const std::vector<int64_t>& opsets);
+std::map<int64_t, Converted> convert(const program::Program& p, const std::vector<int64_t>& opsets,
+                                     const optimize::Options& o = {});
 
 // One opset alone, as the tool does it. Throws where there is no model.
 ir::Model convert_at(const program::Program& p, int64_t opset);

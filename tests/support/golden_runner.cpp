@@ -51,8 +51,9 @@ struct Arguments {
   std::string results;     // a child writes what it did here
   std::string report;      // JSON: what came of every case
   bool bless = false;
-  bool scaled = false;  // count nodes at ten times the sizes, and nothing else
-  int alone = 0;        // percent that have to pass with inputs that are found
+  bool scaled = false;             // count nodes at ten times the sizes, and nothing else
+  std::string optimize, disabled;  // level and passes left out, as on the command line
+  int alone = 0;                   // percent that have to pass with inputs that are found
 };
 
 struct Totals {
@@ -148,6 +149,17 @@ Case found_alone(Case c, const torch_io::Loaded& module) {
   return c;
 }
 
+// --optimize full also folds batch norms, which the default leaves so that the text shows them.
+optimize::Options optimize_options(const Arguments& a) {
+  optimize::Options o;
+  if (!a.disabled.empty()) o.disabled = split(a.disabled, ',');
+  o.batch_norms = a.optimize == "full";
+  if (a.optimize == "basic") o.level = optimize::Level::Basic;
+  if (a.optimize == "none") o.level = optimize::Level::None;
+  o.constant_folding = o.level != optimize::Level::None;
+  return o;
+}
+
 Totals run_file(const Arguments& a, const fs::path& file) {
   Totals t;
   Journal journal(a.results);
@@ -155,6 +167,7 @@ Totals run_file(const Arguments& a, const fs::path& file) {
   Settings s;
   s.opsets = opsets_of(a.opsets);
   s.bless = a.bless;
+  s.optimize = optimize_options(a);
   std::string why;
   s.ort = verify::Ort::load(a.ort_lib, why);
   torch_io::register_stub_operators();
@@ -261,6 +274,8 @@ class Parent {
                                      "--work",    a_.work.string()};
     if (a_.bless) args.push_back("--bless");
     if (a_.scaled) args.push_back("--scaled");
+    if (!a_.optimize.empty()) args.insert(args.end(), {"--optimize", a_.optimize});
+    if (!a_.disabled.empty()) args.insert(args.end(), {"--disable-pass", a_.disabled});
     if (a_.alone > 0) args.insert(args.end(), {"--alone", std::to_string(a_.alone)});
     std::vector<char*> argv;
     for (std::string& s : args) argv.push_back(s.data());
@@ -381,6 +396,9 @@ int main(int argc, char** argv) {
       "--alone", a.alone,
       "the inputs that are found for a case's module instead of its own; so many percent "
       "have to pass");
+  app.add_option("--optimize", a.optimize, "none, basic or full; pinned text is not compared")
+      ->check(CLI::IsMember({"none", "basic", "full"}));
+  app.add_option("--disable-pass", a.disabled, "PASS,...; pinned text is not compared");
   app.add_option("--report", a.report, "write what came of every case to this JSON file");
   app.add_option("--work", work, "folder for intermediate files");
   app.add_option("--from", a.from)->group("");
@@ -407,7 +425,8 @@ int main(int argc, char** argv) {
         return fs::is_directory(p) && fs::canonical(p).filename() == folder;
       });
     };
-    const bool every_case = a.filter.empty() && !a.scaled && !a.alone;
+    const bool every_case =
+        a.filter.empty() && !a.scaled && !a.alone && a.optimize.empty() && a.disabled.empty();
     if (every_case && whole("ops") && whole("semantics")) {
       for (const std::string& row : unreached_rows(t.seen)) {
         ++t.failed;

@@ -57,6 +57,8 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
         Group("opsets", [str(build / "opsets_tests")]),
         Group("optimize", [str(build / "optimize_tests"), str(tests / "optimize")]),
         Group("golden", golden, golden + ["--opsets", QUICK_OPSETS]),
+        *[Group(f"level_{level}", golden + ["--optimize", level, "--opsets", "9,18"],
+                golden + ["--optimize", level, "--opsets", "18"]) for level in ("none", "basic", "full")],
         Group("scaled", [str(build / "golden_tests"), "--scaled", "--python", python, "--jobs", str(jobs),
                          str(tests / "ops"), str(tests / "semantics/many_elements.test")]),
         Group("matrix", matrix, matrix + ["--quick"]),

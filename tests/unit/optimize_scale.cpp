@@ -62,7 +62,7 @@ TEST_CASE("ten times the nodes take about ten times as long", "[optimize]") {
 
 TEST_CASE("every pass has a name and a line of its own", "[optimize]") {
   std::string names;
-  for (const optimize::Pass& p : optimize::passes()) {
+  for (const optimize::PassInfo& p : optimize::kPasses) {
     CHECK_FALSE(p.name.empty());
     CHECK_FALSE(p.what.empty());
     CHECK(names.find(" " + std::string(p.name) + " ") == std::string::npos);

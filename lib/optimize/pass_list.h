@@ -1,0 +1,46 @@
+// The passes by name, for the command line, which links none of them.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace oe::optimize {
+
+// How far the optimizer goes. Each level has the passes of the one before.
+enum class Level {
+  None,   // what lowering leaves is only made well-formed
+  Basic,  // fewer nodes, the same numbers to the bit, weights as the state dict has them
+  Full    // weights may change, so that numbers differ by rounding
+};
+
+struct PassInfo {
+  std::string_view name;
+  std::string_view what;  // one line
+  Level from;             // the first level that has it
+  bool any_opset;         // also right on models of an older opset: part of cleanup()
+};
+
+// In the order they run.
+inline constexpr std::array kPasses = {
+    PassInfo{"constants", "Constant nodes become initializers", Level::None, true},
+    PassInfo{"branches", "If with a known condition becomes the branch taken", Level::Basic, true},
+    PassInfo{"noops", "nodes that return their input are removed", Level::Basic, true},
+    PassInfo{"casts", "chains of Cast become one where no value is rounded in between",
+             Level::Basic, true},
+    PassInfo{"transposes", "Transpose of Transpose becomes one or none", Level::Basic, true},
+    PassInfo{"reshapes", "chains of Reshape, Squeeze, Unsqueeze and Flatten become one or none",
+             Level::Basic, false},
+    PassInfo{"shapes", "arithmetic on sizes is folded, gathered and copied dims become constants",
+             Level::Basic, false},
+    PassInfo{"fold", "nodes of constants become initializers, up to the fold limit", Level::Basic,
+             false},
+    PassInfo{"batch_norms",
+             "BatchNormalization goes into the Conv, ConvTranspose or Gemm beside it", Level::Full,
+             false},
+    PassInfo{"duplicates", "equal nodes with equal inputs become one", Level::Basic, true},
+    PassInfo{"initializers", "equal initializers become one", Level::Basic, true},
+    PassInfo{"dead_code", "nodes, outputs and initializers that nothing uses are removed",
+             Level::None, true},
+};
+
+}  // namespace oe::optimize
