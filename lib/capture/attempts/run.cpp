@@ -5,6 +5,7 @@
 
 #include "lib/capture/attempts/left_out.h"
 #include "lib/capture/executor.h"
+#include "lib/capture/ports/joined_axis_names.h"
 #include "lib/capture/ports/persistent_state.h"
 #include "lib/capture/ports/ports.h"
 #include "lib/capture/ports/prune.h"
@@ -105,6 +106,7 @@ Recorded Runs::operator()(const std::vector<World>& worlds) {
   r.dropped = ex.assumed.dropped_branches();
   r.missed = ex.assumed.missed();
   prune(r.captured.program);
+  join_axis_names(r.captured.program);
   return r;
 }
 

@@ -44,11 +44,7 @@ AbstractValue Joiner::leaf(const Snapshot& a, const Snapshot& b) {
     t->choice = t->ranked || a_unset || b_unset ? nullptr : rank_choice(cond, *a.tensor, *b.tensor);
     returns(0, a, a_unset);
     returns(1, b, b_unset);
-    program::Type type = ex.recorder.type_of(*t);
-    if ((a_unset || b_unset) && type.shape)  // the other branch gives anything: no axis has a name
-      for (Dim& d : *type.shape)
-        if (!d.is_number()) d = Dim::unknown();
-    t->recorded = ex.recorder.add_output(node, std::move(type));
+    t->recorded = ex.recorder.add_output(node, ex.recorder.type_of(*t));
     AbstractValue s = ex.values.tensor(t);
     s.tensor()->storage->owns_elements = owns_elements(a.sym) && owns_elements(b.sym);
     if (x) relate(s, 0, *x);
