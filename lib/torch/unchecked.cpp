@@ -135,6 +135,13 @@ void check_group_norm(const Arguments& args) {
   TORCH_CHECK(x.numel() == wanted, "Expected ", wanted, " elements, got ", x.numel());
 }
 
+// The result has the input's elements, of which a larger target writes more than there are.
+void check_entropy(const Arguments& args) {
+  TORCH_CHECK(args.tensor("target").numel() <= args.tensor("self").numel(),
+              "Expected a target of at most ", args.tensor("self").numel(), " elements, got ",
+              args.tensor("target").numel());
+}
+
 void require_contiguous(const char* what, const at::Tensor& t) {
   TORCH_CHECK(t.is_contiguous(), "Expected ", what, " to be contiguous");
 }
@@ -303,6 +310,7 @@ TORCH_LIBRARY_IMPL(aten, TESTING_ONLY_GenericMode, m) {
       m, {"native_batch_norm", "_native_batch_norm_legit", "_native_batch_norm_legit.no_stats",
           "_native_batch_norm_legit_no_training", "_native_batch_norm_legit_functional",
           "_batch_norm_no_update", "_batch_norm_with_update"});
+  guard<check_entropy>(m, {"binary_cross_entropy"});
   guard<check_group_norm>(m, {"native_group_norm"});
   guard<check_weight_norm>(m, {"_weight_norm_interface"});
   guard<check_int8>(m, {"_weight_int8pack_mm"});

@@ -6,6 +6,8 @@
 #include <ATen/ops/_native_batch_norm_legit_no_training.h>
 #include <ATen/ops/_transform_bias_rescale_qkv.h>
 #include <ATen/ops/_weight_norm.h>
+#include <ATen/ops/binary_cross_entropy.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/gru.h>
 #include <ATen/ops/gru_cell.h>
 #include <ATen/ops/log_softmax.h>
@@ -134,6 +136,14 @@ TEST_CASE("kernels that take other sizes on trust are checked too", "[unchecked]
     };
     CHECK(split(24).size(1) == 2);
     CHECK_THROWS_AS(split(8), c10::Error);
+  }
+  SECTION("the target of a cross entropy") {
+    const auto loss = [](at::IntArrayRef target) {
+      return at::binary_cross_entropy(at::full({2, 3}, 0.5), at::full(target, 0.5), {}, 0);
+    };
+    CHECK(loss({2, 3}).numel() == 6);
+    CHECK(loss({3}).numel() == 6);
+    CHECK_THROWS_AS(loss({4, 2, 3}), c10::Error);
   }
   SECTION("pivots") {
     const auto unpack = [](at::IntArrayRef lu) {
