@@ -30,6 +30,10 @@ struct Cause {
   std::string first;  // the first result of the whole model that differs, and how; may be empty
 };
 
+// ONNX Runtime leaves out the rounding between nodes of float16, and has hardly any kernels for
+// bfloat16: from here on `m` computes each node in float32 and rounds what comes of it. Its bytes.
+std::string rounding_bytes(ir::Model& m);
+
 // Runs the program in LibTorch, and two models of it in ONNX Runtime that give the result of every
 // operator at its top: one as a whole, and one in which each operator gets LibTorch's own results,
 // so that it answers for itself alone. Does the same for the body of a loop and for a branch where
@@ -64,6 +68,7 @@ class DifferenceCause {
               const std::map<std::string, TensorPtr>& given) const;
   Cause of(program::Block& b, const capture::BlockRun& run);
   Cause inside(const program::Node& n);
+  bool is_right_rounded(const std::vector<capture::Replayed>& steps);
 
   const program::Program& given_;
   program::Program p_;  // its copy, once a difference is looked into: changed while models are made

@@ -9,10 +9,8 @@
 #include "lib/compare/difference_cause.h"
 #include "lib/onnx/onnx.h"
 #include "lib/pipeline/names.h"
-#include "lib/precision/precision.h"
 #include "lib/support/text.h"
 #include "lib/torch/user_operators.h"
-#include "opsets/types.h"
 
 namespace oe {
 namespace {
@@ -86,15 +84,6 @@ std::string unverifiable(const Converted& what, const verify::Ort& ort) {
   if (const std::string op = made_up(what.captured.program.body); !op.empty())
     return "LibTorch knows nothing of " + op + " but its schema";
   return {};
-}
-
-// ONNX Runtime leaves out the rounding between nodes of float16, and has hardly any kernels for
-// bfloat16: from here on `m` computes each node in float32 and rounds what comes of it. Its bytes.
-std::string rounding_bytes(ir::Model& m) {
-  Diagnostics d;
-  precision::emulate(m);
-  opsets::fit_types(m, /*avoid_ort_gaps=*/true, d);
-  return onnx::write_bytes(m);
 }
 
 // Throws Failure(MissingPart).
