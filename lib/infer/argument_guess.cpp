@@ -117,11 +117,12 @@ void collect(P& p, std::vector<G>& out) {
     for (auto& c : p.children) collect(c, out);
 }
 
-at::Tensor tensor_of(const ArgumentGuess& p, bool computed) {
+at::Tensor tensor_of(const ArgumentGuess& p, bool computed, int draw) {
   const int64_t n = c10::multiply_integers(p.sizes);
   const auto options = at::TensorOptions().dtype(p.dtype);
   if (!computed && n > kComputed) return at::empty(p.sizes, options.device(c10::kMeta));
-  const at::Generator generator = at::detail::createCPUGenerator(p.index + 1);
+  const at::Generator generator =
+      at::detail::createCPUGenerator(p.index + 1 + 1000 * static_cast<uint64_t>(draw));
   if (c10::isIntegralType(p.dtype, /*includeBool=*/true))
     return at::randint(p.low, std::max(p.high, p.low + 1), p.sizes, generator, at::kLong)
         .to(p.dtype);
@@ -129,12 +130,12 @@ at::Tensor tensor_of(const ArgumentGuess& p, bool computed) {
   return at::randn(p.sizes, generator, at::kFloat).to(p.dtype);
 }
 
-c10::IValue value_of(const ArgumentGuess& p, bool computed,
+c10::IValue value_of(const ArgumentGuess& p, bool computed, int draw,
                      std::vector<std::pair<at::Tensor, Mask>>& tensors) {
   if (!p.present) return {};
   switch (p.kind) {
     case Kind::Tensor:
-      tensors.emplace_back(tensor_of(p, computed), bit_of(p.index));
+      tensors.emplace_back(tensor_of(p, computed, draw), bit_of(p.index));
       return tensors.back().first;
     case Kind::Given:
       if (computed) return map_tensors(p.value, [](const at::Tensor& t) { return t.to(at::kCPU); });
@@ -146,7 +147,8 @@ c10::IValue value_of(const ArgumentGuess& p, bool computed,
       break;
   }
   std::vector<c10::IValue> children;
-  for (const ArgumentGuess& c : p.children) children.push_back(value_of(c, computed, tensors));
+  for (const ArgumentGuess& c : p.children)
+    children.push_back(value_of(c, computed, draw, tensors));
   if (p.kind == Kind::Tuple)
     return c10::ivalue::Tuple::createNamed(std::move(children), p.type->expect<c10::TupleType>());
   if (p.kind == Kind::List) {
@@ -361,11 +363,11 @@ bool is_complete(const Guess& g, bool but_types) {
   return true;
 }
 
-Arguments arguments_of(const Guess& g, bool computed) {
+Arguments arguments_of(const Guess& g, bool computed, int draw) {
   Arguments all;
   for (const ArgumentGuess& p : g.arguments) {
     Cell c;
-    c.value = value_of(p, computed, all.tensors);
+    c.value = value_of(p, computed, draw, all.tensors);
     // Which entries there are, and numbers, depend on these places; tensors have their own masks.
     std::vector<const ArgumentGuess*> inner;
     collect(p, inner);

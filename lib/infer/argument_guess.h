@@ -75,7 +75,8 @@ void number(Guess& g);
 std::vector<int64_t> usual_sizes(size_t rank);
 
 // The arguments: tensors of more than kComputed elements without data, unless `computed`.
-Arguments arguments_of(const Guess& g, bool computed);
+// `draw`: which random numbers.
+Arguments arguments_of(const Guess& g, bool computed, int draw = 0);
 
 // The SPECs that make the same arguments, all named.
 std::vector<InputSpec> specs_of(const Guess& g);

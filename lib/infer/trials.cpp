@@ -11,6 +11,7 @@ namespace {
 constexpr int64_t kAllSteps = 1000000;
 constexpr std::chrono::seconds kLongest{8};
 constexpr int64_t kStart = 50;                       // what a run costs besides its nodes
+constexpr int kDraws = 3;                            // that a guess has to run on
 constexpr int64_t kMostElements = int64_t{1} << 28;  // of one input: no example is as large
 
 // What no inputs change: capture says what it thinks of it.
@@ -35,11 +36,21 @@ bool Trials::fits(const Guess& g) const {
   return true;
 }
 
-Run Trials::run(const Guess& g, const Site& watch) {
+Run Trials::run_drawn(const Guess& g, const Site& watch, int draw) {
   Limits limits = limits_;
   limits.steps = std::min(limits.steps, std::max<int64_t>(kAllSteps - steps_, 1));
-  Run r = run_shapes(module_, arguments_of(g, limits.computed), limits, watch);
+  Run r = run_shapes(module_, arguments_of(g, limits.computed, draw), limits, watch);
   steps_ += r.steps + kStart;
+  return r;
+}
+
+Run Trials::run(const Guess& g, const Site& watch) {
+  Run r = run_drawn(g, watch, 0);
+  // Numbers in a range may have been drawn by chance.
+  for (int draw = 1; limits_.computed && !watch.node && !r.stop && draw < kDraws; ++draw) {
+    Run other = run_drawn(g, watch, draw);
+    if (other.stop) r = std::move(other);  // ends the loop
+  }
   if (r.stop && beyond_inputs(*r.stop)) r.stop.reset();
   return r;
 }

@@ -26,6 +26,7 @@ class Trials {
  public:
   Trials(const torch_io::Loaded& m, bool computed) : module_(m) { limits_.computed = computed; }
 
+  // Where arguments have data, of several draws: the first that stops, else the first.
   Run run(const Guess& g, const Site& watch = {});
   // The quantity where a run comes to its site; nothing where none does.
   std::optional<int64_t> measure(const Guess& g, const Quantity& q);
@@ -47,6 +48,8 @@ class Trials {
   void allow_unbatched(const torch::jit::Node* n) { limits_.unbatched.insert(n); }
 
  private:
+  Run run_drawn(const Guess& g, const Site& watch, int draw);
+
   const torch_io::Loaded& module_;
   const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   Limits limits_;

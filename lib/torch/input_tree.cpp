@@ -382,6 +382,7 @@ class Tree {
     leaf.argument = argument_;
     leaf.normal = v.isTensor() && v.toTensor().is_floating_point() && spec &&
                   (spec->value.empty() || spec->value == "randn");
+    if (v.isTensor() && spec) leaf.range = range_of(*spec, s.path);
     leaves.push_back(std::move(leaf));
     leaf_specs_.push_back(s.spec ? *s.spec : InputSpec());
     return v;

@@ -156,7 +156,7 @@ std::vector<c10::IValue> resized_inputs(const ExampleInputs& e,
         return seed == e.options.seed || leaf.fixed ? v : other_number(v, own_seed);
       const at::Tensor t = v.toTensor();
       if (leaf.fixed || (seed == e.options.seed && t.sizes().vec() == size)) return t.clone();
-      return random_like(t, size, leaf.normal, own_seed).to(t.device());
+      return random_like(t, size, leaf.normal, leaf.range, own_seed).to(t.device());
     }));
   }
   return arguments;

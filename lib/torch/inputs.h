@@ -24,8 +24,9 @@ struct InputLeaf {
   std::vector<std::string> axis_names;  // per axis: "" static, else the dynamic axis's name
   std::vector<std::pair<int64_t, int64_t>> bounds;  // per axis: inclusive; {0, -1}: none given
   size_t argument = 0;                              // index into ExampleInputs::arguments
-  size_t place = 0;           // among its tensors and numbers, of which some may be constants
-  bool normal = false;        // the value was drawn from N(0, 1)
+  size_t place = 0;     // among its tensors and numbers, of which some may be constants
+  bool normal = false;  // the value was drawn from N(0, 1)
+  std::optional<std::pair<double, double>> range;  // it was drawn from: both ends are in it
   std::vector<bool> differs;  // per axis: an alternative has another size there
   bool fixed = false;         // resized_inputs() keeps the value (a number that the export froze)
   std::string attribute;  // of the model that it is (--state=io): "rnn.hidden"; empty: an argument

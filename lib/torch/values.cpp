@@ -283,7 +283,7 @@ std::optional<at::Tensor> from_word(const InputSpec& spec, const c10::IValue& li
     const c10::ScalarType t = type(at::kFloat);
     if (like.isTensor() && integral(t) && integral(like.toTensor().scalar_type()) &&
         like.toTensor().numel() > 0 && has_data(like.toTensor()))
-      return random_like(like.toTensor(), sizes, false, seed).to(t);
+      return random_like(like.toTensor(), sizes, false, {}, seed).to(t);
     return random_tensor(sizes, t, generator);
   }
   if (v == "zeros") return at::full(sizes_of(spec, like, path), 0, type(at::kFloat));
@@ -407,21 +407,31 @@ c10::IValue make_value(const InputSpec& spec, const c10::TypePtr& declared, cons
 
 bool has_data(const at::Tensor& t) { return t.numel() == 0 || t.storage().data() != nullptr; }
 
+std::optional<Range> range_of(const InputSpec& spec, const std::string& path) {
+  Range range;
+  if (parse_range(spec.value, "rand", path, range)) return range;
+  if (!parse_range(spec.value, "randint", path, range)) return std::nullopt;
+  const auto [low, high] = whole_range(range, spec.value, path);
+  return Range{static_cast<double>(low), static_cast<double>(high - 1)};
+}
+
 at::Tensor random_like(const at::Tensor& example, const std::vector<int64_t>& sizes, bool normal,
-                       uint64_t seed) {
+                       const std::optional<Range>& range, uint64_t seed) {
   const at::Generator generator = at::detail::createCPUGenerator(seed);
   const c10::ScalarType type = example.scalar_type();
   if (normal || type == c10::ScalarType::Bool || c10::isComplexType(type) || example.numel() == 0)
     return random_tensor(sizes, type, generator);
   if (!integral(type)) {
     const at::Tensor wide = example.to(at::kDouble);
-    const double low = wide.min().item().toDouble(), high = wide.max().item().toDouble();
+    const auto [low, high] =
+        range ? *range : Range{wide.min().item().toDouble(), wide.max().item().toDouble()};
     if (!std::isfinite(low) || !std::isfinite(high)) return random_tensor(sizes, type, generator);
     return at::rand(sizes, generator, at::kDouble).mul(high - low).add(low).to(type);
   }
   const at::Tensor wide = example.to(at::kLong);
-  at::Tensor t = random_integers(sizes, wide.min().item().toLong(), wide.max().item().toLong() + 1,
-                                 at::kLong, generator);
+  const int64_t low = range ? static_cast<int64_t>(range->first) : wide.min().item().toLong();
+  const int64_t high = range ? static_cast<int64_t>(range->second) : wide.max().item().toLong();
+  at::Tensor t = random_integers(sizes, low, high + 1, at::kLong, generator);
   if (t.dim() == 1 && wide.dim() == 1 && wide.numel() > 1) {
     for (const bool descending : {false, true})
       if (wide.equal(std::get<0>(wide.sort(0, descending)))) {

@@ -29,11 +29,15 @@ c10::IValue make_value(const InputSpec& spec, const c10::TypePtr& type, const c1
 // Whether the tensor's numbers are there: a trace stores only type and sizes of its inputs.
 bool has_data(const at::Tensor& t);
 
+// The least and the largest number of "rand(a,b)" and "randint(a,b)"; nothing: another value.
+using Range = std::pair<double, double>;
+std::optional<Range> range_of(const InputSpec& spec, const std::string& path);
+
 // Another tensor like `example` with the given sizes: floats from N(0,1) when `normal`, else evenly
-// from the example's range; integers evenly from the example's range; bools either.
+// from `range`, or the example's without one; integers likewise; bools either.
 // A sorted 1-d example stays sorted (lengths of packed sequences).
 at::Tensor random_like(const at::Tensor& example, const std::vector<int64_t>& sizes, bool normal,
-                       uint64_t seed);
+                       const std::optional<Range>& range, uint64_t seed);
 
 // The generator state for one leaf out of the run's seed: leaves differ, and do not depend on how
 // many numbers another one took.
