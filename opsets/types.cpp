@@ -13,6 +13,11 @@
 namespace oe::opsets {
 namespace {
 
+constexpr DType kTypes[] = {DType::Float,  DType::Double, DType::Float16, DType::BFloat16,
+                            DType::Int64,  DType::Int32,  DType::Int16,   DType::Int8,
+                            DType::UInt64, DType::UInt32, DType::UInt16,  DType::UInt8,
+                            DType::Bool};
+
 // Operators that only move or copy elements, or work on bits modulo 2^n: any type of the same size
 // does, and a wider one too.
 bool keeps_bits(std::string_view op) {
@@ -160,6 +165,21 @@ class TypePass {
     return onnx::lists(s, variable, t) && !(ort_ && ort_lacks(s.name, variable, t, opset_));
   }
 
+  bool has_kernel(std::string_view op, std::string_view variable, int64_t opset) const {
+    const onnx::Schema* s = onnx::find_schema("", op, opset);
+    return s && std::ranges::any_of(kTypes, [&](DType t) {
+             return onnx::lists(*s, variable, t) && !ort_lacks(op, variable, t, opset);
+           });
+  }
+
+  // The newest opset at which ONNX Runtime still runs an operator that it runs with no type at this
+  // one; 0 when a type runs here, or nowhere.
+  int64_t ended_at(std::string_view op, std::string_view variable) const {
+    int64_t opset = opset_;
+    while (opset >= onnx::kOldestOpset && !has_kernel(op, variable, opset)) --opset;
+    return opset < onnx::kOldestOpset || opset == opset_ ? 0 : opset;
+  }
+
   bool castable(DType t) const {
     const onnx::Schema* cast = onnx::find_schema("", "Cast", opset_);
     return cast && onnx::lists(*cast, "T1", t);
@@ -198,6 +218,13 @@ class TypePass {
           if (!inner->origin) inner->origin = n->origin;
           fit(std::move(inner), out);
         }
+        return;
+      }
+      if (const int64_t last = ended_at(n->op, name)) {
+        const std::string runs = std::to_string(last);
+        report(Severity::Error, "OE5004", *n, "ONNX Runtime runs " + n->op + " up to opset " + runs,
+               0, "use --opset " + runs + " or older, or --target onnx for another runtime");
+        out.push_back(std::move(n));
         return;
       }
       const std::string lacks =
@@ -337,7 +364,7 @@ class TypePass {
   }
 
   void report(Severity severity, const char* code, const ir::Node& n, std::string message,
-              int needs) {
+              int needs, std::string hint = {}) {
     Diagnostic d;
     d.code = code;
     d.severity = severity;
@@ -345,6 +372,7 @@ class TypePass {
     d.message = std::move(message);
     d.origin = n.origin;
     d.needs_opset = needs;
+    d.hint = std::move(hint);
     diagnostics_.report(std::move(d));
   }
 

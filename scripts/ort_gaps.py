@@ -250,6 +250,7 @@ def cases():
         [], {}, 1), 16)
     yield Case("RoiAlign", ["T1"], lambda o, t: (
         [("x", t["T1"], IMAGE), ("r", t["T1"], [2, 4]), ("b", INT64, [2])], [], {}, 1), 10)
+    yield simple("MaxRoiPool", [IMAGE, [2, 5]], attributes={"pooled_shape": [2, 2]})
     yield Case("Col2Im", ["T"], lambda o, t: (
         [("x", t["T"], [1, 4, 9]), ("i", INT64, [2]), ("b", INT64, [2])],
         [ints("i", [4, 4]), ints("b", [2, 2])], {}, 1), 18)

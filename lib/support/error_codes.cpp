@@ -469,6 +469,11 @@ constexpr ErrorCode kCodes[] = {
      "Choose the `--opset` that the message names, or convert the tensor in the model."},
     {"OE5003", Ok, "ONNX Runtime's CPU provider has no kernel for an operator and element type.",
      "Convert the tensor in the model, or use `--target onnx` for another runtime."},
+    {"OE5004", Unsupported,
+     "ONNX Runtime has no kernel for an operator at this opset, though it has one at an older "
+     "opset.",
+     "Choose the older `--opset` that the message names, or use `--target onnx` for another "
+     "runtime."},
     {"OE5101", Unsupported, "The converter does not support this operator.",
      "Use another operator (`opsets/OPERATORS.md` has a list), or write it with `--symbolics`."},
     {"OE5102", Unsupported,

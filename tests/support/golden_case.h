@@ -18,7 +18,8 @@ struct Settings {
   std::vector<int64_t> opsets;       // in ascending order
   std::shared_ptr<verify::Ort> ort;  // null: ONNX Runtime is absent
   bool bless = false;
-  optimize::Options optimize;  // text is pinned of the default alone
+  bool allow_refusals = false;  // to be blessed where the case does not expect them
+  optimize::Options optimize;   // text is pinned of the default alone
 };
 
 struct Outcome {

@@ -51,6 +51,7 @@ struct Arguments {
   std::string results;     // a child writes what it did here
   std::string report;      // JSON: what came of every case
   bool bless = false;
+  bool allow_refusals = false;
   bool scaled = false;             // count nodes at ten times the sizes, and nothing else
   std::string optimize, disabled;  // level and passes left out, as on the command line
   int alone = 0;                   // percent that have to pass with inputs that are found
@@ -153,7 +154,7 @@ Case found_alone(Case c, const torch_io::Loaded& module) {
 optimize::Options optimize_options(const Arguments& a) {
   optimize::Options o;
   if (!a.disabled.empty()) o.disabled = split(a.disabled, ',');
-  o.batch_norms = a.optimize == "full";
+  o.change_weights = a.optimize == "full";
   if (a.optimize == "basic") o.level = optimize::Level::Basic;
   if (a.optimize == "none") o.level = optimize::Level::None;
   o.constant_folding = o.level != optimize::Level::None;
@@ -167,6 +168,7 @@ Totals run_file(const Arguments& a, const fs::path& file) {
   Settings s;
   s.opsets = opsets_of(a.opsets);
   s.bless = a.bless;
+  s.allow_refusals = a.allow_refusals;
   s.optimize = optimize_options(a);
   std::string why;
   s.ort = verify::Ort::load(a.ort_lib, why);
@@ -202,7 +204,9 @@ Totals run_file(const Arguments& a, const fs::path& file) {
       ++t.failed;
       journal.write("failed", "");
       std::cout << (a.alone ? "not so: " : "FAIL ") << label(file, c) << "\n"
-                << strip(outcome.message) << std::endl;
+                << strip(outcome.message) << "\n"
+                << "repeat it: golden_tests --filter '" << label(file, c) << "' " << file.string()
+                << (a.opsets.empty() ? "" : " --opsets " + a.opsets) << std::endl;
     }
   }
   journal.write("done", "");
@@ -273,6 +277,7 @@ class Parent {
                                      "--seconds", std::to_string(a_.seconds),
                                      "--work",    a_.work.string()};
     if (a_.bless) args.push_back("--bless");
+    if (a_.allow_refusals) args.push_back("--allow-refusals");
     if (a_.scaled) args.push_back("--scaled");
     if (!a_.optimize.empty()) args.insert(args.end(), {"--optimize", a_.optimize});
     if (!a_.disabled.empty()) args.insert(args.end(), {"--disable-pass", a_.disabled});
@@ -389,6 +394,8 @@ int main(int argc, char** argv) {
   app.add_option("--python", a.python, "interpreter for `-- python` cases");
   app.add_option("--ort-lib", a.ort_lib, "ONNX Runtime's library");
   app.add_flag("--bless", a.bless, "rewrite the pinned text");
+  app.add_flag("--allow-refusals", a.allow_refusals,
+               "with --bless: also that an opset needs a newer one where the case says nothing");
   app.add_flag(
       "--scaled", a.scaled,
       "only count: at ten times its sizes a case has as many nodes (default: opsets 11,18)");

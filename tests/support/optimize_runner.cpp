@@ -100,7 +100,7 @@ class Runner {
     }
     optimize::Options o;
     o.constant_folding = setting(c, "folding", "on") == "on";
-    o.batch_norms = setting(c, "batch_norms", "on") == "on";
+    o.change_weights = setting(c, "change_weights", "on") == "on";
     o.fold_limit = std::stoll(setting(c, "fold_limit", std::to_string(o.fold_limit)));
     optimize::optimize(m, o);
   }
