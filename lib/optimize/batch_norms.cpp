@@ -199,6 +199,6 @@ class Folder {
 
 }  // namespace
 
-bool fold_batch_norms(Model& m, const Options& o) { return o.batch_norms && Folder(m).run(); }
+bool fold_batch_norms(Model& m, const Options& o) { return o.change_weights && Folder(m).run(); }
 
 }  // namespace oe::optimize

@@ -5,7 +5,9 @@
 //   c = Reshape (b, {2, 3})                 # b is [2,3]
 //   y = Relu (c)                        =>  y = Relu (x)
 //
-// Only what is exact for every input: x + 0.0 turns -0.0 into 0.0 and stays, x - 0.0 goes.
+// Only what is exact for every input: x + 0.0 turns -0.0 into 0.0 and stays, x - 0.0 goes. Level
+// full also takes a bias of zeros away behind MatMul, whose result can only be -0.0 where all that
+// it sums is.
 // A graph's output keeps its name: the Identity before it goes when the node it copies can write
 // the output itself.
 #include <array>
@@ -56,7 +58,8 @@ bool keeps_shape(const Tensor& c, const Value& x) {
 
 class Noops {
  public:
-  explicit Noops(Model& m) : rewriter_(m) {}
+  Noops(Model& m, const Options& o)
+      : rewriter_(m), biases_(o.level == Level::Full && o.change_weights) {}
 
   bool run() {
     return rewriter_.walk([this](Node& n) {
@@ -70,6 +73,7 @@ class Noops {
 
  private:
   Rewriter rewriter_;
+  bool biases_;  // of zeros go
 
   // The input that the node returns unchanged, or null.
   Value* same_as(const Node& n) const {
@@ -220,7 +224,10 @@ class Noops {
     return x ? x : neutral(n, 1, 0, v);
   }
   Value* add(const Node& n) const {
-    return is_integer(n.inputs[0]->type.dtype) ? either(n, 0.0) : either(n, -0.0);
+    if (is_integer(n.inputs[0]->type.dtype)) return either(n, 0.0);
+    if (Value* x = either(n, -0.0)) return x;
+    Value* x = biases_ ? either(n, 0.0) : nullptr;
+    return x && produced_by(x, "MatMul") ? x : nullptr;
   }
   Value* subtract(const Node& n) const { return neutral(n, 0, 1, 0.0); }
   Value* multiply(const Node& n) const { return either(n, 1.0); }
@@ -298,8 +305,8 @@ class Outputs {
 
 }  // namespace
 
-bool remove_noops(Model& m, const Options&) {
-  const bool removed = Noops(m).run();
+bool remove_noops(Model& m, const Options& o) {
+  const bool removed = Noops(m, o).run();
   return Outputs(m).run() || removed;
 }
 

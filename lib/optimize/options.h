@@ -13,7 +13,7 @@ struct Options {
   Level level = Level::Full;
   std::vector<std::string> disabled;  // names of kPasses
   bool constant_folding = true;
-  bool batch_norms = false;      // go into convolutions: weights change
+  bool change_weights = false;   // batch norms go into convolutions, biases of zeros away
   int64_t fold_limit = 1 << 20;  // bytes of a folded result; larger ones stay computed
 
   bool operator==(const Options&) const = default;

@@ -13,9 +13,19 @@ using Run = bool (*)(ir::Model&, const Options&);  // one linear walk; whether i
 
 // One a row of kPasses.
 constexpr std::array<Run, kPasses.size()> kRuns = {
-    constants_to_initializers, inline_branches,   remove_noops,       merge_casts,
-    merge_transposes,          merge_reshapes,    simplify_shapes,    fold_constants,
-    fold_batch_norms,          remove_duplicates, share_initializers, remove_dead_code,
+    constants_to_initializers,
+    inline_branches,
+    remove_noops,
+    merge_casts,
+    merge_transposes,
+    merge_slices,
+    merge_reshapes,
+    simplify_shapes,
+    fold_constants,
+    fold_batch_norms,
+    remove_duplicates,
+    share_initializers,
+    remove_dead_code,
 };
 
 // A round is one linear walk a pass. Real models settle in two to four; the bounds keep the stage

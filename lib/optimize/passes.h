@@ -10,6 +10,7 @@ bool inline_branches(ir::Model& m, const Options& o);            // branches.cpp
 bool remove_noops(ir::Model& m, const Options& o);               // noops.cpp
 bool merge_casts(ir::Model& m, const Options& o);                // casts.cpp
 bool merge_transposes(ir::Model& m, const Options& o);           // transposes.cpp
+bool merge_slices(ir::Model& m, const Options& o);               // slices.cpp
 bool merge_reshapes(ir::Model& m, const Options& o);             // reshapes.cpp
 bool simplify_shapes(ir::Model& m, const Options& o);            // shapes.cpp
 bool fold_batch_norms(ir::Model& m, const Options& o);           // batch_norms.cpp

@@ -16,10 +16,10 @@ using lower::ExportType;
 // Batch norms stay where somebody counts on them, or on the weights beside them, as they are.
 optimize::Options optimize_options(const Options& o) {
   optimize::Options options = o.optimize;
-  options.batch_norms = o.optimize.constant_folding && o.load.training == Training::Eval &&
-                        o.export_params && !o.modules_as_functions &&
-                        (!o.to || o.to->keep.empty()) &&
-                        o.write.external != onnx::WriteOptions::External::InPlace;
+  options.change_weights = o.optimize.constant_folding && o.load.training == Training::Eval &&
+                           o.export_params && !o.modules_as_functions &&
+                           (!o.to || o.to->keep.empty()) &&
+                           o.write.external != onnx::WriteOptions::External::InPlace;
   return options;
 }
 
