@@ -52,23 +52,24 @@ OPERATORS += [f"{name}(Tensor x) -> Tensor" for name in [
 
 def prepare(models: bool = False) -> str:
     """Installs the packages; says why that was not possible, or nothing."""
-    return _install(WANTED, PACKAGES, STAMP) or (_install(FOR_MODELS, MORE, FOLDER / "stamp_models") if models else "")
+    return install(WANTED, PACKAGES, STAMP) or (install(FOR_MODELS, MORE, FOLDER / "stamp_models") if models else "")
 
 
-def _install(wanted: list[str], packages: pathlib.Path, stamp: pathlib.Path) -> str:
+def install(wanted: list[str], packages: pathlib.Path, stamp: pathlib.Path) -> str:
     wants = "\n".join([sys.version, *sorted(wanted)])
     if stamp.is_file() and stamp.read_text() == wants:
         return ""
     part = FOLDER / "part"
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
-    print(f"installing {len(wanted)} packages into {FOLDER.relative_to(ROOT)}", flush=True)
+    print(f"installing {len(wanted)} packages into {packages.parent.relative_to(ROOT)}", flush=True)
     run = subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps",
                           "--no-compile", "--only-binary", ":all:", "--target", str(part), *wanted],
                          capture_output=True, text=True)
     if run.returncode:
         shutil.rmtree(part)
         return (run.stderr.strip().splitlines() or ["no reason given"])[-1]
+    packages.parent.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(packages, ignore_errors=True)
     part.rename(packages)
     stamp.write_text(wants)

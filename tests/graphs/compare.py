@@ -1,0 +1,281 @@
+"""Compares the size and the speed of our files with those of other exporters and simplifiers.
+
+    compare.py --build build/release [--jobs N] [--families vision,...] [--filter REGEX] [--write-table] [--full]
+
+Each model of tests/foreign is traced and converted, with axis 0 of each input dynamic where that works, by the tool, by
+torch.onnx.export with dynamo=False and with dynamo=True. onnxslim and onnxsim simplify each file. A file counts when
+ONNX Runtime gives LibTorch's result with it, at another batch too. Nodes are those of all graphs, without Constant.
+Latency is the median of runs that alternate between all files, on one thread.
+"""
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/foreign"))
+import environment  # noqa: E402
+
+PACKAGES = ROOT / ".deps/graphs/packages"
+WANTED = ["onnx==1.23.2", "onnxscript==0.7.2", "onnx_ir==1.1.0", "onnxslim==0.1.98", "onnxsim==0.8.1",
+          "ml_dtypes==0.6.0", "colorama==0.4.6"]
+FAMILIES = ["vision", "timm_models", "transformer_models"]
+OPSET = 18
+LIMIT_S = 600
+RUNS = 15
+OTHERS = ["reference", "dynamo"]  # and each through the simplifiers
+
+
+def load_family(name: str):
+    return __import__(name)
+
+
+# --- one model, in a process of its own
+
+def ours(tool: str, path: pathlib.Path, inputs: pathlib.Path, names: list[str], dynamic: bool, out: pathlib.Path) -> str:
+    axes = [word for n in names for word in ("--dynamic-axes", f"{n}:0=batch")] if dynamic else []
+    run = subprocess.run([tool, str(path), "--inputs", str(inputs), "--opset", str(OPSET), "-o", str(out), "--force",
+                          "--threads", "1", *axes], capture_output=True, text=True, errors="replace")
+    return "" if run.returncode == 0 else run.stderr.strip()[:200] or f"exit code {run.returncode}"
+
+
+def reference(module, arguments, names, dynamic, out, dynamo: bool):
+    import torch
+
+    more = {}
+    if dynamic and dynamo:
+        batch = torch.export.Dim("batch", min=1, max=64)
+        more["dynamic_shapes"] = tuple({0: batch} for _ in arguments)
+    elif dynamic:
+        more["dynamic_axes"] = {n: {0: "batch"} for n in names}
+        more["input_names"] = names
+    torch.onnx.export(module, arguments, str(out), dynamo=dynamo, opset_version=OPSET, external_data=False, **more)
+
+
+def count(model) -> int:
+    nodes = 0
+    for n in model.graph.node if hasattr(model, "graph") else model.node:
+        nodes += n.op_type != "Constant"
+        for a in n.attribute:
+            nodes += sum(count(g) for g in [*([a.g] if a.HasField("g") else []), *a.graphs])
+    return nodes
+
+
+def agrees(path: pathlib.Path, runs: list) -> str:
+    """Why the file does not give LibTorch's results; nothing when it does."""
+    import numpy
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    for inputs, expected in runs:
+        try:
+            outputs = session.run(None, {i.name: v for i, v in zip(session.get_inputs(), inputs)})
+        except Exception as e:
+            return f"does not run: {str(e)[:100]}"
+        if len(outputs) != len(expected):
+            return f"{len(outputs)} outputs instead of {len(expected)}"
+        for a, b in zip(outputs, expected):
+            limit = 1e-3 * max(1.0, float(numpy.abs(b).max(initial=0)))
+            if a.shape != b.shape or not numpy.allclose(a, b, rtol=0, atol=limit, equal_nan=True):
+                return "differs from LibTorch"
+    return ""
+
+
+def at_batch(arguments, size: int):
+    return tuple(a[:1].repeat(size, *[1] * (a.dim() - 1)) if a.dim() else a for a in arguments)
+
+
+def one(tool: str, family: str, subject: str, folder: pathlib.Path) -> dict:
+    import warnings
+
+    import torch
+
+    warnings.simplefilter("ignore")
+    import cases
+
+    module = load_family(family)
+    case = next(c for c in module.cases(True) if c.subject == subject and c.form in ("traced", "scripted"))
+    made = module.make(cases.Case(case.family, case.subject, "traced", case.key))
+    path = folder / "m.pt"
+    cases.write(made, "traced", path)
+    traced, arguments = cases._only_tensors(made)
+    loaded = torch.jit.load(path)
+    names = [a.name for a in loaded.forward.schema.arguments[1:]]
+    torch.save(arguments, folder / "inputs.pt")
+    files, said = {}, {}
+
+    def expected(given):
+        with torch.no_grad():
+            return [t.numpy() for t in cases.leaves(loaded(*given)) if isinstance(t, torch.Tensor)]
+
+    runs = [([a.numpy() for a in arguments], expected(arguments))]
+    other = at_batch(arguments, 3)
+    try:
+        further = [([a.numpy() for a in other], expected(other))]
+        dynamic = all(a.dim() for a in arguments)
+    except Exception:
+        dynamic, further = False, []
+
+    def made_by(name, make):
+        out = folder / f"{name}.onnx"
+        try:
+            problem = make(out) or agrees(out, runs + (further if dynamic else []))
+        except Exception as e:
+            problem = f"{type(e).__name__}: {str(e).strip().splitlines()[0][:100] if str(e).strip() else ''}"
+        if problem:
+            said[name] = problem
+        else:
+            files[name] = out
+
+    made_by("ours", lambda out: ours(tool, path, folder / "inputs.pt", names, dynamic, out))
+    if "ours" in said and dynamic:  # only the example's size converts
+        said.clear()
+        dynamic = False
+        made_by("ours", lambda out: ours(tool, path, folder / "inputs.pt", names, False, out))
+    for name in OTHERS:
+        made_by(name, lambda out: reference(traced, arguments, names, dynamic, out, name == "dynamo"))
+
+    import onnx
+
+    def simplified(name, out, by):
+        if by == "slim":
+            import onnxslim
+            result = onnxslim.slim(onnx.load(files[name]))
+        else:
+            import onnxsim
+            result, _ = onnxsim.simplify(onnx.load(files[name]))
+        onnx.save(result, out)
+
+    for name in [n for n in ["ours", *OTHERS] if n in files]:
+        for by in ["slim", "sim"]:
+            made_by(f"{name}+{by}", lambda out: simplified(name, out, by))
+    result = {"family": family, "subject": subject, "dynamic": dynamic, "said": said, "files": {}}
+    for name, file in files.items():
+        result["files"][name] = {"nodes": count(onnx.load(file)), "bytes": file.stat().st_size,
+                                 "operators": dict(collections.Counter(n.op_type for n in onnx.load(file).graph.node))}
+    for name, (load, latency) in timed(files, runs[0][0]).items():
+        result["files"][name].update(load_ms=load, ms=latency)
+    return result
+
+
+def timed(files: dict, inputs: list) -> dict:
+    """Load time and latency in ms of each file: medians of runs that alternate."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    sessions, loads = {}, {}
+    for name, file in files.items():
+        start = time.perf_counter()
+        sessions[name] = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+        loads[name] = 1000 * (time.perf_counter() - start)
+    times = {name: [] for name in files}
+    for _ in range(RUNS):
+        for name, session in sessions.items():
+            given = {i.name: v for i, v in zip(session.get_inputs(), inputs)}
+            start = time.perf_counter()
+            session.run(None, given)
+            times[name].append(1000 * (time.perf_counter() - start))
+    return {name: (loads[name], statistics.median(t)) for name, t in times.items()}
+
+
+# --- all of them
+
+def run_one(tool: str, family: str, subject: str) -> dict:
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="graphs_"))
+    try:
+        run = subprocess.run([sys.executable, __file__, "--one", family, subject, "--tool", tool, "--folder", str(folder)],
+                             capture_output=True, text=True, errors="replace", timeout=LIMIT_S)
+        lines = [line for line in run.stdout.splitlines() if line.startswith("{")]
+        if not lines:
+            return {"family": family, "subject": subject, "failed": (run.stderr.strip().splitlines() or ["?"])[-1][:200]}
+        return json.loads(lines[-1])
+    except subprocess.TimeoutExpired:
+        return {"family": family, "subject": subject, "failed": f"no end within {LIMIT_S} s"}
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def best(result: dict, key: str, names=None) -> tuple[str, float]:
+    others = {n: f[key] for n, f in result["files"].items() if n != "ours" and key in f and (names is None or n in names)}
+    name = min(others, key=others.get, default="")
+    return name, others.get(name, float("inf"))
+
+
+def line_of(result: dict) -> str:
+    if "failed" in result:
+        return f"{result['family']} {result['subject']}: {result['failed']}"
+    files = result["files"]
+    if "ours" not in files:
+        return f"{result['family']} {result['subject']}: ours: {result['said'].get('ours')}"
+    name, fewest = best(result, "nodes")
+    fast, ms = best(result, "ms")
+    mine = files["ours"]
+    return (f"{'MORE ' if mine['nodes'] > fewest else ''}{result['family']} {result['subject']}: {mine['nodes']} nodes, "
+            f"reference {files.get('reference', {}).get('nodes', '-')}, dynamo {files.get('dynamo', {}).get('nodes', '-')}, "
+            f"fewest {fewest} ({name}); {mine['ms']:.2f} ms, fastest {ms:.2f} ({fast})")
+
+
+def table(results: list[dict]) -> str:
+    text = ["| model | batch | ours | reference | dynamo | fewest of the others | ours ms | fastest of the others |",
+            "|---|---|---|---|---|---|---|---|"]
+    for r in results:
+        if "ours" not in r.get("files", {}):
+            continue
+        files = r["files"]
+        name, fewest = best(r, "nodes")
+        fast, ms = best(r, "ms")
+        shown = [str(files[n]["nodes"]) if n in files else "-" for n in ["ours", *OTHERS]]
+        text.append(f"| {r['subject']} | {'dynamic' if r['dynamic'] else 'fixed'} | {' | '.join(shown)} | "
+                    f"{fewest if name else '-'}{f' ({name})' if name else ''} | {files['ours']['ms']:.2f} | "
+                    f"{f'{ms:.2f} ({fast})' if fast else '-'} |")
+    return "\n".join(text)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--families", default=",".join(FAMILIES))
+    parser.add_argument("--filter", default="")
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--report", type=pathlib.Path)
+    parser.add_argument("--one", nargs=2)
+    parser.add_argument("--tool")
+    parser.add_argument("--folder", type=pathlib.Path)
+    options = parser.parse_args()
+    problem = environment.prepare() or environment.install(WANTED, PACKAGES, PACKAGES.parent / "stamp")
+    if problem:
+        raise SystemExit(problem)
+    sys.path.append(str(PACKAGES))
+    environment.enter()
+    if options.one:
+        print(json.dumps(one(options.tool, *options.one, options.folder)))
+        return 0
+    tool = str(options.build.resolve() / "onnx-export")
+    subjects = []
+    for family in options.families.split(","):
+        seen = dict.fromkeys(c.subject for c in load_family(family).cases(options.full))
+        subjects += [(family, s) for s in seen if re.search(options.filter, s)]
+    results = []
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for result in pool.map(lambda s: run_one(tool, *s), subjects):
+            results.append(result)
+            print(line_of(result), flush=True)
+    if options.report:
+        options.report.write_text(json.dumps(results, indent=1))
+    print(table(results))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
