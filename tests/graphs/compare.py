@@ -1,11 +1,13 @@
 """Compares the size and the speed of our files with those of other exporters and simplifiers.
 
-    compare.py --build build/release [--jobs N] [--families vision,...] [--filter REGEX] [--write-table] [--full]
+    compare.py --build build/release [--jobs N] [--families vision,...] [--filter REGEX] [--full]
+               [--report FILE] [--from FILE] [--write-table]
 
 Each model of tests/foreign is traced and converted, with axis 0 of each input dynamic where that works, by the tool, by
 torch.onnx.export with dynamo=False and with dynamo=True. onnxslim and onnxsim simplify each file. A file counts when
 ONNX Runtime gives LibTorch's result with it, at another batch too. Nodes are those of all graphs, without Constant.
-Latency is the median of runs that alternate between all files, on one thread.
+Latency is the median of runs that alternate between all files, on one thread. --report keeps the results, --from shows
+those of an earlier run, --write-table writes docs/graphs.md.
 """
 import argparse
 import collections
@@ -37,6 +39,20 @@ OTHERS = ["reference", "dynamo"]  # and each through the simplifiers
 
 def load_family(name: str):
     return __import__(name)
+
+
+HEAD = """# Graphs
+
+Written by `scripts/compare-graphs --write-table`: models of other people's packages with random
+weights, traced, converted at opset {opset} with a dynamic batch, by this tool, by
+`torch.onnx.export(dynamo=False)` (*reference*) and by `torch.onnx.export(dynamo=True)` (*dynamo*),
+and each file through onnxslim and onnxsim. A file counts where ONNX Runtime gives LibTorch's
+result with it at two batch sizes; a dash stands for one that was not made or does not. Nodes are
+those of all graphs without Constant. Latency is the median of {runs} runs on one thread that
+alternate between the files of a model, with another model beside it on two cores: it compares a
+row, not rows. Of {models} models, {best} have no more nodes than the smallest of all other files.
+
+"""
 
 
 # --- one model, in a process of its own
@@ -241,6 +257,17 @@ def table(results: list[dict]) -> str:
     return "\n".join(text)
 
 
+def show(results: list[dict], write: bool) -> int:
+    text = table(results)
+    print(text)
+    mine = [r for r in results if "ours" in r.get("files", {})]
+    smallest = sum(r["files"]["ours"]["nodes"] <= best(r, "nodes")[1] for r in mine)
+    if write:
+        head = HEAD.format(opset=OPSET, runs=RUNS, models=len(mine), best=smallest)
+        (ROOT / "docs/graphs.md").write_text(head + text + "\n")
+    return 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
@@ -249,10 +276,14 @@ def main() -> int:
     parser.add_argument("--filter", default="")
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--report", type=pathlib.Path)
+    parser.add_argument("--from", type=pathlib.Path, dest="earlier")
+    parser.add_argument("--write-table", action="store_true")
     parser.add_argument("--one", nargs=2)
     parser.add_argument("--tool")
     parser.add_argument("--folder", type=pathlib.Path)
     options = parser.parse_args()
+    if options.earlier:
+        return show(json.loads(options.earlier.read_text()), options.write_table)
     problem = environment.prepare() or environment.install(WANTED, PACKAGES, PACKAGES.parent / "stamp")
     if problem:
         raise SystemExit(problem)
@@ -273,8 +304,7 @@ def main() -> int:
             print(line_of(result), flush=True)
     if options.report:
         options.report.write_text(json.dumps(results, indent=1))
-    print(table(results))
-    return 0
+    return show(results, options.write_table)
 
 
 if __name__ == "__main__":
