@@ -40,7 +40,8 @@ bool merge_transposes(Model& m, const Options&) {
   Rewriter r(m);
   return r.walk([&](Node& n) {
     if (!n.is("Transpose")) return;
-    if (auto shape = as_reshape(n)) {
+    // One of a constant is folded, and named after what it does to the weight.
+    if (auto shape = as_reshape(n); shape && !r.constant(n.inputs[0])) {
       const auto size = static_cast<int64_t>(shape->size());
       n.op = "Reshape";
       n.attributes = {};
