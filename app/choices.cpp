@@ -35,7 +35,7 @@ const Strings& choices_of(std::string_view option) {
       {"--guess", {"auto", "off", "sure"}},
       {"--operator-export-type",
        {"onnx", "onnx-aten", "onnx-aten-fallback", "raw", "onnx-fallthrough"}},
-      {"--optimize", {"full", "basic", "none"}},
+      {"--optimize", {optimize::kLevelNames.begin(), optimize::kLevelNames.end()}},
       {"--disable-pass", pass_names()},
       {"--print-ir", print_points()},
       {"--keep-initializers-as-inputs", {"auto", "yes", "no"}},

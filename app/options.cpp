@@ -261,9 +261,8 @@ Options interpret(Raw& r) {
   o.symbolics = r.symbolics;
   o.custom_schemas = r.schemas;
   module_functions(r, o);
-  constexpr optimize::Level levels[] = {optimize::Level::Full, optimize::Level::Basic,
-                                        optimize::Level::None};
-  o.optimize.level = levels[choose("--optimize", r.optimize)];
+  if (!r.optimize.empty())
+    o.optimize.level = static_cast<optimize::Level>(choose("--optimize", r.optimize));
   o.optimize.disabled = names("--disable-pass", r.disabled_passes);
   for (const std::string& pass : o.optimize.disabled) choose("--disable-pass", pass);
   o.optimize.constant_folding = !r.no_folding && o.optimize.level != optimize::Level::None;
@@ -406,9 +405,7 @@ std::string pass_table() {
   for (const optimize::PassInfo& p : optimize::kPasses) {
     std::string line(p.name);
     line.resize(14, ' ');
-    line += p.from == optimize::Level::None    ? "none"
-            : p.from == optimize::Level::Basic ? "basic"
-                                               : "full";
+    line += name_of(p.from);
     line.resize(21, ' ');
     text += line.append(p.what) + "\n";
   }

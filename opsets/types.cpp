@@ -162,14 +162,16 @@ class TypePass {
 
  private:
   bool usable(const onnx::Schema& s, std::string_view variable, DType t) const {
-    return onnx::lists(s, variable, t) && !(ort_ && ort_lacks(s.name, variable, t, opset_));
+    return usable(s, variable, t, opset_);
+  }
+  bool usable(const onnx::Schema& s, std::string_view variable, DType t, int64_t opset) const {
+    return onnx::lists(s, variable, t) && !(ort_ && ort_lacks(s.name, variable, t, opset));
   }
 
   bool has_kernel(std::string_view op, std::string_view variable, int64_t opset) const {
     const onnx::Schema* s = onnx::find_schema("", op, opset);
-    return s && std::ranges::any_of(kTypes, [&](DType t) {
-             return onnx::lists(*s, variable, t) && !ort_lacks(op, variable, t, opset);
-           });
+    return s &&
+           std::ranges::any_of(kTypes, [&](DType t) { return usable(*s, variable, t, opset); });
   }
 
   // The newest opset at which ONNX Runtime still runs an operator that it runs with no type at this

@@ -40,13 +40,9 @@ bool finite(const Numbers& v) {
 
 class Folder {
  public:
-  explicit Folder(Model& m) : r_(m) {
+  explicit Folder(Model& m) : r_(m), uses_(use_counts(m)) {
     for_each_graph(m.graph, [&](Graph& g) {
-      for (const auto& n : g.nodes) {
-        home_[n.get()] = &g;
-        for (const Value* v : n->inputs) ++uses_[v];
-      }
-      for (const Value* v : g.outputs) ++uses_[v];
+      for (const auto& n : g.nodes) home_[n.get()] = &g;
     });
   }
 

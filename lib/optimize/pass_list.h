@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <string_view>
 
 namespace oe::optimize {
@@ -12,6 +13,10 @@ enum class Level {
   Basic,  // fewer nodes, the same numbers to the bit, weights as the state dict has them
   Full    // weights may change, so that numbers differ by rounding
 };
+
+inline constexpr std::array<std::string_view, 3> kLevelNames = {"none", "basic", "full"};
+
+constexpr std::string_view name_of(Level l) { return kLevelNames[static_cast<size_t>(l)]; }
 
 struct PassInfo {
   std::string_view name;
@@ -24,7 +29,9 @@ struct PassInfo {
 inline constexpr std::array kPasses = {
     PassInfo{"constants", "Constant nodes become initializers", Level::None, true},
     PassInfo{"branches", "If with a known condition becomes the branch taken", Level::Basic, true},
-    PassInfo{"noops", "nodes that return their input are removed", Level::Basic, true},
+    PassInfo{"noops",
+             "nodes that return their input are removed; full: biases of zeros behind MatMul too",
+             Level::Basic, true},
     PassInfo{"casts", "chains of Cast become one where no value is rounded in between",
              Level::Basic, true},
     PassInfo{"transposes",

@@ -72,9 +72,7 @@ class MergingReshapes {
   }
 
   void set_shape(Node& n, Value* x, Ints shape) {
-    const auto size = static_cast<int64_t>(shape.size());
-    n.inputs = {x, rewriter_.model().new_initializer(
-                       n.name + "_shape", Tensor::of<int64_t>(DType::Int64, {size}, shape))};
+    n.inputs = {x, rewriter_.new_ints(n.name + "_shape", shape)};
     rewriter_.mark_changed();
   }
 
@@ -130,9 +128,7 @@ class MergingReshapes {
   }
 
   void set_axes(Node& n, Value* x, Ints list) {
-    const auto size = static_cast<int64_t>(list.size());
-    n.inputs = {x, rewriter_.model().new_initializer(
-                       n.name + "_axes", Tensor::of<int64_t>(DType::Int64, {size}, list))};
+    n.inputs = {x, rewriter_.new_ints(n.name + "_axes", list)};
     rewriter_.mark_changed();
   }
 

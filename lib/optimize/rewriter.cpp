@@ -36,6 +36,16 @@ Node* produced_by(const Value* v, std::string_view op) {
   return v && v->producer && v->producer->is(op) ? v->producer : nullptr;
 }
 
+std::unordered_map<const Value*, size_t> use_counts(const Model& m) {
+  std::unordered_map<const Value*, size_t> uses;
+  for_each_graph(m.graph, [&](const Graph& g) {
+    for (const auto& n : g.nodes)
+      for (const Value* v : n->inputs) ++uses[v];
+    for (const Value* v : g.outputs) ++uses[v];
+  });
+  return uses;
+}
+
 bool has_graphs(const Node& n) {
   for (const auto& [key, a] : n.attributes)
     if (std::holds_alternative<std::shared_ptr<Graph>>(a)) return true;
@@ -67,6 +77,11 @@ std::optional<Ints> Rewriter::ints(const Value* v) const {
   if (!t || t->numel() > kMostInts || (t->dtype() != DType::Int64 && t->dtype() != DType::Int32))
     return std::nullopt;
   return t->as_int64();
+}
+
+Value* Rewriter::new_ints(const std::string& name, const Ints& numbers) {
+  const auto size = static_cast<int64_t>(numbers.size());
+  return model_.new_initializer(name, Tensor::of<int64_t>(DType::Int64, {size}, numbers));
 }
 
 void Rewriter::forward(Node& n, Value* by) {

@@ -15,6 +15,9 @@ void refine(ir::Type& into, const ir::Type& from);
 // The producer of `v` when it is a node of the standard operator `op`, else null.
 ir::Node* produced_by(const ir::Value* v, std::string_view op);
 
+// How often each value is read, as an input or as an output of a graph.
+std::unordered_map<const ir::Value*, size_t> use_counts(const ir::Model& m);
+
 bool has_graphs(const ir::Node& n);
 // Operators that give another result each time they run; they are never folded or merged.
 bool is_random(const ir::Node& n);
@@ -43,6 +46,9 @@ class Rewriter {
   TensorPtr constant(const ir::Value* v) const;
   // The same for a short list of int64 or int32 numbers.
   std::optional<ir::Ints> ints(const ir::Value* v) const;
+
+  // A new initializer with these numbers as int64.
+  ir::Value* new_ints(const std::string& name, const ir::Ints& numbers);
 
   // The current node's only output is the same tensor as `by`, which is defined before it: uses are
   // redirected and the node goes away, or becomes Identity where its output is a graph's.

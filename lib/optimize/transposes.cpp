@@ -42,11 +42,9 @@ bool merge_transposes(Model& m, const Options&) {
     if (!n.is("Transpose")) return;
     // One of a constant is folded, and named after what it does to the weight.
     if (auto shape = as_reshape(n); shape && !r.constant(n.inputs[0])) {
-      const auto size = static_cast<int64_t>(shape->size());
       n.op = "Reshape";
       n.attributes = {};
-      n.inputs.push_back(
-          m.new_initializer(n.name + "_shape", Tensor::of<int64_t>(DType::Int64, {size}, *shape)));
+      n.inputs.push_back(r.new_ints(n.name + "_shape", *shape));
       r.mark_changed();
       return;
     }

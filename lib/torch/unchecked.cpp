@@ -310,7 +310,7 @@ TORCH_LIBRARY_IMPL(aten, TESTING_ONLY_GenericMode, m) {
       m, {"native_batch_norm", "_native_batch_norm_legit", "_native_batch_norm_legit.no_stats",
           "_native_batch_norm_legit_no_training", "_native_batch_norm_legit_functional",
           "_batch_norm_no_update", "_batch_norm_with_update"});
-  guard<check_entropy>(m, {"binary_cross_entropy"});
+  guard<check_entropy>(m, {"binary_cross_entropy", "binary_cross_entropy_backward"});
   guard<check_group_norm>(m, {"native_group_norm"});
   guard<check_weight_norm>(m, {"_weight_norm_interface"});
   guard<check_int8>(m, {"_weight_int8pack_mm"});

@@ -88,7 +88,7 @@ def write(made: Made, form: str, path: pathlib.Path) -> tuple:
             script = torch.jit.script(made.module)
             arguments = _positional(made)
         else:
-            module, arguments = _only_tensors(made)
+            module, arguments = only_tensors(made)
             script = torch.jit.trace(module, arguments, check_trace=False)
         torch.jit.save(script, path)
     except Exception as e:
@@ -102,7 +102,7 @@ def _positional(made: Made) -> tuple:
     return tuple(bound.arguments.values())
 
 
-def _only_tensors(made: Made):
+def only_tensors(made: Made):
     """The module and its arguments, or, where torch.jit.trace would refuse those, a module that holds what is no tensor."""
     import torch
 

@@ -12,8 +12,8 @@ those of an earlier run, --write-table writes docs/graphs.md.
 import argparse
 import collections
 import concurrent.futures
+import importlib
 import json
-import os
 import pathlib
 import re
 import shutil
@@ -37,10 +37,6 @@ RUNS = 15
 OTHERS = ["reference", "dynamo"]  # and each through the simplifiers
 
 
-def load_family(name: str):
-    return __import__(name)
-
-
 HEAD = """# Graphs
 
 Written by `scripts/compare-graphs --write-table`: models of other people's packages with random
@@ -57,7 +53,8 @@ row, not rows. Of {models} models, {best} have no more nodes than the smallest o
 
 # --- one model, in a process of its own
 
-def ours(tool: str, path: pathlib.Path, inputs: pathlib.Path, names: list[str], dynamic: bool, out: pathlib.Path) -> str:
+def ours(tool: str, path: pathlib.Path, inputs: pathlib.Path, names: list[str], dynamic: bool,
+         out: pathlib.Path) -> str:
     axes = [word for n in names for word in ("--dynamic-axes", f"{n}:0=batch")] if dynamic else []
     run = subprocess.run([tool, str(path), "--inputs", str(inputs), "--opset", str(OPSET), "-o", str(out), "--force",
                           "--threads", "1", *axes], capture_output=True, text=True, errors="replace")
@@ -77,9 +74,9 @@ def reference(module, arguments, names, dynamic, out, dynamo: bool):
     torch.onnx.export(module, arguments, str(out), dynamo=dynamo, opset_version=OPSET, external_data=False, **more)
 
 
-def count(model) -> int:
+def count(graph) -> int:
     nodes = 0
-    for n in model.graph.node if hasattr(model, "graph") else model.node:
+    for n in graph.node:
         nodes += n.op_type != "Constant"
         for a in n.attribute:
             nodes += sum(count(g) for g in [*([a.g] if a.HasField("g") else []), *a.graphs])
@@ -118,12 +115,12 @@ def one(tool: str, family: str, subject: str, folder: pathlib.Path) -> dict:
     warnings.simplefilter("ignore")
     import cases
 
-    module = load_family(family)
+    module = importlib.import_module(family)
     case = next(c for c in module.cases(True) if c.subject == subject and c.form in ("traced", "scripted"))
     made = module.make(cases.Case(case.family, case.subject, "traced", case.key))
     path = folder / "m.pt"
     cases.write(made, "traced", path)
-    traced, arguments = cases._only_tensors(made)
+    traced, arguments = cases.only_tensors(made)
     loaded = torch.jit.load(path)
     names = [a.name for a in loaded.forward.schema.arguments[1:]]
     torch.save(arguments, folder / "inputs.pt")
@@ -176,8 +173,9 @@ def one(tool: str, family: str, subject: str, folder: pathlib.Path) -> dict:
             made_by(f"{name}+{by}", lambda out: simplified(name, out, by))
     result = {"family": family, "subject": subject, "dynamic": dynamic, "said": said, "files": {}}
     for name, file in files.items():
-        result["files"][name] = {"nodes": count(onnx.load(file)), "bytes": file.stat().st_size,
-                                 "operators": dict(collections.Counter(n.op_type for n in onnx.load(file).graph.node))}
+        model = onnx.load(file)
+        result["files"][name] = {"nodes": count(model.graph), "bytes": file.stat().st_size,
+                                 "operators": dict(collections.Counter(n.op_type for n in model.graph.node))}
     for name, (load, latency) in timed(files, runs[0][0]).items():
         result["files"][name].update(load_ms=load, ms=latency)
     return result
@@ -209,11 +207,13 @@ def timed(files: dict, inputs: list) -> dict:
 def run_one(tool: str, family: str, subject: str) -> dict:
     folder = pathlib.Path(tempfile.mkdtemp(prefix="graphs_"))
     try:
-        run = subprocess.run([sys.executable, __file__, "--one", family, subject, "--tool", tool, "--folder", str(folder)],
-                             capture_output=True, text=True, errors="replace", timeout=LIMIT_S)
+        run = subprocess.run([sys.executable, __file__, "--one", family, subject, "--tool", tool,
+                              "--folder", str(folder)], capture_output=True, text=True, errors="replace",
+                             timeout=LIMIT_S)
         lines = [line for line in run.stdout.splitlines() if line.startswith("{")]
         if not lines:
-            return {"family": family, "subject": subject, "failed": (run.stderr.strip().splitlines() or ["?"])[-1][:200]}
+            said = run.stderr.strip().splitlines() or ["?"]
+            return {"family": family, "subject": subject, "failed": said[-1][:200]}
         return json.loads(lines[-1])
     except subprocess.TimeoutExpired:
         return {"family": family, "subject": subject, "failed": f"no end within {LIMIT_S} s"}
@@ -221,8 +221,8 @@ def run_one(tool: str, family: str, subject: str) -> dict:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def best(result: dict, key: str, names=None) -> tuple[str, float]:
-    others = {n: f[key] for n, f in result["files"].items() if n != "ours" and key in f and (names is None or n in names)}
+def best(result: dict, key: str) -> tuple[str, float]:
+    others = {n: f[key] for n, f in result["files"].items() if n != "ours"}
     name = min(others, key=others.get, default="")
     return name, others.get(name, float("inf"))
 
@@ -236,9 +236,10 @@ def line_of(result: dict) -> str:
     name, fewest = best(result, "nodes")
     fast, ms = best(result, "ms")
     mine = files["ours"]
-    return (f"{'MORE ' if mine['nodes'] > fewest else ''}{result['family']} {result['subject']}: {mine['nodes']} nodes, "
-            f"reference {files.get('reference', {}).get('nodes', '-')}, dynamo {files.get('dynamo', {}).get('nodes', '-')}, "
-            f"fewest {fewest} ({name}); {mine['ms']:.2f} ms, fastest {ms:.2f} ({fast})")
+    others = ", ".join(f"{n} {files[n]['nodes'] if n in files else '-'}" for n in OTHERS)
+    more = "MORE " if mine["nodes"] > fewest else ""
+    return (f"{more}{result['family']} {result['subject']}: "
+            f"{mine['nodes']} nodes, {others}, fewest {fewest} ({name}); {mine['ms']:.2f} ms, fastest {ms:.2f} ({fast})")
 
 
 def table(results: list[dict]) -> str:
@@ -295,7 +296,7 @@ def main() -> int:
     tool = str(options.build.resolve() / "onnx-export")
     subjects = []
     for family in options.families.split(","):
-        seen = dict.fromkeys(c.subject for c in load_family(family).cases(options.full))
+        seen = dict.fromkeys(c.subject for c in importlib.import_module(family).cases(options.full))
         subjects += [(family, s) for s in seen if re.search(options.filter, s)]
     results = []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:

@@ -155,8 +155,9 @@ optimize::Options optimize_options(const Arguments& a) {
   optimize::Options o;
   if (!a.disabled.empty()) o.disabled = split(a.disabled, ',');
   o.change_weights = a.optimize == "full";
-  if (a.optimize == "basic") o.level = optimize::Level::Basic;
-  if (a.optimize == "none") o.level = optimize::Level::None;
+  if (const auto at = std::ranges::find(optimize::kLevelNames, a.optimize);
+      at != optimize::kLevelNames.end())
+    o.level = static_cast<optimize::Level>(at - optimize::kLevelNames.begin());
   o.constant_folding = o.level != optimize::Level::None;
   return o;
 }

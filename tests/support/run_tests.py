@@ -101,7 +101,17 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
     ]
 
 
-def run(group: Group, quick: bool) -> tuple[int, int, int]:
+def failures(output: list[str]) -> list[str]:
+    """Each line that begins with FAIL, with the lines that follow it; at most 60 lines."""
+    after, found = 0, []
+    for line in output:
+        after = 10 if line.startswith("FAIL ") else after - 1
+        if after > 0:
+            found.append(line[:400].rstrip("\n") + "\n")
+    return found[:60]
+
+
+def run(group: Group, quick: bool) -> tuple[int, int, int, list[str]]:
     command = group.quick if quick and group.quick else group.command
     print(f"=== {group.name}", flush=True)
     start = time.monotonic()
@@ -110,22 +120,25 @@ def run(group: Group, quick: bool) -> tuple[int, int, int]:
         child = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                  text=True, errors="replace")
     except OSError as e:
-        print(f"FAIL {group.name}: {e}")
-        return 0, 1, 0
+        why = f"FAIL {group.name}: {e}"
+        print(why)
+        return 0, 1, 0, [why + "\n"]
     for line in child.stdout:
         output.append(line)
         print(line, end="", flush=True)
     code = child.wait()
     closing = CLOSING.findall("".join(output))
     print(f"    {group.name}: {time.monotonic() - start:.1f} s", flush=True)
+    passed, failed, skipped = (int(n or 0) for n in closing[-1]) if closing else (0, 0, 0)
+    why = ""
     if not closing:
-        print(f"FAIL {group.name}: ended with {code} and no closing line")
-        return 0, 1, 0
-    passed, failed, skipped = (int(n or 0) for n in closing[-1])
-    if code != 0 and failed == 0:
-        print(f"FAIL {group.name}: exit code {code}")
-        failed = 1
-    return passed, failed, skipped
+        why = f"FAIL {group.name}: ended with {code} and no closing line\n"
+    elif code != 0 and failed == 0:
+        why = f"FAIL {group.name}: exit code {code}\n"
+    if why:
+        print(why, end="", flush=True)
+        return passed, 1, skipped, failures(output) + output[-10:] + [why]
+    return passed, failed, skipped, failures(output) if failed else []
 
 
 def main() -> int:
@@ -146,19 +159,23 @@ def main() -> int:
         parser.error(f"no group is called '{unknown[0]}'; there are {', '.join(names)}")
     totals = [0, 0, 0]
     failed_groups = []
+    failed_lines = []
     for group in every:
         if group.name not in options.groups and (options.groups or group.by_name):
             continue
-        result = run(group, options.quick)
+        *result, lines = run(group, options.quick)
         totals = [a + b for a, b in zip(totals, result)]
         if result[1]:
             failed_groups.append(group.name)
+            failed_lines += [f"=== {group.name}, again\n", *lines]
     passed, failed, skipped = totals
     if skipped and os.environ.get("ONNX_EXPORT_TESTS_REQUIRE_ALL"):
         print(f"FAIL {skipped} tests were skipped, and nothing may be absent here")
         failed += 1
         failed_groups.append("(skipped)")
     if failed_groups:
+        # A log is often kept by its end alone.
+        print("".join(failed_lines), end="")
         print(f"failed: {', '.join(failed_groups)}")
     print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
     return 1 if failed else 0

@@ -5,8 +5,7 @@
 
 #include "lib/capture/capture.h"
 #include "lib/lower/lower.h"
-#include "lib/options/option_text.h"
-#include "lib/torch/inputs.h"
+#include "tests/unit/scripted.h"
 
 namespace oe::capture {
 namespace {
@@ -15,14 +14,8 @@ using Attempts = std::vector<std::string>;  // "HOW: ENDED" of each, without the
 
 Attempts attempts_of(const std::string& signature, const std::string& body,
                      const std::vector<std::string>& specs, const CaptureOptions& o = {}) {
-  torch_io::Loaded m;
-  m.module = torch::jit::Module("m");
-  m.module.register_parameter("w", at::ones({3}), /*is_buffer=*/false);
-  m.module.define("def forward(self, " + signature + "):\n" + body);
-  m.method = "forward";
-  InputOptions inputs;
-  for (const std::string& s : specs) inputs.specs.push_back(parse_input_spec(s));
-  torch_io::ExampleInputs example = torch_io::make_inputs(inputs, m);
+  torch_io::Loaded m = scripted(signature, body, {}, {{"w", at::ones({3})}});
+  torch_io::ExampleInputs example = torch_io::make_inputs(input_options(specs), m);
   Diagnostics d;
   Attempts told;
   capture(m, example, o, lower::has_row, d, [&](const std::string& how, const std::string& ended) {

@@ -6,8 +6,7 @@
 
 #include "lib/capture/capture.h"
 #include "lib/lower/lower.h"
-#include "lib/options/option_text.h"
-#include "lib/torch/inputs.h"
+#include "tests/unit/scripted.h"
 
 namespace oe::capture {
 namespace {
@@ -36,13 +35,8 @@ void count(const program::Block& block, Counts& counts) {
 }
 
 Counts names_of_branches(const std::string& body) {
-  torch_io::Loaded m;
-  m.module = torch::jit::Module("m");
-  m.module.define("def forward(self, x, w):\n" + body);
-  m.method = "forward";
-  InputOptions inputs;
-  for (const char* s : {"x:n=4x3", "w:3"}) inputs.specs.push_back(parse_input_spec(s));
-  torch_io::ExampleInputs example = torch_io::make_inputs(inputs, m);
+  const torch_io::Loaded m = scripted("x, w", body);
+  torch_io::ExampleInputs example = torch_io::make_inputs(input_options({"x:n=4x3", "w:3"}), m);
   Diagnostics d;
   const Captured c = capture(m, example, {}, lower::has_row, d);
   REQUIRE_FALSE(d.has_errors());

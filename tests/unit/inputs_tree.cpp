@@ -8,10 +8,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "lib/options/option_text.h"
-#include "lib/torch/inputs.h"
 #include "lib/torch/reference.h"
 #include "lib/verify/compare.h"
+#include "tests/unit/scripted.h"
 
 using namespace oe;
 using torch_io::ExampleInputs;
@@ -20,18 +19,7 @@ namespace {
 
 torch_io::Loaded model(const std::string& signature, const std::string& body,
                        const std::vector<std::pair<std::string, at::Tensor>>& buffers = {}) {
-  torch_io::Loaded m;
-  m.module = torch::jit::Module("__torch__.M");
-  for (const auto& [name, value] : buffers) m.module.register_buffer(name, value);
-  m.module.define("def forward(self, " + signature + "):\n  " + body + "\n");
-  m.method = "forward";
-  return m;
-}
-
-InputOptions options(const std::vector<std::string>& specs) {
-  InputOptions o;
-  for (const std::string& s : specs) o.specs.push_back(parse_input_spec(s));
-  return o;
+  return scripted(signature, "  " + body + "\n", buffers);
 }
 
 std::vector<std::string> names(const ExampleInputs& e) {
@@ -45,7 +33,7 @@ using Names = std::vector<std::string>;
 
 TEST_CASE("positional and named inputs", "[inputs]") {
   const auto m = model("x: Tensor, n: int, y: Tensor", "return x + y + n");
-  const auto e = make_inputs(options({"2x3", "y:2x3@f64", "n=4"}), m);
+  const auto e = make_inputs(input_options({"2x3", "y:2x3@f64", "n=4"}), m);
   CHECK(names(e) == Names{"x", "n", "y"});
   CHECK(e.arguments[1].toInt() == 4);
   CHECK(e.arguments[2].toTensor().scalar_type() == at::kDouble);
@@ -53,7 +41,7 @@ TEST_CASE("positional and named inputs", "[inputs]") {
 
 TEST_CASE("the same seed gives the same numbers, another other ones", "[inputs]") {
   const auto m = model("x: Tensor", "return x");
-  InputOptions o = options({"x:5"});
+  InputOptions o = input_options({"x:5"});
   const at::Tensor a = make_inputs(o, m).arguments[0].toTensor();
   CHECK(a.equal(make_inputs(o, m).arguments[0].toTensor()));
   o.seed = 1;
@@ -63,7 +51,8 @@ TEST_CASE("the same seed gives the same numbers, another other ones", "[inputs]"
 TEST_CASE("lists, tuples and dicts are flattened by path", "[inputs]") {
   const auto m = model("xs: List[Tensor], p: Tuple[Tensor, int], d: Dict[str, Tensor]",
                        "return xs[0] + p[0] + d['a']");
-  const auto e = make_inputs(options({"xs.0:2", "xs.1:3", "p.0:2", "p.1=7", "d.a:2", "d.b:4"}), m);
+  const auto e =
+      make_inputs(input_options({"xs.0:2", "xs.1:3", "p.0:2", "p.1=7", "d.a:2", "d.b:4"}), m);
   CHECK(names(e) == Names{"xs.0", "xs.1", "p.0", "p.1", "d.a", "d.b"});
   CHECK(e.arguments[0].isTensorList());
   CHECK(e.arguments[1].toTupleRef().elements()[1].toInt() == 7);
@@ -75,25 +64,25 @@ TEST_CASE("lists, tuples and dicts are flattened by path", "[inputs]") {
 
 TEST_CASE("a list takes the positional inputs that are left over", "[inputs]") {
   const auto m = model("xs: List[Tensor], y: Tensor", "return xs[0] + y");
-  CHECK(names(make_inputs(options({"2", "2", "2"}), m)) == Names{"xs.0", "xs.1", "y"});
+  CHECK(names(make_inputs(input_options({"2", "2", "2"}), m)) == Names{"xs.0", "xs.1", "y"});
 }
 
 TEST_CASE("defaults of the signature are constants, not inputs", "[inputs]") {
   const auto m =
       model("x: Tensor, scale: float = 2.0, mask: Optional[Tensor] = None", "return x * scale");
-  const auto e = make_inputs(options({"x:2"}), m);
+  const auto e = make_inputs(input_options({"x:2"}), m);
   CHECK(names(e) == Names{"x"});
   CHECK(e.arguments.size() == 3);
   CHECK(e.arguments[1].toDouble() == 2.0);
   CHECK(e.arguments[2].isNone());
-  CHECK(names(make_inputs(options({"x:2", "scale=3", "mask:2@bool"}), m)) ==
+  CHECK(names(make_inputs(input_options({"x:2", "scale=3", "mask:2@bool"}), m)) ==
         Names{"x", "scale", "mask"});
 }
 
 TEST_CASE("values: literals, words and ranges", "[inputs]") {
   const auto m = model("x: Tensor", "return x");
   const auto value = [&](const char* spec) {
-    return make_inputs(options({spec}), m).arguments[0].toTensor();
+    return make_inputs(input_options({spec}), m).arguments[0].toTensor();
   };
   CHECK(value("x=[[1,2],[3,4]]").equal(at::tensor({1, 2, 3, 4}, at::kLong).reshape({2, 2})));
   CHECK(value("x=[1.5]").scalar_type() == at::kFloat);
@@ -115,18 +104,18 @@ TEST_CASE("values: literals, words and ranges", "[inputs]") {
 
 TEST_CASE("axis names from specs, options and positions", "[inputs]") {
   const auto m = model("x: Tensor, y: Tensor", "return x");
-  InputOptions o = options({"x:batch=2x3", "y:batchx?"});
+  InputOptions o = input_options({"x:batch=2x3", "y:batchx?"});
   auto e = make_inputs(o, m);
   CHECK(e.leaves[0].axis_names == Names{"batch", ""});
   CHECK(e.leaves[1].axis_names == Names{"batch", "y_dynamic_axes_1"});
   CHECK(e.leaves[1].value.toTensor().size(0) == 2);
-  o = options({"2x3", "4x3"});
+  o = input_options({"2x3", "4x3"});
   parse_dynamic_axes("x:0=n 1:-1=w y:0 z:0=q", o.dynamic_axes);
   e = make_inputs(o, m);
   CHECK(e.leaves[0].axis_names == Names{"n", ""});
   CHECK(e.leaves[1].axis_names == Names{"y_dynamic_axes_1", "w"});
   CHECK(e.output_axes_unresolved == Names{"z"});
-  o = options({"2x3", "4x3"});
+  o = input_options({"2x3", "4x3"});
   o.dynamic_batch = true;  // only inputs with as many rows as the first
   e = make_inputs(o, m);
   CHECK(e.leaves[0].axis_names[0] == "batch");
@@ -135,7 +124,7 @@ TEST_CASE("axis names from specs, options and positions", "[inputs]") {
 
 TEST_CASE("input names replace the method's own, for axes too", "[inputs]") {
   const auto m = model("x: Tensor, y: Tensor", "return x");
-  InputOptions o = options({"2", "2"});
+  InputOptions o = input_options({"2", "2"});
   o.names = {"data"};
   parse_dynamic_axes("data:0=n y:0=n", o.dynamic_axes);
   const auto e = make_inputs(o, m);
@@ -163,7 +152,7 @@ TEST_CASE("a file of inputs keeps nested structure", "[inputs]") {
 TEST_CASE("other sizes and seeds of the same inputs", "[inputs]") {
   const auto m = model("x: Tensor, ids: Tensor, lengths: Tensor, n: int", "return x");
   const auto e =
-      make_inputs(options({"x:2x3", "ids:2@i64=randint(3,9)", "lengths=[5,4,2]", "n=4"}), m);
+      make_inputs(input_options({"x:2x3", "ids:2@i64=randint(3,9)", "lengths=[5,4,2]", "n=4"}), m);
   const auto other = resized_inputs(e, {{4, 3}, {50}, {4}, {}}, e.options.seed + 1);
   CHECK(other[0].toTensor().sizes() == at::IntArrayRef({4, 3}));
   CHECK(other[1].toTensor().min().item().toLong() >= 3);
@@ -181,8 +170,8 @@ TEST_CASE("other sizes and seeds of the same inputs", "[inputs]") {
 TEST_CASE("drawn inputs are varied, fixed ones are not", "[inputs]") {
   const auto m =
       model("x: Tensor, ids: Tensor, m: Tensor, n: int, r: float, b: bool, k: int", "return x");
-  auto e = make_inputs(options({"x:2=[-1.5,2]", "ids:2@i32=[3,-4]", "m:2@bool=[true,false]", "n=4",
-                                "r=-0.5", "b=true", "k=9"}),
+  auto e = make_inputs(input_options({"x:2=[-1.5,2]", "ids:2@i32=[3,-4]", "m:2@bool=[true,false]",
+                                      "n=4", "r=-0.5", "b=true", "k=9"}),
                        m);
   e.leaves[6].fixed = true;
   using Kind = Variation::Kind;
@@ -216,9 +205,9 @@ TEST_CASE("drawn inputs are varied, fixed ones are not", "[inputs]") {
 
 TEST_CASE("further examples say which axes differ", "[inputs]") {
   const auto m = model("x: Tensor, ids: Tensor, n: int, word: str = 'a'", "return x + ids + n");
-  InputOptions o = options({"x:2x3", "ids:2x3@i64=randint(4,9)", "n=4"});
+  InputOptions o = input_options({"x:2x3", "ids:2x3@i64=randint(4,9)", "n=4"});
   const auto further = [&](const std::vector<std::string>& specs) {
-    o.alternatives = {options(specs).specs};
+    o.alternatives = {input_options(specs).specs};
     return make_inputs(o, m);
   };
   const auto e = further({"x:2x5", "ids:2x5", "n=7"});
@@ -239,7 +228,7 @@ TEST_CASE("further examples say which axes differ", "[inputs]") {
 
 TEST_CASE("constants are arguments and no inputs", "[inputs]") {
   const auto m = model("x: Tensor, n: int, p: Tuple[Tensor, int]", "return x + n + p[0] + p[1]");
-  InputOptions o = options({"x:2", "n=4", "p.0:2", "p.1=1"});
+  InputOptions o = input_options({"x:2", "n=4", "p.0:2", "p.1=1"});
   o.constants = {"n", "p"};
   const auto e = make_inputs(o, m);
   CHECK(names(e) == Names{"x"});
@@ -265,7 +254,7 @@ TEST_CASE("a file is read once", "[inputs]") {
   std::ofstream(path, std::ios::binary)
       .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   torch_io::ExampleFiles files;
-  const InputOptions o = options({"x=@" + path.string(), "y=@" + path.string()});
+  const InputOptions o = input_options({"x=@" + path.string(), "y=@" + path.string()});
   const auto first = make_inputs(o, m, files);
   std::filesystem::remove(path);
   const auto second = make_inputs(o, m, files);
@@ -280,7 +269,7 @@ TEST_CASE("a run in float64 keeps indices, and widens what the code calls float3
       "x: Tensor",
       "return torch.to(x, 6)[self.index] / 3 + torch.zeros([2], dtype=6) + torch.ones([2]) / 7",
       {{"index", at::arange(1, 3)}});
-  const auto e = make_inputs(options({"x:4=ones"}), m);
+  const auto e = make_inputs(input_options({"x:4=ones"}), m);
   torch_io::Reference reference(m);
   const auto run = reference.run(e, {{{4}}, e.options.seed, {}}, {});
   CHECK(run.outputs.at(0).tensor->as_double() == std::vector<double>(2, 1.0F / 3 + 1.0F / 7));
@@ -292,7 +281,7 @@ TEST_CASE("a run one unit in the last place off leaves whole numbers", "[inputs]
   const auto m = model(
       "x: Tensor", "return x, self.count[self.index], self.weight",
       {{"index", at::arange(2)}, {"count", at::ones({2}) * 3}, {"weight", at::ones({2}) / 3}});
-  const auto e = make_inputs(options({"x:2"}), m);
+  const auto e = make_inputs(input_options({"x:2"}), m);
   torch_io::Reference reference(m);
   reference.run(e, {{{2}}, e.options.seed, {}}, {});
   const auto values = [&](uint64_t nudged) {
@@ -319,7 +308,7 @@ TEST_CASE("a run with every result off sees what integers decide", "[inputs]") {
   const auto m =
       model("x: Tensor",
             "y = (x * 4 + 1) / 2\n  z = y.view(-1)\n  z.add_(2)\n  return y, torch.round(y + 0)");
-  const auto e = make_inputs(options({"x:8x8@i64"}), m);
+  const auto e = make_inputs(input_options({"x:8x8@i64"}), m);
   torch_io::Reference reference(m);
   reference.run(e, {{{8, 8}}, e.options.seed, {}}, {});
   const auto of = [&](uint64_t nudged) { return reference.last_rounded_otherwise({}, nudged); };
@@ -337,7 +326,7 @@ TEST_CASE("a run with every result off sees what integers decide", "[inputs]") {
 TEST_CASE("state written by a run does not leak into the next", "[inputs]") {
   const auto m = model("x: Tensor", "self.count.add_(1)\n  return x + self.count",
                        {{"count", at::zeros({1})}});
-  const auto e = make_inputs(options({"x:1=zeros"}), m);
+  const auto e = make_inputs(input_options({"x:1=zeros"}), m);
   torch_io::Reference reference(m);
   for (int i = 0; i < 2; ++i) {
     const auto run = reference.run(e, {{{1}}, e.options.seed, {}}, {});

@@ -7,6 +7,7 @@
 #include <ATen/ops/_transform_bias_rescale_qkv.h>
 #include <ATen/ops/_weight_norm.h>
 #include <ATen/ops/binary_cross_entropy.h>
+#include <ATen/ops/binary_cross_entropy_backward.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/gru.h>
 #include <ATen/ops/gru_cell.h>
@@ -144,6 +145,12 @@ TEST_CASE("kernels that take other sizes on trust are checked too", "[unchecked]
     CHECK(loss({2, 3}).numel() == 6);
     CHECK(loss({3}).numel() == 6);
     CHECK_THROWS_AS(loss({4, 2, 3}), c10::Error);
+    const auto gradient = [](at::IntArrayRef target) {
+      const at::Tensor x = at::full({2, 3}, 0.5);
+      return at::binary_cross_entropy_backward(x, x, at::full(target, 0.5), {}, 0);
+    };
+    CHECK(gradient({2, 3}).numel() == 6);
+    CHECK_THROWS_AS(gradient({4, 2, 3}), c10::Error);
   }
   SECTION("pivots") {
     const auto unpack = [](at::IntArrayRef lu) {
