@@ -35,62 +35,163 @@ int64_t count(const Window& w, size_t i, int64_t size) {
   return out;
 }
 
-// What to write: paddings, and whether some axis still needs ONNX's own ceil_mode.
+// How one axis is written: padding, elements cut off behind, and whether ceil_mode is needed.
+struct Fit {
+  int64_t begin = 0, end = 0, crop = 0;
+  bool ceil_mode = false;
+};
+
+// An axis of known size has one padding under which rounding makes no difference. ONNX states one
+// window too many before opset 22 where PyTorch drops the last one, so no axis of known size may
+// leave that to ceil_mode; `exact` asks for that padding even where it means to cut elements off.
+// An unknown size needs one more stride of padding where no window can be dropped, else ceil_mode.
+Fit fit_axis(const Window& w, size_t i, std::optional<int64_t> size, bool exact) {
+  Fit f{w.padding[i], w.padding[i]};
+  if (!w.ceil) return f;
+  if (size) {
+    const int64_t windows = count(w, i, *size);
+    const int64_t end = (windows - 1) * w.stride[i] + extent(w, i) - *size - w.padding[i];
+    f.end = exact ? std::max<int64_t>(end, 0) : std::max(f.end, end);
+    f.crop = exact ? std::max<int64_t>(-end, 0) : 0;
+  } else if (w.padding[i] + w.stride[i] <= extent(w, i)) {
+    f.end += exact ? 0 : w.stride[i] - 1;
+  } else {
+    f.ceil_mode = w.stride[i] > 1;
+  }
+  return f;
+}
+
+// What to write for all axes.
 struct Plan {
-  Ints pads;
+  Ints begins, ends, crops;
   bool ceil_mode = false;
   bool partial = false;  // some window may reach beyond the padded input
 };
 
 Plan plan(T x, const Window& w, size_t n) {
-  Plan p;
-  Ints ends = w.padding;
-  const int64_t first = x.rank() - static_cast<int64_t>(n);
-  // Dilation came to ONNX together with ceil_mode; padding could outgrow the kernel there.
-  if (w.ceil)
-    p.ceil_mode =
-        std::any_of(w.dilation.begin(), w.dilation.end(), [](int64_t d) { return d != 1; });
-  for (size_t i = 0; i < n && w.ceil; ++i) {
-    if (auto size = x.dim(first + static_cast<int64_t>(i))) {
-      const int64_t need =
-          (count(w, i, *size) - 1) * w.stride[i] + extent(w, i) - *size - w.padding[i];
-      ends[i] = std::max(ends[i], need);
-    } else if (w.stride[i] > 1) {
-      // No window is ever dropped when padding + stride <= extent: one more stride of padding
-      // rounds up. Otherwise only ceil_mode knows.
-      if (w.padding[i] + w.stride[i] <= extent(w, i)) {
-        ends[i] += w.stride[i] - 1;
-      } else {
-        p.ceil_mode = true;
-      }
+  const auto fits = [&](bool exact) {
+    Plan p;
+    for (size_t i = 0; i < n; ++i) {
+      const Fit f = fit_axis(w, i, x.dim(x.rank() - static_cast<int64_t>(n - i)), exact);
+      p.begins.push_back(f.begin);
+      p.ends.push_back(f.end);
+      p.crops.push_back(f.crop);
+      p.ceil_mode |= f.ceil_mode;
+      p.partial |= f.ceil_mode || f.end != w.padding[i];
     }
-    p.partial = p.partial || ends[i] != w.padding[i] || p.ceil_mode;
-  }
-  if (p.ceil_mode) ends = w.padding;
-  p.pads = w.padding;
-  p.pads.insert(p.pads.end(), ends.begin(), ends.end());
-  return p;
+    return p;
+  };
+  Plan p = fits(false);
+  return p.ceil_mode ? fits(true) : p;
 }
 
 ir::Attributes attributes(const Window& w, const Plan& p) {
-  ir::Attributes a{{"kernel_shape", w.kernel}, {"strides", w.stride}, {"pads", p.pads}};
+  Ints pads = p.begins;
+  pads.insert(pads.end(), p.ends.begin(), p.ends.end());
+  ir::Attributes a{{"kernel_shape", w.kernel}, {"strides", w.stride}, {"pads", pads}};
   if (p.ceil_mode) a.set("ceil_mode", int64_t{1});
   return a;
+}
+
+// Pads each of the last axes of a batch with a constant.
+T pad_axes(Call& g, T x, const Ints& begins, const Ints& ends, double value) {
+  const size_t n = begins.size();
+  Ints pads(2 * (n + 2), 0);
+  for (size_t i = 0; i < n; ++i) {
+    pads[2 + i] = begins[i];
+    pads[n + 4 + i] = ends[i];
+  }
+  return node("Pad", {x, g.i64s(pads), number(value, x)}, {{"mode", std::string("constant")}});
+}
+
+// Cuts off elements behind that no window reaches.
+T crop_axes(T x, const Ints& crops) {
+  for (size_t i = 0; i < crops.size(); ++i)
+    if (crops[i] > 0) x = slice(x, static_cast<int64_t>(i) + 2, known(0), known(-crops[i]));
+  return x;
+}
+
+bool any_positive(const Ints& v) {
+  return std::any_of(v.begin(), v.end(), [](int64_t n) { return n > 0; });
+}
+
+// Number of windows along axis i by PyTorch's ceil rule, computed in the graph.
+Int computed_count(Call& g, const Window& w, size_t i, const Int& size) {
+  const int64_t s = w.stride[i];
+  Int rounded_up = floor_div(size + known(2 * w.padding[i] - extent(w, i) + s - 1), s);
+  Int last_start = floor_div(size + known(w.padding[i] - 1), s);
+  T last = minimum(g.value(rounded_up), g.value(last_start));
+  return computed(last) + known(1);
 }
 
 // The element type to pool in: ONNX pools floats only (and bytes).
 DType pool_type(DType t) { return is_float(t) ? t : DType::Double; }
 
+// ONNX Runtime takes no padding as large as the kernel, which rounding up can need where windows
+// are dilated: such padding is written out as -inf, and then windows that ceil_mode makes too many
+// are left out.
+T max_pool_of_padded(Call& g, T in, T x, const Window& w, Plan p) {
+  const size_t n = w.kernel.size();
+  in = pad_axes(g, in, p.begins, p.ends, -std::numeric_limits<double>::infinity());
+  p.begins = p.ends = Ints(n, 0);
+  ir::Attributes a = attributes(w, p);
+  a.set("dilations", w.dilation);
+  T y = node("MaxPool", {in}, std::move(a));
+  for (size_t i = 0; i < n && p.ceil_mode; ++i)
+    y = slice(y, static_cast<int64_t>(i) + 2, known(0),
+              computed_count(g, w, i, size_of(x, x.rank() - static_cast<int64_t>(n - i))));
+  return y;
+}
+
+bool outgrows_kernel(const Window& w, const Plan& p) {
+  for (size_t i = 0; i < w.kernel.size(); ++i)
+    if (p.begins[i] >= w.kernel[i] || p.ends[i] >= w.kernel[i]) return true;
+  return false;
+}
+
+// Whether some window may hold no element: its taps can step over an axis shorter than the
+// dilation. LibTorch takes such an axis for kernels of two, and with ceil_mode.
+bool has_empty_windows(T x, const Window& w) {
+  const size_t n = w.kernel.size();
+  for (size_t i = 0; i < n; ++i) {
+    const auto size = x.dim(x.rank() - static_cast<int64_t>(n - i));
+    const bool may_be_shorter = w.kernel[i] == 2 || w.ceil;
+    if (may_be_shorter && w.padding[i] > 0 && w.dilation[i] > 1 && (!size || *size < w.dilation[i]))
+      return true;
+  }
+  return false;
+}
+
 // Values, and with `indices` each one's position in its own plane.
 Values max_pool(Call& g, T x, const Window& w, size_t n, bool indices) {
   const bool batched = x.rank() == static_cast<int64_t>(n) + 2;
   const Plan p = plan(x, w, n);
-  ir::Attributes a = attributes(w, p);
-  if (std::any_of(w.dilation.begin(), w.dilation.end(), [](int64_t d) { return d != 1; }))
-    a.set("dilations", w.dilation);
+  const bool dilated =
+      std::any_of(w.dilation.begin(), w.dilation.end(), [](int64_t d) { return d != 1; });
+  const bool written_out = outgrows_kernel(w, p);
+  if (indices && (written_out || any_positive(p.crops)))
+    throw Unsupported(
+        "indices of a max pool whose padding is larger than its kernel, or whose "
+        "stride is, with ceil_mode");
   T in = cast(x, pool_type(x.dtype()));
   if (!batched) in = unsqueeze(in, {0});
-  Values y = nodes("MaxPool", {in}, std::move(a), indices ? 2 : 1);
+  const auto pool = [&](T v) -> Values {
+    v = crop_axes(v, p.crops);
+    if (written_out) return {max_pool_of_padded(g, v, x, w, p)};
+    ir::Attributes a = attributes(w, p);
+    if (dilated) a.set("dilations", w.dilation);
+    return nodes("MaxPool", {v}, std::move(a), indices ? 2 : 1);
+  };
+  Values y = pool(in);
+  if (has_empty_windows(x, w)) {
+    // ONNX Runtime gives the lowest finite number for a window without elements, LibTorch -inf: a
+    // pool over one plane of zeros tells which windows those are.
+    Dims plane{known(1), known(1)};
+    for (size_t i = 0; i < n; ++i)
+      plane.push_back(size_of(x, x.rank() - static_cast<int64_t>(n - i)));
+    T empty = pool(expand(number(0, in), plane))[0] < -1.0;
+    y[0] = where(empty, -std::numeric_limits<double>::infinity(), y[0]);
+  }
   if (indices) {
     // ONNX counts over the whole tensor. The plane's own part is the remainder by its size;
     // Mod exists only from opset 10.
@@ -106,27 +207,7 @@ Values max_pool(Call& g, T x, const Window& w, size_t n, bool indices) {
   return y;
 }
 
-// Number of windows along axis i by PyTorch's ceil rule, computed in the graph.
-Int computed_count(Call& g, const Window& w, size_t i, const Int& size) {
-  const int64_t s = w.stride[i];
-  Int rounded_up = floor_div(size + known(2 * w.padding[i] - extent(w, i) + s - 1), s);
-  Int last_start = floor_div(size + known(w.padding[i] - 1), s);
-  T last = minimum(g.value(rounded_up), g.value(last_start));
-  return computed(last) + known(1);
-}
-
-// Zeros before and behind each of the last n axes of a batch.
-T pad_zeros(Call& g, T x, const Ints& begins, const Ints& ends) {
-  const size_t n = begins.size();
-  Ints pads(2 * (n + 2), 0);
-  for (size_t i = 0; i < n; ++i) {
-    pads[2 + i] = begins[i];
-    pads[n + 4 + i] = ends[i];
-  }
-  return node("Pad", {x, g.i64s(pads), number(0, x)}, {{"mode", std::string("constant")}});
-}
-
-T avg_pool(Call& g, T x, Window w, bool count_include_pad, std::optional<int64_t> divisor,
+T avg_pool(Call& g, T x, const Window& w, bool count_include_pad, std::optional<int64_t> divisor,
            size_t n) {
   if (!is_float(x.dtype())) throw Unsupported("average pooling of integers");
   const int64_t rank = x.rank();
@@ -134,37 +215,46 @@ T avg_pool(Call& g, T x, Window w, bool count_include_pad, std::optional<int64_t
   Plan p = plan(x, w, n);
   T in = batched ? x : unsqueeze(x, {0});
   bool include = count_include_pad || divisor;
-  Dims crop;
-  if (p.partial && include) {
-    // The padding counts, what lies beyond it does not: pad for real, then leave out the rest.
-    // With a divisor of the model's own everything may count.
-    const Ints begins(p.pads.begin(), p.pads.begin() + static_cast<int64_t>(n));
-    Ints ends = begins;
-    for (size_t i = 0; i < n; ++i) {
-      if (divisor && p.ceil_mode) ends[i] += w.stride[i] - 1;
-      if (p.ceil_mode)  // one window more than PyTorch has is possible
-        crop.push_back(computed_count(g, w, i, size_of(x, rank - static_cast<int64_t>(n - i))));
-      p.pads[n + i] -= begins[i];
-      p.pads[i] = 0;
-    }
-    if (divisor) p.ceil_mode = false;
-    if (std::any_of(ends.begin(), ends.end(), [](int64_t v) { return v != 0; }))
-      in = pad_zeros(g, in, begins, ends);
-    include = divisor.has_value();
-  }
+  Dims windows;
   double factor = 1;  // from the window's own divisor to the model's
   if (divisor) {
     factor /= static_cast<double>(*divisor);
     for (int64_t k : w.kernel) factor *= static_cast<double>(k);
   }
-  // Before the pool, which is the same: ONNX Runtime joins a Pad that stands right before a pool
-  // and then rejects the padding.
+  if (p.partial && include) {
+    // The padding counts, what lies beyond it does not: pad for real, then leave out the rest.
+    // With a divisor of the model's own everything may count.
+    const Ints begins = p.begins;
+    Ints ends = begins;
+    for (size_t i = 0; i < n; ++i) {
+      const auto size = x.dim(rank - static_cast<int64_t>(n - i));
+      if (divisor && p.ceil_mode && !size) ends[i] += w.stride[i] - 1;
+      if (p.ceil_mode)  // one window more than PyTorch has is possible
+        windows.push_back(computed_count(g, w, i, size_of(x, rank - static_cast<int64_t>(n - i))));
+      // An end below the padding, or below 0, cuts off elements of the padded input.
+      const int64_t end = p.ends[i] - p.crops[i] - begins[i];
+      p.begins[i] = 0;
+      p.ends[i] = std::max<int64_t>(end, 0);
+      p.crops[i] = std::max<int64_t>(-end, 0);
+    }
+    if (divisor) p.ceil_mode = false;
+    // ONNX Runtime joins a Pad that stands right before a pool and then rejects the padding. The
+    // factor below comes between them; without one, a Slice of one more element does.
+    if (divisor && factor == 1)
+      for (size_t i = 0; i < n; ++i) {
+        ++ends[i];
+        ++p.crops[i];
+      }
+    if (any_positive(ends)) in = pad_axes(g, in, begins, ends, 0);
+    include = divisor.has_value();
+  }
+  in = crop_axes(in, p.crops);
   if (factor != 1) in = in * factor;
   ir::Attributes a = attributes(w, p);
   if (include) a.set("count_include_pad", int64_t{1});
   T y = node("AveragePool", {in}, std::move(a));
-  for (size_t i = 0; i < crop.size(); ++i)
-    y = slice(y, static_cast<int64_t>(i) + 2, known(0), crop[i]);
+  for (size_t i = 0; i < windows.size(); ++i)
+    y = slice(y, static_cast<int64_t>(i) + 2, known(0), windows[i]);
   return batched ? y : squeeze(y, {0});
 }
 
