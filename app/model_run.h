@@ -13,9 +13,9 @@
 #include "app/output.h"
 #include "app/results.h"
 #include "app/run_log.h"
-#include "app/sha256.h"
 #include "app/supervise/run_worker.h"
 #include "app/test_data_output.h"
+#include "lib/support/sha256.h"
 
 namespace oe::app {
 

@@ -211,6 +211,8 @@ void add_options(CLI::App& app, Raw& r, Task task) {
   text(kFile, "--external-data-align", r.align, "alignment of each tensor (default 4KiB)", "SIZE");
   flag(kFile, "--keep-doc-strings", r.keep_doc, "source locations in the nodes");
   flag(kFile, "--strip-doc-strings", r.strip_doc, "none (default)");
+  flag(kFile, "--no-metadata", r.no_metadata,
+       "leave out metadata_props: source_sha256, method, dynamic_axes, options");
   flag(kFile, "--dry-run", r.o.dry_run, "do everything, write nothing");
 
   text(kVerify, "--verify-runs", r.verify_runs, "seeds for each size (default 3)", "N");

@@ -23,7 +23,7 @@ struct Raw {
       renames, methods, op_libs, atol, rtol, print_ir, custom_opsets, symbolics, schemas,
       disabled_passes;
   bool no_folding = false, no_export_params = false, keep_doc = false, strip_doc = false,
-       verbose = false, quiet = false;
+       no_metadata = false, verbose = false, quiet = false;
   bool help = false, help_all = false, version = false, list_passes = false;
   bool dynamo = false, fallback = false, autograd_inlining = false;
 };

@@ -94,6 +94,7 @@ void file_options(const Raw& r, Options& o) {
   if (r.keep_doc && r.strip_doc)
     usage("--keep-doc-strings and --strip-doc-strings contradict each other");
   o.write.doc_strings = r.keep_doc;
+  o.provenance.metadata = !r.no_metadata;
   const bool in_place = o.write.external == onnx::WriteOptions::External::InPlace;
   if (in_place && !r.external_file.empty())
     usage(
@@ -352,6 +353,21 @@ const std::set<std::string>& without_effect_on_result() {
   return names;
 }
 
+// Of these the file says nothing either: it is the same with and without them.
+std::set<std::string> without_effect_on_file() {
+  std::set<std::string> names = without_effect_on_result();
+  names.insert({"--verify", "--verify-runs", "--atol", "--rtol", "--save-test-data", "--ort-lib",
+                "--provider", "--strict", "--print-ir", "--stop-after", "--threads",
+                "--no-metadata"});
+  return names;
+}
+
+std::string shell_line(const Strings& words) {
+  Strings quoted;
+  for (const std::string& w : words) quoted.push_back(shell_word(w));
+  return join(quoted, " ");
+}
+
 }  // namespace
 
 // Joins "--dynamic-axes SPEC" with '=', because its value may be left out.
@@ -433,6 +449,8 @@ CommandLine parse_command_line(const Strings& arguments) {
   c.color = static_cast<Color>(choose("--color", r.color));
   c.options = interpret(r);
   c.limits = read_limits(r.limits);
+  c.options.provenance.version = kVersion;
+  c.options.provenance.options = shell_line(words_of(app, without_effect_on_file()));
   c.files = files_of(c.options, r);
   if (!r.inputs_from.empty()) c.folders = {r.inputs_from};
   c.methods = options_of_methods(c.options);

@@ -14,10 +14,10 @@
 #include "app/made_model.h"
 #include "app/references.h"
 #include "app/remains.h"
-#include "app/sha256.h"
 #include "app/supervise/descriptor.h"
 #include "lib/support/diagnostics.h"
 #include "lib/support/hashed_name.h"
+#include "lib/support/sha256.h"
 
 namespace oe::app {
 

@@ -60,7 +60,7 @@ void name_differing_axes(torch_io::ExampleInputs& e,
     torch_io::InputLeaf& leaf = e.leaves[i];
     for (size_t axis = 0; axis < leaf.axis_names.size(); ++axis) {
       if (!differs(leaf, axis) || !leaf.axis_names[axis].empty()) continue;
-      const std::string own = torch_io::automatic_axis_name(leaf.name, axis + 1);
+      const std::string own = torch_io::automatic_axis_name(leaf.name, axis);
       leaf.axis_names[axis] =
           freedom[i][axis].free
               ? freedom[i][axis].symbol

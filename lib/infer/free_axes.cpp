@@ -72,7 +72,7 @@ std::vector<std::vector<Freedom>> free_axes(const torch_io::Loaded& m,
     const auto [leaf, axis] = axes[0];
     const std::string& own = e.leaves[leaf].axis_names[axis];
     const std::string symbol =
-        own.empty() ? torch_io::automatic_axis_name(e.leaves[leaf].name, axis + 1) : own;
+        own.empty() ? torch_io::automatic_axis_name(e.leaves[leaf].name, axis) : own;
     // Only smaller sizes run: a table ends there.
     const int64_t most = moved < probe.size(axes[0]) ? probe.size(axes[0]) : 0;
     for (const auto& [l, a] : axes) all[l][a] = {true, symbol, "", most};

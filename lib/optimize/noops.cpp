@@ -7,12 +7,14 @@
 //
 // Only what is exact for every input: x + 0.0 turns -0.0 into 0.0 and stays, x - 0.0 goes. Level
 // full also takes a bias of zeros away behind MatMul, whose result can only be -0.0 where all that
-// it sums is.
+// it sums is. Such a bias stays before a GELU and before the heads of an attention, and a scale of
+// ones stays everywhere: fusions of ONNX Runtime look for both.
 // A graph's output keeps its name: the Identity before it goes when the node it copies can write
 // the output itself.
 #include <array>
 #include <bit>
 #include <limits>
+#include <unordered_set>
 
 #include "lib/optimize/passes.h"
 #include "lib/optimize/rewriter.h"
@@ -59,7 +61,9 @@ bool keeps_shape(const Tensor& c, const Value& x) {
 class Noops {
  public:
   Noops(Model& m, const Options& o)
-      : rewriter_(m), biases_(o.level == Level::Full && o.change_weights) {}
+      : rewriter_(m), biases_(o.level == Level::Full && o.change_weights) {
+    if (biases_) for_each_graph(m.graph, [this](Graph& g) { keep_fused(g); });
+  }
 
   bool run() {
     return rewriter_.walk([this](Node& n) {
@@ -73,7 +77,18 @@ class Noops {
 
  private:
   Rewriter rewriter_;
-  bool biases_;  // of zeros go
+  bool biases_;                             // of zeros go
+  std::unordered_set<const Value*> fused_;  // with a bias
+
+  void keep_fused(const Graph& g) {
+    for (const auto& n : g.nodes) {
+      if (n->is("Gelu") || n->is("Pow") || n->is("Reshape")) fused_.insert(n->input(0));
+      if (!n->is("Erf")) continue;
+      for (const char* scaled : {"Div", "Mul"})
+        if (const Node* s = produced_by(n->input(0), scaled))
+          for (const Value* v : s->inputs) fused_.insert(v);
+    }
+  }
 
   // The input that the node returns unchanged, or null.
   Value* same_as(const Node& n) const {
@@ -226,11 +241,15 @@ class Noops {
   Value* add(const Node& n) const {
     if (is_integer(n.inputs[0]->type.dtype)) return either(n, 0.0);
     if (Value* x = either(n, -0.0)) return x;
-    Value* x = biases_ ? either(n, 0.0) : nullptr;
+    Value* x = biases_ && !fused_.contains(n.outputs[0]) ? either(n, 0.0) : nullptr;
     return x && produced_by(x, "MatMul") ? x : nullptr;
   }
   Value* subtract(const Node& n) const { return neutral(n, 0, 1, 0.0); }
-  Value* multiply(const Node& n) const { return either(n, 1.0); }
+  Value* multiply(const Node& n) const {
+    for (const Value* v : n.inputs)
+      if (const TensorPtr t = rewriter_.constant(v); t && t->numel() > 1) return nullptr;
+    return either(n, 1.0);
+  }
   Value* divide(const Node& n) const { return neutral(n, 0, 1, 1.0); }
 
   Value* bool_neutral(const Node& n, uint8_t v) const {

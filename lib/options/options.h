@@ -35,6 +35,13 @@ enum class Task { Convert, Check, Verify };
 enum class DiagnosticFormat { Text, Json, Sarif };
 enum class Progress { Auto, Always, Never };
 
+// Where the file says it comes from: producer_version and metadata_props.
+struct Provenance {
+  bool metadata = true;  // false: no metadata_props
+  std::string options;   // those that change the file, as a shell reads them
+  std::string version;   // of this program
+};
+
 struct Options {
   Task task = Task::Convert;
   bool all_opsets = false;  // of check: at every opset
@@ -53,6 +60,7 @@ struct Options {
   std::vector<std::pair<std::string, std::string>> renames;  // old, new
 
   onnx::WriteOptions write;
+  Provenance provenance;
   bool export_params = true;  // false: parameters and buffers are inputs
   KeepInitializers keep_initializers = KeepInitializers::Auto;
   lower::ExportType export_type = lower::ExportType::Onnx;

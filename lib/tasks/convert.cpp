@@ -12,6 +12,8 @@
 #include "lib/support/byte_hash.h"
 #include "lib/support/hashed_name.h"
 #include "lib/support/npz.h"
+#include "lib/support/sha256.h"
+#include "lib/support/text.h"
 #include "lib/torch/convert.h"
 
 namespace oe {
@@ -79,6 +81,30 @@ void require_writable(const Options& o, const ir::Model& m, const onnx::WriteOpt
                   "name a file with -o, or use --state=outputs");
 }
 
+// "x:0=batch,2=height y:1=n", as --dynamic-axes takes it.
+std::string axes_text(const torch_io::ExampleInputs& inputs) {
+  std::vector<std::string> leaves;
+  for (const torch_io::InputLeaf& leaf : inputs.leaves) {
+    std::vector<std::string> axes;
+    for (size_t i = 0; i < leaf.axis_names.size(); ++i)
+      if (!leaf.axis_names[i].empty()) axes.push_back(std::to_string(i) + "=" + leaf.axis_names[i]);
+    if (!axes.empty()) leaves.push_back(leaf.name + ":" + join(axes, ","));
+  }
+  return join(leaves, " ");
+}
+
+// Tells whoever holds the file which model and which options it was made of.
+void add_metadata(const Options& o, const LoadedModel& loaded, std::string source_sha256,
+                  ir::Model& file) {
+  const auto add = [&](const char* key, std::string value) {
+    if (!value.empty()) file.metadata.emplace_back(key, std::move(value));
+  };
+  add("source_sha256", std::move(source_sha256));
+  add("method", loaded.module.method);
+  add("dynamic_axes", axes_text(loaded.inputs));
+  add("options", o.provenance.options);
+}
+
 }  // namespace
 
 void convert(const Options& o, const TemporaryFiles& files, Outcome& outcome, Diagnostics& d,
@@ -95,6 +121,9 @@ void convert(const Options& o, const TemporaryFiles& files, Outcome& outcome, Di
   stages.begin("load");
   const std::shared_ptr<verify::Ort> ort = o.verify ? load_ort(o) : nullptr;
   LoadedModel loaded(o, d);
+  // Beside the conversion: a refusal does not wait for it.
+  std::optional<DigestRun> digest;
+  if (o.provenance.metadata) digest.emplace(loaded.module.file->descriptor());
   std::optional<torch_io::Reference> reference;
   if (ort || !o.test_data.empty()) reference.emplace(loaded.module, o.capture.left_out);
   if (ort && loaded.rules.schemas.empty()) compare_calls(*reference, loaded.inputs, d);
@@ -107,6 +136,8 @@ void convert(const Options& o, const TemporaryFiles& files, Outcome& outcome, Di
 
   stages.begin("write");
   require_writable(o, file, made->writing, captured);
+  file.producer_version = o.provenance.version;
+  if (digest) add_metadata(o, loaded, digest->finish(), file);
   const Arrays state = saved_state(m, loaded.inputs, captured, outcome);
   if (!state.empty()) {
     outcome.state_file = state_name(state, o, files.taken);

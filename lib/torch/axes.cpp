@@ -14,21 +14,26 @@ namespace {
 
 void axes_from_spec(const InputSpec& spec, InputLeaf& leaf) {
   if (!spec.shape || spec.shape->size() != leaf.axis_names.size()) return;
-  size_t automatic = 0;
   for (size_t i = 0; i < spec.shape->size(); ++i) {
     const DimSpec& d = (*spec.shape)[i];
     if (!d.dynamic) continue;
-    leaf.axis_names[i] = d.symbol.empty() ? automatic_axis_name(leaf.name, ++automatic) : d.symbol;
+    leaf.axis_names[i] = d.symbol.empty() ? automatic_axis_name(leaf.name, i) : d.symbol;
     if (d.low || d.high) leaf.bounds[i] = {d.low.value_or(0), d.high.value_or(INT64_MAX)};
   }
 }
 
 std::string shape_of(const InputLeaf& leaf) { return c10::str(leaf.value.toTensor().sizes()); }
 
+// torch.onnx's own spelling of the axes in a list, so that models made by either have the same
+// names: `index` counts from 1.
+std::string listed_axis_name(const std::string& input, size_t index) {
+  return input + "_dynamic_axes_" + std::to_string(index);
+}
+
 void axes_from_entry(const std::map<int64_t, std::string>& axes, InputLeaf& leaf,
                      bool every_input) {
   const auto rank = static_cast<int64_t>(leaf.axis_names.size());
-  size_t automatic = 0;
+  size_t listed = 0;
   for (const auto& [axis, name] : axes) {
     const int64_t at = axis < 0 ? axis + rank : axis;
     if (at < 0 || at >= rank) {
@@ -37,7 +42,7 @@ void axes_from_entry(const std::map<int64_t, std::string>& axes, InputLeaf& leaf
                   leaf.value.isTensor() ? "its shape is " + shape_of(leaf) : "it is a number");
     }
     leaf.axis_names[static_cast<size_t>(at)] =
-        name.empty() ? automatic_axis_name(leaf.name, ++automatic) : name;
+        name.empty() ? listed_axis_name(leaf.name, ++listed) : name;
   }
 }
 
@@ -118,8 +123,8 @@ void refuse_two_sizes(const ExampleInputs& e) {
 
 }  // namespace
 
-std::string automatic_axis_name(const std::string& input, size_t index) {
-  return input + "_dynamic_axes_" + std::to_string(index);
+std::string automatic_axis_name(const std::string& input, size_t axis) {
+  return input + "_axis" + std::to_string(axis);
 }
 
 void name_axes(const InputOptions& o, const std::vector<InputSpec>& specs, ExampleInputs& e) {

@@ -18,8 +18,7 @@ void name_axes(const InputOptions& o, const std::vector<InputSpec>& specs, Examp
 // e.output_axes_unresolved.
 void name_state_axes(size_t first, ExampleInputs& e);
 
-// torch.onnx's own spelling, so that models made by either have the same names: index counts
-// from 1.
-std::string automatic_axis_name(const std::string& input, size_t index);
+// "x_axis0": the name of a dynamic axis that nobody named. `axis` counts from 0.
+std::string automatic_axis_name(const std::string& input, size_t axis);
 
 }  // namespace oe::torch_io

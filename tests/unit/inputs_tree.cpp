@@ -107,7 +107,7 @@ TEST_CASE("axis names from specs, options and positions", "[inputs]") {
   InputOptions o = input_options({"x:batch=2x3", "y:batchx?"});
   auto e = make_inputs(o, m);
   CHECK(e.leaves[0].axis_names == Names{"batch", ""});
-  CHECK(e.leaves[1].axis_names == Names{"batch", "y_dynamic_axes_1"});
+  CHECK(e.leaves[1].axis_names == Names{"batch", "y_axis1"});
   CHECK(e.leaves[1].value.toTensor().size(0) == 2);
   o = input_options({"2x3", "4x3"});
   parse_dynamic_axes("x:0=n 1:-1=w y:0 z:0=q", o.dynamic_axes);

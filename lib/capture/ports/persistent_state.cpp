@@ -63,7 +63,7 @@ std::string axis_name(const torch_io::ExampleInputs& inputs, const torch_io::Inp
       if (after.is_symbol() && other.axis_names[a] == after.symbol &&
           other.value.toTensor().size(static_cast<int64_t>(a)) == size)
         return after.symbol;
-  return torch_io::automatic_axis_name(leaf.name, axis + 1);
+  return torch_io::automatic_axis_name(leaf.name, axis);
 }
 
 }  // namespace

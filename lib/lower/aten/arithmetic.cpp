@@ -82,6 +82,9 @@ T power_of(T x, T exponent) {
   if (*e == -0.5) return reciprocal(sqrt(x));
   if (*e == -1) return reciprocal(x);
   if (*e == -2) return reciprocal(x * x);
+  // As Pow, which the fusions of RMS norms and of GELU look for. ONNX Runtime multiplies there too.
+  if ((*e == 2 || *e == 3) && (x.dtype() == DType::Float || x.dtype() == DType::Double))
+    return node("Pow", {x, number(*e, x)});
   if (*e == 0 || *e == 1 || *e == 2 || *e == 3) return power(x, static_cast<int64_t>(*e));
   return node("Pow", {x, exponent});
 }

@@ -1,4 +1,4 @@
-#include "app/sha256.h"
+#include "lib/support/sha256.h"
 
 #include <fcntl.h>
 #include <nettle/sha2.h>
@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <vector>
 
-namespace oe::app {
+namespace oe {
 namespace {
 
 class Digest {
@@ -59,4 +59,4 @@ DigestRun::DigestRun(int descriptor)
         return sha256_of_file(descriptor, stop);
       })) {}
 
-}  // namespace oe::app
+}  // namespace oe

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace oe::app {
+namespace oe {
 
 std::string sha256(std::string_view text);  // 64 hexadecimal digits
 // Of an open file, read by position. Empty where it cannot be read, or `stop` asks to end.
@@ -24,4 +24,4 @@ class DigestRun {
   std::future<std::string> done_;
 };
 
-}  // namespace oe::app
+}  // namespace oe
