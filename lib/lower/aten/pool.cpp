@@ -51,9 +51,15 @@ Fit fit_axis(const Window& w, size_t i, std::optional<int64_t> size, bool exact)
   if (size) {
     const int64_t windows = count(w, i, *size);
     const int64_t end = (windows - 1) * w.stride[i] + extent(w, i) - *size - w.padding[i];
+    // ONNX Runtime takes no padding as large as the kernel. So much is only needed where windows
+    // are dilated and none is dropped, which ceil_mode says too.
+    if (end >= w.kernel[i]) {
+      f.ceil_mode = true;
+      return f;
+    }
     f.end = exact ? std::max<int64_t>(end, 0) : std::max(f.end, end);
     f.crop = exact ? std::max<int64_t>(-end, 0) : 0;
-  } else if (w.padding[i] + w.stride[i] <= extent(w, i)) {
+  } else if (w.padding[i] + w.stride[i] <= w.kernel[i]) {
     f.end += exact ? 0 : w.stride[i] - 1;
   } else {
     f.ceil_mode = w.stride[i] > 1;
@@ -127,28 +133,6 @@ Int computed_count(Call& g, const Window& w, size_t i, const Int& size) {
 // The element type to pool in: ONNX pools floats only (and bytes).
 DType pool_type(DType t) { return is_float(t) ? t : DType::Double; }
 
-// ONNX Runtime takes no padding as large as the kernel, which rounding up can need where windows
-// are dilated: such padding is written out as -inf, and then windows that ceil_mode makes too many
-// are left out.
-T max_pool_of_padded(Call& g, T in, T x, const Window& w, Plan p) {
-  const size_t n = w.kernel.size();
-  in = pad_axes(g, in, p.begins, p.ends, -std::numeric_limits<double>::infinity());
-  p.begins = p.ends = Ints(n, 0);
-  ir::Attributes a = attributes(w, p);
-  a.set("dilations", w.dilation);
-  T y = node("MaxPool", {in}, std::move(a));
-  for (size_t i = 0; i < n && p.ceil_mode; ++i)
-    y = slice(y, static_cast<int64_t>(i) + 2, known(0),
-              computed_count(g, w, i, size_of(x, x.rank() - static_cast<int64_t>(n - i))));
-  return y;
-}
-
-bool outgrows_kernel(const Window& w, const Plan& p) {
-  for (size_t i = 0; i < w.kernel.size(); ++i)
-    if (p.begins[i] >= w.kernel[i] || p.ends[i] >= w.kernel[i]) return true;
-  return false;
-}
-
 // Whether some window may hold no element: its taps can step over an axis shorter than the
 // dilation. LibTorch takes such an axis for kernels of two, and with ceil_mode.
 bool has_empty_windows(T x, const Window& w) {
@@ -168,16 +152,13 @@ Values max_pool(Call& g, T x, const Window& w, size_t n, bool indices) {
   const Plan p = plan(x, w, n);
   const bool dilated =
       std::any_of(w.dilation.begin(), w.dilation.end(), [](int64_t d) { return d != 1; });
-  const bool written_out = outgrows_kernel(w, p);
-  if (indices && (written_out || any_positive(p.crops)))
+  if (indices && any_positive(p.crops))
     throw Unsupported(
-        "indices of a max pool whose padding is larger than its kernel, or whose "
-        "stride is, with ceil_mode");
+        "indices of a max pool with ceil_mode whose stride is larger than its kernel");
   T in = cast(x, pool_type(x.dtype()));
   if (!batched) in = unsqueeze(in, {0});
   const auto pool = [&](T v) -> Values {
     v = crop_axes(v, p.crops);
-    if (written_out) return {max_pool_of_padded(g, v, x, w, p)};
     ir::Attributes a = attributes(w, p);
     if (dilated) a.set("dilations", w.dilation);
     return nodes("MaxPool", {v}, std::move(a), indices ? 2 : 1);
