@@ -9,8 +9,17 @@
 
 namespace {
 
+// `help`, `help check` and `version` ask for what the options of that name do.
+std::vector<std::string> asked_by_word(const std::vector<std::string>& words) {
+  if (words[0] == "version") return {"--version"};
+  if (words.size() == 1) return {"--help"};
+  return {words[1], "--help"};
+}
+
 int run(int argc, char** argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (!arguments.empty() && (arguments[0] == "help" || arguments[0] == "version"))
+    arguments = asked_by_word(arguments);
   if (!arguments.empty() && arguments[0] == "batch")
     return oe::app::batch({arguments.begin() + 1, arguments.end()});
   if (!arguments.empty())

@@ -15,9 +15,9 @@ namespace oe::app {
 struct Raw {
   Options o;
   LimitTexts limits;
-  std::string model, opset, unroll, ir_version, inputs_file, inputs_from, test_data, seed, mode,
-      training, state, device, threads, target, checker, verify, verify_runs, ort_lib, provider,
-      fold_limit, external, external_file, threshold, align, color, guess, export_type,
+  std::string model, second, opset, unroll, ir_version, inputs_file, inputs_from, test_data, seed,
+      mode, training, state, device, threads, target, checker, verify, verify_runs, ort_lib,
+      provider, fold_limit, external, external_file, threshold, align, color, guess, export_type,
       keep_initializers, diag_format, progress, functions, stop_after, config, to, optimize;
   std::vector<std::string> inputs, alt_inputs, constants, dynamic_axes, input_names, output_names,
       renames, methods, op_libs, atol, rtol, print_ir, custom_opsets, symbolics, schemas,

@@ -11,6 +11,7 @@
 
 #include "app/arguments.h"
 #include "app/choices.h"
+#include "app/familiar.h"
 #include "app/option_table.h"
 #include "app/version.h"
 #include "lib/options/methods.h"
@@ -20,6 +21,10 @@
 
 namespace oe::app {
 namespace {
+
+constexpr const char* kOneModel =
+    "one MODEL is converted at a time, or many with onnx-export batch; a value with blanks needs "
+    "quotes";
 
 bool looks_like_axes(const std::string& s) {
   return s.starts_with('{') || s.starts_with('@') ||
@@ -79,6 +84,15 @@ void custom_opsets(const Strings& texts, std::map<std::string, int64_t>& to) {
   }
 }
 
+// The ONNX file without an option: onnx-export model.pt model.onnx.
+void second_argument(const Raw& r, Options& o) {
+  if (r.second.empty()) return;
+  if (!r.second.ends_with(".onnx")) usage("unexpected argument '" + r.second + "'", kOneModel);
+  if (!o.output.empty())
+    usage("the output has two names, '" + r.second + "' and '" + o.output + "'");
+  o.output = r.second;
+}
+
 void file_options(const Raw& r, Options& o) {
   o.write.external =
       static_cast<onnx::WriteOptions::External>(choose("--external-data", r.external));
@@ -104,8 +118,8 @@ void file_options(const Raw& r, Options& o) {
       o.output = std::filesystem::path(o.load.model).replace_extension(".onnx").string();
     o.write.external_file = std::filesystem::path(o.load.model).filename().string();
   }
-  if (o.output.empty())
-    o.output = std::filesystem::path(o.load.model).filename().replace_extension(".onnx").string();
+  if (o.output.empty() || o.output.ends_with('/'))
+    o.output += std::filesystem::path(o.load.model).filename().replace_extension(".onnx").string();
   if (o.output == "-" && (in_place || o.write.external == onnx::WriteOptions::External::Always))
     usage("-o -: a file of external data cannot go to standard output");
   if (o.write.external_file.empty())
@@ -213,6 +227,10 @@ Options interpret(Raw& r) {
   Options o = r.o;
   if (r.model.empty()) usage("no MODEL given", "onnx-export --help shows how to call it");
   o.load.model = r.model;
+  second_argument(r, o);
+  if (r.opset.find(',') != std::string::npos)
+    usage("--opset: one opset is written at a time",
+          "onnx-export check " + shell_word(r.model) + " --all-opsets tells what each can say");
   number("--opset", r.opset, o.opset, kOldestOpset, kNewestOpset);
   if (!r.ir_version.empty()) {
     o.ir_version = 0;
@@ -438,9 +456,9 @@ CommandLine parse_command_line(const Strings& arguments) {
   set_up(app);
   add_options(app, r, verb.task);
   take_all_of_repeated(app);
-  Strings rest = prepared(arguments);
+  Strings rest = prepared(familiar(arguments, long_names(app)));
   if (!verb.word.empty() || (!rest.empty() && rest[0] == "convert")) rest.erase(rest.begin());
-  parse_strictly(app, rest, "one MODEL is converted at a time; a value with blanks needs quotes");
+  parse_strictly(app, rest, kOneModel);
   CommandLine c;
   if (r.version) c.text = std::string("onnx-export ") + kVersion + "\n";
   if (r.list_passes) c.text = pass_table();

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "app/choices.h"
+#include "app/familiar.h"
 #include "app/options.h"
 #include "lib/support/text.h"
 
@@ -172,7 +173,8 @@ BatchLine parse_batch_line(const Strings& arguments) {
   set_up(app);
   add_batch_options(app, r);
   take_all_of_repeated(app);
-  parse_strictly(app, prepared(arguments), "onnx-export batch --help shows how to call it");
+  parse_strictly(app, prepared(familiar(arguments, long_names(app))),
+                 "onnx-export batch --help shows how to call it");
   BatchLine line;
   if (r.convert.help) {
     for (CLI::Option* o : app.get_options())

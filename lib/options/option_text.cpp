@@ -146,7 +146,10 @@ class SpecParser {
       if (brackets) blanks();
       dims.push_back(dim(brackets));
       if (brackets) blanks();
-      if (rest_.starts_with(brackets ? ',' : 'x')) {
+      // 1,3,224,224 is a shape too: its first comma says what separates.
+      const bool comma = brackets || commas_;
+      if (!comma && rest_.starts_with(',')) commas_ = dims.size() == 1;
+      if (rest_.starts_with(comma || commas_ ? ',' : 'x')) {
         rest_.remove_prefix(1);
         continue;
       }
@@ -221,6 +224,7 @@ class SpecParser {
 
   const std::string &text_, &option_;
   std::string_view rest_;
+  bool commas_ = false;  // separate sizes without brackets
 };
 
 using Axes = std::map<int64_t, std::string>;
@@ -252,9 +256,38 @@ void add_entry(const std::string& key, const std::vector<std::pair<int64_t, std:
   axes.entries.emplace_back(key, std::move(entry));
 }
 
+// Python's {'x': {0: 'batch'}} as JSON: {"x":{"0":"batch"}}.
+std::string json_of_python(const std::string& text) {
+  std::string json;
+  char quote = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quote) {
+      json += c == quote ? '"' : c;
+      if (c == quote) quote = 0;
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+      json += '"';
+    } else if ((digit(c) || c == '-') && !json.empty() && !digit(json.back())) {
+      size_t end = i + 1;
+      while (end < text.size() && digit(text[end])) ++end;
+      const std::string number = text.substr(i, end - i);
+      i = end - 1;
+      while (end < text.size() && text[end] == ' ') ++end;
+      const bool key = end < text.size() && text[end] == ':';
+      json += key ? '"' + number + '"' : number;
+    } else if (c != ' ' && c != '\n') {
+      json += c;
+    }
+  }
+  return json;
+}
+
 void axes_from_json(const std::string& text, AxesSpec& axes) {
   using nlohmann::ordered_json;
-  const ordered_json j = ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const bool python = !ordered_json::accept(text);
+  const ordered_json j = ordered_json::parse(python ? json_of_python(text) : text, nullptr,
+                                             /*allow_exceptions=*/false);
   if (!j.is_object()) bad_axes(text, "is no JSON object");
   for (const auto& [key, value] : j.items()) {
     std::vector<std::pair<int64_t, std::string>> list;
