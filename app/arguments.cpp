@@ -2,6 +2,7 @@
 #include "app/arguments.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <string_view>
 #include <utility>
 
@@ -45,6 +46,16 @@ size_t choose(const char* option, const std::string& text, const Strings& choice
   std::string hint = did_you_mean(text, choices);
   usage(std::string(option) + ": unknown value '" + text + "'",
         hint.empty() ? "it is one of " + join(choices, ", ") : hint);
+}
+
+void require_format(const Strings& files, const Strings& endings) {
+  for (const std::string& file : files)
+    if (std::ranges::find(endings, std::filesystem::path(file).extension().string()) ==
+        endings.end()) {
+      const Strings most(endings.begin(), endings.end() - 1);
+      usage("--report: '" + file + "' has no format in its name",
+            "name a file that ends with " + join(most, ", ") + " or " + endings.back());
+    }
 }
 
 std::string value_of(const std::string& option, const Strings& arguments) {

@@ -34,6 +34,9 @@ void number(const char* option, const std::string& text, T& to, T low, T high) {
   to = v;
 }
 
+// Of --report: throws Failure(Usage) for a file whose ending is none of `endings` (".md", ".html").
+void require_format(const Strings& files, const Strings& endings);
+
 // The last value of an option in arguments that may be unreadable; empty: none.
 std::string value_of(const std::string& option, const Strings& arguments);
 

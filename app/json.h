@@ -25,6 +25,7 @@ ordered_json origin_json(const OriginPtr& o);  // null where there is none
 ordered_json report_document(const Report& r, const Options& o, bool written);
 ordered_json stop_json(const Stop& s);  // as a problem
 
+ordered_json graph_json(std::optional<GraphOutline> graph);  // null where there is none
 ordered_json found_json(std::vector<infer::FoundInput> found);
 
 }  // namespace oe::app

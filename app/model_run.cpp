@@ -7,8 +7,10 @@
 
 #include "app/argument_files.h"
 #include "app/memory.h"
+#include "app/pages/model_report.h"
 #include "app/problems.h"
 #include "app/progress_line.h"
+#include "app/report_files.h"
 #include "app/verbs/verb.h"
 #include "app/version.h"
 #include "lib/archive/checksums.h"
@@ -189,7 +191,8 @@ void perform(const Strings& arguments, ModelRun& run) {
   run.files.limit_size(limits_for(run.line.limits, run.files.pinned_bytes()).size);
   const bool in_place = o.write.external == onnx::WriteOptions::External::InPlace;
   const Unchanged model(run.files, o.load.model, in_place);
-  if (o.json || !o.bundle.empty()) begin_facts(run);
+  require_report_folders(o.reports);
+  if (o.json || !o.bundle.empty() || !o.reports.empty()) begin_facts(run);
   if (run.begin) {
     finish_digest(run);
     if (!run.begin()) return;
@@ -219,6 +222,16 @@ void perform(const Strings& arguments, ModelRun& run) {
   add_facts(run);
   if (run.before_commit) run.before_commit();
   run.output->commit(run.results.reports);
+}
+
+// Of what could be read of the command line, also of a run that failed.
+void write_reports_of(ModelRun& run) {
+  if (run.line.options.reports.empty()) return;
+  try {
+    write_model_reports(run);
+  } catch (const Failure& f) {
+    run.results.end(stop_of(f), run.line.methods.size());
+  }
 }
 
 }  // namespace
@@ -255,6 +268,7 @@ void run_model(const std::vector<std::string>& given, ModelRun& run) {
   }
   log_end(run);
   add_facts(run);
+  write_reports_of(run);
 }
 
 }  // namespace oe::app

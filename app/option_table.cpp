@@ -265,6 +265,10 @@ void add_options(CLI::App& app, Raw& r, Task task) {
        "the running stage on standard error: auto (on a terminal, after a second), always or never "
        "(default auto)",
        "WHEN");
+  list(kReport, "--report", r.o.reports,
+       "write a report beside what is printed; the ending is the format: .html (a page with the "
+       "graph), .md or .json; repeatable",
+       "FILE");
   text(
       kReport, "--log-file", r.o.log_file,
       "append what happened, with times, to a file: command line, versions, stages, problems, result",

@@ -173,6 +173,7 @@ void report_options(const Raw& r, Options& o) {
   o.verbosity = r.verbose ? 1 : r.quiet ? -1 : 0;
   o.load.show_warnings = r.verbose;
   print_points(r.print_ir, o.print_ir);
+  require_format(o.reports, {".html", ".md", ".json"});
   o.diagnostic_format = static_cast<DiagnosticFormat>(choose("--diag-format", r.diag_format));
   o.progress = static_cast<Progress>(choose("--progress", r.progress));
   if (o.diagnostic_format != DiagnosticFormat::Sarif) return;
@@ -365,9 +366,9 @@ const VerbOfTask& verb_of(const Strings& arguments) {
 // The options about the result, about printing, and those that only end a run.
 const std::set<std::string>& without_effect_on_result() {
   static const std::set<std::string> names = {
-      "--output",   "--force",    "--verbose",    "--quiet",    "--json",   "--diag-format",
-      "--progress", "--log-file", "--color",      "--time",     "--config", "--dry-run",
-      "--root",     "--max-time", "--max-memory", "--max-size", "--sandbox"};
+      "--output",   "--force",    "--verbose",  "--quiet",      "--json",     "--diag-format",
+      "--progress", "--log-file", "--report",   "--color",      "--time",     "--config",
+      "--dry-run",  "--root",     "--max-time", "--max-memory", "--max-size", "--sandbox"};
   return names;
 }
 
@@ -414,7 +415,7 @@ Strings prepared(const Strings& arguments) {
 void take_all_of_repeated(CLI::App& app) {
   for (const char* repeated :
        {"--input", "--alt-input", "--constant", "--dynamic-axes", "--input-names", "--output-names",
-        "--rename", "--method", "--custom-op-lib", "--custom-opset", "--custom-schema",
+        "--rename", "--method", "--custom-op-lib", "--custom-opset", "--custom-schema", "--report",
         "--symbolics", "--atol", "--rtol", "--print-ir", "--disable-pass"})
     if (CLI::Option* option = app.get_option_no_throw(repeated))
       option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);

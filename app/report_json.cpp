@@ -58,6 +58,34 @@ void members(AtOpset& a, V&& visit) {
   visit("nodes", a.nodes);
 }
 
+template <class V>
+void members(NodeOutline& n, V&& visit) {
+  visit("name", n.name);
+  visit("op", n.op);
+  visit("inputs", n.inputs);
+  visit("outputs", n.outputs);
+  visit("types", n.types);
+  visit("origin", n.origin);
+  visit("holder", n.holder);
+}
+
+template <class V>
+void members(WeightOutline& w, V&& visit) {
+  visit("name", w.name);
+  visit("type", w.type);
+  visit("bytes", w.bytes);
+}
+
+template <class V>
+void members(GraphOutline& g, V&& visit) {
+  visit("nodes", g.nodes);
+  visit("origins", g.origins);
+  visit("weights", g.weights);
+  visit("inputs", g.inputs);
+  visit("outputs", g.outputs);
+  visit("left_out", g.left_out);
+}
+
 namespace onnx {
 template <class V>
 void members(WriteResult& w, V&& visit) {
@@ -191,6 +219,7 @@ void members(Outcome& o, V&& visit) {
   visit("opsets", o.opsets);
   visit("lowest_opset", o.lowest_opset);
   visit("stages", o.times);
+  visit("graph", o.graph);
 }
 
 }  // namespace oe
@@ -283,6 +312,8 @@ ordered_json stop_json(const Stop& s) {
 
 ordered_json found_json(std::vector<infer::FoundInput> found) { return written(found); }
 
+ordered_json graph_json(std::optional<GraphOutline> graph) { return written(graph); }
+
 std::string dump(const ordered_json& j, int indent) {
   return j.dump(indent, ' ', false, ordered_json::error_handler_t::replace);
 }
@@ -325,8 +356,8 @@ ordered_json report_document(const Report& r, const Options& o, bool written) {
   if (wire["lowest_opset"] == 0) wire["lowest_opset"] = nullptr;
   if (r.stop) wire["problems"].push_back(stop_json(*r.stop));
   // Told above, or another way.
-  for (const char* internal :
-       {"written", "data_file", "saved_state", "verified", "exit_code", "stop", "stop_code"})
+  for (const char* internal : {"written", "data_file", "saved_state", "verified", "graph",
+                               "exit_code", "stop", "stop_code"})
     wire.erase(internal);
   j.update(wire);
   return j;

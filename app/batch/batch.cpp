@@ -18,6 +18,7 @@
 #include "app/document.h"
 #include "app/memory.h"
 #include "app/private_folder.h"
+#include "app/report_files.h"
 #include "app/supervise/signals.h"
 #include "lib/support/diagnostics.h"
 #include "lib/support/safe_text.h"
@@ -151,7 +152,7 @@ ExitCode run_all(const BatchLine& line, const std::vector<Item>& items,
 ExitCode perform(const BatchLine& line) {
   std::optional<Baseline> baseline;
   if (!line.baseline.empty()) baseline.emplace(line.baseline);
-  if (!line.dry_run) require_report_folders(line);
+  if (!line.dry_run) require_report_folders(line.reports, line.output);
   const bool any = !line.sources.empty() || !line.list.empty() || !line.manifest.empty();
   const std::vector<Item> items = line.merge && !any ? std::vector<Item>() : plan(line);
   if (line.merge) {

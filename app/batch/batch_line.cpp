@@ -18,10 +18,10 @@ namespace {
 constexpr const char* kBatch = "Batch";
 
 // Options of one run: they name its files, print into one stream, or end it early.
-constexpr const char* kOfOneRun[] = {"MODEL",        "OUT.onnx",   "--output",         "--dry-run",
-                                     "--config",     "--verbose",  "--diag-format",    "--print-ir",
-                                     "--stop-after", "--log-file", "--save-test-data", "--time",
-                                     "--help-all",   "--version",  "--inputs-from"};
+constexpr const char* kOfOneRun[] = {
+    "MODEL",         "OUT.onnx",   "--output",     "--dry-run",    "--config",   "--verbose",
+    "--diag-format", "--print-ir", "--stop-after", "--report",     "--log-file", "--save-test-data",
+    "--time",        "--help-all", "--version",    "--inputs-from"};
 
 // The part K/N of an array of jobs, from the variables that its scheduler sets.
 std::optional<std::pair<size_t, size_t>> shard_of_environment() {
@@ -67,14 +67,6 @@ std::pair<size_t, size_t> shard(const std::string& text) {
         "--shard: there is no part " + std::to_string(s.first) + " of " + std::to_string(s.second),
         "parts are numbered from 1 to " + std::to_string(s.second));
   return s;
-}
-
-void check_reports(const Strings& reports) {
-  static const std::set<std::string> known = {".json", ".jsonl", ".md", ".xml", ".sarif"};
-  for (const std::string& file : reports)
-    if (!known.contains(std::filesystem::path(file).extension()))
-      usage("--report: '" + file + "' has no format in its name",
-            "name a file that ends with .json, .jsonl, .md, .xml (JUnit) or .sarif");
 }
 
 BatchTask task_of(const RawBatch& r) {
@@ -144,12 +136,14 @@ void add_batch_options(CLI::App& app, RawBatch& r) {
   flag("--resume", r.line.resume,
        "continue: what the journal has as finished, with outputs that are unchanged, is kept");
   app.add_option("--report", r.line.reports,
-                 "write a report; the ending is the format: .jsonl (a document a model), .json (a "
-                 "list of them), .md, .xml (JUnit) or .sarif; repeatable")
+                 "write a report; the ending is the format: .html (a page), .jsonl (a document a "
+                 "model), .json (a list of them), .md, .xml (JUnit) or .sarif; repeatable")
       ->type_name("FILE")
       ->group(kBatch)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  text("--pages", r.line.pages,
+       "write a page of each model into this folder; .html reports link to them", "DIR");
   text("--baseline", r.line.baseline,
        "an earlier .jsonl report: exit code 12 only where a model got worse since", "FILE");
   flag("--check", r.check, "list everything that blocks conversion; nothing is written");
@@ -199,7 +193,9 @@ BatchLine parse_batch_line(const Strings& arguments) {
   number("--jobs", r.jobs, line.jobs, size_t{1}, size_t{1024});
   // The report of all parts may be made inside of one.
   if (!line.merge) line.shard = shard(r.shard);
-  check_reports(line.reports);
+  require_format(line.reports, {".html", ".json", ".jsonl", ".md", ".xml", ".sarif"});
+  if (!line.pages.empty() && line.task == BatchTask::Inspect)
+    usage("--pages: --inspect converts nothing that a page could show");
   require_consistent(r, line);
   if (!line.filter.empty()) try {
       std::regex(line.filter, std::regex::extended);

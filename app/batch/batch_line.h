@@ -29,6 +29,7 @@ struct BatchLine {
   size_t jobs = 1;
   std::pair<size_t, size_t> shard = {1, 1};  // this one, of how many
   Strings reports;                           // files; the ending is the format
+  std::string pages;                         // the folder for a page of each model
   std::string baseline, root;
   Strings words;  // of each model's command line
   Limits limits;

@@ -9,8 +9,9 @@
 
 #include "app/document.h"
 #include "app/folder.h"
-#include "app/private_folder.h"
+#include "app/pages/batch_page.h"
 #include "app/problems.h"
+#include "app/report_files.h"
 #include "lib/support/safe_text.h"
 #include "lib/support/text.h"
 
@@ -236,41 +237,21 @@ std::string totals_text(const BatchTotals& t, bool check) {
   return text;
 }
 
-void require_report_folders(const BatchLine& line) {
-  for (const std::string& file : line.reports) {
-    const fs::path folder = fs::path(file).parent_path();
-    std::error_code error;
-    const bool made = !line.output.empty() && folder.lexically_normal() / "" ==
-                                                  fs::path(line.output).lexically_normal() / "";
-    if (!made && !fs::is_directory(folder.empty() ? "." : folder, error))
-      unwritable("OE0701", folder, "the folder for the report does not exist", "create it");
-    if (fs::is_directory(file, error)) unwritable("OE0702", file, "is a directory");
-  }
-}
-
 void write_reports(const BatchLine& line, const EachDocument& each, const BatchTotals& t) {
-  for (const std::string& file : line.reports) {
-    const fs::path path = file, part = file + ".part";
-    std::ofstream out(part, std::ios::binary);
-    const std::string ending = path.extension();
-    if (ending == ".md")
-      write_markdown(each, t, out);
-    else if (ending == ".xml")
-      write_junit(each, t, out);
-    else if (ending == ".sarif")
-      write_sarif(line, each, t, out);
-    else
-      write_documents(each, ending == ".jsonl", out);
-    out.close();
-    std::error_code error;
-    if (!out) {
-      const int why = errno;
-      fs::remove(part, error);
-      unwritable("OE0705", path, std::strerror(why));
-    }
-    fs::rename(part, path, error);
-    if (error) unwritable("OE0705", path, error.message());
-  }
+  for (const std::string& file : line.reports)
+    write_report(file, [&](std::ostream& out) {
+      const std::string ending = fs::path(file).extension();
+      if (ending == ".md")
+        write_markdown(each, t, out);
+      else if (ending == ".html")
+        write_batch_page(line, file, each, t, out);
+      else if (ending == ".xml")
+        write_junit(each, t, out);
+      else if (ending == ".sarif")
+        write_sarif(line, each, t, out);
+      else
+        write_documents(each, ending == ".jsonl", out);
+    });
 }
 
 }  // namespace oe::app

@@ -38,8 +38,6 @@ BatchTotals totals_of(const EachDocument& each);
 // "50 models: 41 ok, 5 failed, 4 skipped", and what would unblock most. Safe for a terminal.
 std::string totals_text(const BatchTotals& t, bool check);
 
-// Refuses a report whose folder is missing, before anything starts. Throws Failure.
-void require_report_folders(const BatchLine& line);
 // Throws Failure(Unwritable).
 void write_reports(const BatchLine& line, const EachDocument& each, const BatchTotals& t);
 

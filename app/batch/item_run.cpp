@@ -79,6 +79,7 @@ class ItemRun {
         files.push_back({{"name", name}, {"sha256", digest}});
       channel_.send_and_wait(line("made", {{"files", files}, {"document", result()}}));
     };
+    if (!context_.line.pages.empty()) make_folder_of(page_of(context_.line, item_.id));
     run_model(command_of(context_.line, item_, context_.force), run_);
     if (run_.our_signal) end_by(run_.our_signal);
     if (kept_) return channel_.send({{"event", "kept"}});
@@ -125,11 +126,16 @@ class ItemRun {
   }
 
   void make_folder() const {
-    const fs::path folder = (fs::path(context_.line.output) / item_.id).parent_path();
     std::error_code error;
     // One that went away would come back without the journal.
     if (!fs::is_directory(context_.line.output, error))
       unwritable("OE0701", context_.line.output, "the output folder is gone");
+    make_folder_of(fs::path(context_.line.output) / item_.id);
+  }
+
+  static void make_folder_of(const fs::path& file) {
+    const fs::path folder = file.parent_path();
+    std::error_code error;
     fs::create_directories(folder, error);
     if (error) unwritable("OE0701", folder, error.message());
   }

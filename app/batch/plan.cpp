@@ -110,6 +110,10 @@ void check_words(const Strings& words, BatchTask task) {
   good.insert({words, task});
 }
 
+std::string page_of(const BatchLine& line, const std::string& id) {
+  return (fs::path(line.pages) / (id + ".html")).string();
+}
+
 Strings command_of(const BatchLine& line, const Item& item, bool force) {
   if (line.task == BatchTask::Inspect) return {"--json", "--", item.model};
   Strings words = {verb_of(line.task)};
@@ -117,6 +121,7 @@ Strings command_of(const BatchLine& line, const Item& item, bool force) {
   words.insert(words.end(), item.words.begin(), item.words.end());
   if (line.task == BatchTask::Convert)
     words.push_back("--output=" + (fs::path(line.output) / item.id).string());
+  if (!line.pages.empty()) words.push_back("--report=" + page_of(line, item.id));
   if (force) words.push_back("--force");
   words.insert(words.end(), {"--quiet", "--json", "--", item.model});
   if (line.task == BatchTask::Verify) words.push_back(item.file);

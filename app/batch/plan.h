@@ -28,6 +28,8 @@ std::vector<Item> plan(const BatchLine& line);
 void check_words(const Strings& words, BatchTask task);
 
 // The command line of a model: what run_model() takes. `force`: its output may be overwritten.
+// The file of --pages for the model.
+std::string page_of(const BatchLine& line, const std::string& id);
 Strings command_of(const BatchLine& line, const Item& item, bool force);
 
 }  // namespace oe::app

@@ -191,6 +191,8 @@ void for_each_graph(const Graph& g, const F& f) {
 
 // Readable text in the syntax of the ONNX parser (large initializers abbreviated).
 std::string print(const Model& m);
+// "float[batch,3]"
+std::string type_text(const Type& t);
 // Problems of a malformed model (use before definition, duplicate names, producer links, ...);
 // empty when it is well formed. Linear.
 std::vector<std::string> verify(const Model& m);

@@ -62,6 +62,8 @@ std::string dims(const std::vector<Dim>& list) {
 }
 
 // "float[batch,3]"; "float" is 0-d and "float[]" of unknown rank. Empty for an unknown type.
+}  // namespace
+
 std::string type_text(const Type& t) {
   switch (t.kind) {
     case Type::Kind::Tensor: {
@@ -78,6 +80,8 @@ std::string type_text(const Type& t) {
   }
   return "";
 }
+
+namespace {
 
 template <class List, class F>
 std::string join(const List& list, const F& text) {

@@ -91,10 +91,17 @@ struct Options {
   DiagnosticFormat diagnostic_format = DiagnosticFormat::Text;
   Progress progress = Progress::Auto;
   std::string log_file;
+  std::vector<std::string> reports;         // files; the ending is the format
   std::string root;                         // of the paths in SARIF
   std::vector<std::string> without_effect;  // options of torch.onnx.export that say nothing here
   bool time = false;
   bool json = false;
+
+  bool draws_graph() const {
+    for (const std::string& file : reports)
+      if (file.ends_with(".html")) return true;
+    return false;
+  }
 };
 
 }  // namespace oe

@@ -169,6 +169,7 @@ void describe(OnnxModel& made, const LoadedModel& loaded, const Options& o, Outc
   out.opset = m.opset();
   out.ir_version = m.ir_version;
   out.nodes = node_count(m);
+  if (o.draws_graph()) out.graph = outline_of(m);
   const auto count = [&](const ir::Graph& g) {
     for (const auto& n : g.nodes)
       ++out.operators[(n->domain.empty() ? "" : n->domain + "::") + n->op];

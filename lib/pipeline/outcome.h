@@ -9,6 +9,7 @@
 
 #include "lib/infer/found.h"
 #include "lib/onnx/write_options.h"
+#include "lib/pipeline/graph_outline.h"
 #include "lib/precision/request.h"
 #include "lib/support/diagnostics.h"
 #include "lib/verify/covered.h"
@@ -80,6 +81,7 @@ struct Outcome {
   std::vector<AtOpset> opsets;            // of check --all-opsets, ascending
   int64_t lowest_opset = 0;  // of check: it works there and not below; 0: not known, or none
   std::vector<StageTime> times;
+  std::optional<GraphOutline> graph;  // for a page that draws it
 };
 
 }  // namespace oe
