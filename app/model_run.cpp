@@ -183,6 +183,8 @@ void add_facts(ModelRun& run) {
 // The work itself. Throws Failure.
 void perform(const Strings& arguments, ModelRun& run) {
   const Options& o = run.line.options;
+  require_report_folders(o.reports);
+  run.reports = !o.reports.empty();
   run.log.open(o);
   run.log.write("onnx-export " + std::string(kVersion));
   run.log.write(safe_line(command_text(arguments), TextTarget::Log));
@@ -191,7 +193,6 @@ void perform(const Strings& arguments, ModelRun& run) {
   run.files.limit_size(limits_for(run.line.limits, run.files.pinned_bytes()).size);
   const bool in_place = o.write.external == onnx::WriteOptions::External::InPlace;
   const Unchanged model(run.files, o.load.model, in_place);
-  require_report_folders(o.reports);
   if (o.json || !o.bundle.empty() || !o.reports.empty()) begin_facts(run);
   if (run.begin) {
     finish_digest(run);
@@ -224,9 +225,9 @@ void perform(const Strings& arguments, ModelRun& run) {
   run.output->commit(run.results.reports);
 }
 
-// Of what could be read of the command line, also of a run that failed.
+// Of a run that failed too.
 void write_reports_of(ModelRun& run) {
-  if (run.line.options.reports.empty()) return;
+  if (!run.reports) return;
   try {
     write_model_reports(run);
   } catch (const Failure& f) {

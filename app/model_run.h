@@ -29,7 +29,8 @@ struct ModelRun {
   PinnedFiles files;
   std::optional<DigestRun> digest;  // of the model, for a JSON document
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
-  int our_signal = 0;  // that ends us: the files are gone, and the caller ends too
+  bool reports = false;  // are written at the end
+  int our_signal = 0;    // that ends us: the files are gone, and the caller ends too
 
   // Of a batch. Any may be empty.
   WarmWorkers* warm = nullptr;                    // where workers start

@@ -253,7 +253,8 @@ class GraphView {
       const q = g.children[i], x1 = ox + g.w / 2, y1 = oy + TITLE - 4, x2 = ox + q.x + q.w / 2, y2 = oy + q.y;
       if (this.outside(Math.min(x1, x2), y1, Math.abs(x1 - x2) + 1, y2 - y1)) continue;
       t.moveTo(x1, y1);
-      t.bezierCurveTo(x2 + q.w, y1 + 30, x2 + q.w, y2 - 30, x2, y2);
+      const around = y2 - y1 > 60 ? q.w / 2 + 16 : 0, bend = around ? 30 : 8;  // boxes lie between
+      t.bezierCurveTo(x2 + around, y1 + bend, x2 + around, y2 - bend, x2, y2);
     }
     t.stroke();
     for (const b of g.children) {

@@ -102,6 +102,8 @@ function graphSection(graph) {
   const search = h('input', {type: 'search', id: 'node-search', placeholder: 'name, operator or module', oninput: () => {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     const hits = words.length ? texts.reduce((list, t, i) => { if (words.every(w => t.includes(w))) list.push(i); return list; }, []) : [];
+    const named = i => words.includes(graph.nodes[i].op.toLowerCase()) ? 0 : 1;  // an operator before names with it
+    hits.sort((a, b) => named(a) - named(b) || a - b);
     found.textContent = words.length ? count(hits.length, 'match').replace('matchs', 'matches') : '';
     results.replaceChildren(...hits.slice(0, 50).map(i => h('button', {type: 'button', onclick: () => view.show(view.boxes[i])},
       h('strong', null, graph.nodes[i].op), ' ', h('span', {class: 'mono'}, graph.nodes[i].name))));
