@@ -255,9 +255,19 @@ def _traced(model: Any, positional: tuple, named: dict[str, Any], training: str 
     # torch.jit.trace names the inputs after the parameters, and takes tensors only: the others are bound here.
     parameter = inspect.Parameter.POSITIONAL_OR_KEYWORD
     forward.__signature__ = inspect.Signature([inspect.Parameter(n, parameter) for n in names])
-    with _mode(model, training), _replaced(model, forward), torch.no_grad(), _without_autocast_cache():
-        traced = torch.jit.trace(model, tuple(tensors), check_trace=False, strict=False)
+    # Clones: what forward writes in place stays out of the caller's tensors, and out of the example.
+    with _mode(model, training), _replaced(model, forward), _without_autocast_cache(), _inlined_functions():
+        traced = torch.jit.trace(model, _clones(tuple(tensors)), check_trace=False, strict=False)
     return traced, tuple(tensors), {}
+
+
+def _clones(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _clones(part) for key, part in value.items()}
+    if isinstance(value, (tuple, list)):
+        parts = [_clones(part) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+    return value.clone()
 
 
 def _is_of_tensors(name: str, value: Any) -> bool:
@@ -312,3 +322,24 @@ def _without_autocast_cache():
         yield
     finally:
         torch.set_autocast_cache_enabled(before)
+
+
+@contextlib.contextmanager
+def _inlined_functions():
+    """Calls of torch.autograd.Function are what their forward does: a TorchScript file cannot hold Python."""
+    import torch
+    from torch.autograd.function import FunctionCtx
+
+    def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        if cls.setup_context is not torch.autograd.Function.setup_context:
+            return cls.forward(*args, **kwargs)
+        context = FunctionCtx()
+        context.needs_input_grad = (False,) * len(args)
+        return cls.forward(context, *args, **kwargs)
+
+    before = torch.autograd.Function.__dict__["apply"]
+    torch.autograd.Function.apply = classmethod(apply)
+    try:
+        yield
+    finally:
+        torch.autograd.Function.apply = before
