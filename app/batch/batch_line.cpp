@@ -18,10 +18,10 @@ namespace {
 constexpr const char* kBatch = "Batch";
 
 // Options of one run: they name its files, print into one stream, or end it early.
-constexpr const char* kOfOneRun[] = {"MODEL",      "--output",         "--dry-run",  "--config",
-                                     "--verbose",  "--diag-format",    "--print-ir", "--stop-after",
-                                     "--log-file", "--save-test-data", "--time",     "--help-all",
-                                     "--version",  "--inputs-from"};
+constexpr const char* kOfOneRun[] = {"MODEL",        "OUT.onnx",   "--output",         "--dry-run",
+                                     "--config",     "--verbose",  "--diag-format",    "--print-ir",
+                                     "--stop-after", "--log-file", "--save-test-data", "--time",
+                                     "--help-all",   "--version",  "--inputs-from"};
 
 // The part K/N of an array of jobs, from the variables that its scheduler sets.
 std::optional<std::pair<size_t, size_t>> shard_of_environment() {

@@ -65,7 +65,7 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 }
 
 [[noreturn]] void cannot_start(const std::string& why) {
-  throw Failure(ExitCode::Internal, "OE0002", "cannot start the worker: " + why,
+  throw Failure(ExitCode::MissingPart, "OE0002", "cannot start the worker: " + why,
                 "onnx-export-worker must be in the same directory as onnx-export");
 }
 

@@ -10,7 +10,7 @@ constexpr ErrorCode kCodes[] = {
     {"OE0001", Usage,
      "The command line has an unknown option, an invalid value, or contradictory options.",
      "`--help-all` lists every option. The message names the nearest match."},
-    {"OE0002", Internal, "The worker process cannot be started.",
+    {"OE0002", MissingPart, "The worker process cannot be started.",
      "`onnx-export-worker` must be in the same directory as `onnx-export`. Install both."},
     {"OE0003", Internal, "The converter failed unexpectedly: a bug.",
      "Report it, with the model if you can share it."},

@@ -394,7 +394,9 @@ c10::IValue make_value(const InputSpec& spec, const c10::TypePtr& declared, cons
           "write it as " + path + "=VALUE");
   }
   require_number_form(spec, type, path);
-  const json j = json::parse(with_specials_quoted(v), nullptr, /*allow_exceptions=*/false);
+  json j = json::parse(with_specials_quoted(v), nullptr, /*allow_exceptions=*/false);
+  if (j.is_discarded() && v.find(',') != std::string::npos)  // 11,7,4 of [11,7,4]
+    j = json::parse(with_specials_quoted("[" + v + "]"), nullptr, /*allow_exceptions=*/false);
   if (j.is_discarded()) {
     if (type->kind() == c10::TypeKind::StringType) return v;
     std::string hint = did_you_mean(v, value_words());
