@@ -1,4 +1,4 @@
-// The limits of a run and the sandbox mode: options of every verb that starts a worker.
+// The limits of a run, the sandbox mode and LibTorch: options of every verb that starts a worker.
 #include "app/limits.h"
 
 #include <sys/sysinfo.h>
@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 
 #include "app/arguments.h"
 #include "app/choices.h"
@@ -61,6 +62,10 @@ void add_limit_options(CLI::App& app, LimitTexts& texts, const char* group) {
        "SIZE");
   text("--max-size", texts.size,
        "largest file that is read or written (default 20GiB and four times the input)", "SIZE");
+  text("--torch", texts.torch,
+       "the torch package, or LibTorch's folder, of the worker (default: ONNX_EXPORT_TORCH, else "
+       "searched for)",
+       "DIR");
 }
 
 Limits read_limits(const LimitTexts& texts) {
@@ -69,6 +74,8 @@ Limits read_limits(const LimitTexts& texts) {
   if (!texts.time.empty()) l.seconds = parse_duration(texts.time);
   l.memory = parse_limit(texts.memory, "--max-memory");
   l.size = parse_limit(texts.size, "--max-size");
+  // One variable for the workers of a batch too, which start much later.
+  if (!texts.torch.empty()) setenv("ONNX_EXPORT_TORCH", texts.torch.c_str(), /*overwrite=*/1);
   return l;
 }
 

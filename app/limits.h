@@ -1,4 +1,4 @@
-// The limits of a run and the sandbox mode: options of every verb that starts a worker.
+// The limits of a run, the sandbox mode and LibTorch: options of every verb that starts a worker.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -13,7 +13,7 @@ enum class SandboxMode { Auto, Require, Off };
 
 // As they stand on the command line.
 struct LimitTexts {
-  std::string sandbox, time, memory, size;
+  std::string sandbox, time, memory, size, torch;
 };
 
 struct Limits {
@@ -32,7 +32,7 @@ struct RunLimits {
 
 void add_limit_options(CLI::App& app, LimitTexts& texts, const char* group);
 
-// Throws Failure(Usage).
+// Throws Failure(Usage). Hands --torch on as the variable ONNX_EXPORT_TORCH.
 Limits read_limits(const LimitTexts& texts);
 
 // The defaults scale with the bytes of the input files: 10 minutes and one more for each 64 MiB;

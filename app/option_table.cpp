@@ -23,15 +23,15 @@ constexpr const char* kTorch = "Of torch.onnx.export, without effect on a serial
 
 // What verify takes of the options: how the module runs, on what, and what is told.
 constexpr const char* kOfVerify[] = {
-    "MODEL",           "FILE",       "--input",          "--inputs",        "--inputs-from",
-    "--alt-input",     "--guess",    "--dynamic-axes",   "--dynamic-batch", "--input-names",
-    "--method",        "--provider", "--config",         "--training",      "--custom-schema",
-    "--custom-op-lib", "--seed",     "--device",         "--threads",       "--verify-runs",
-    "--atol",          "--rtol",     "--save-test-data", "--bundle",        "--force",
-    "--ort-lib",       "--verbose",  "--quiet",          "--help",          "--help-all",
-    "--version",       "--time",     "--json",           "--diag-format",   "--root",
-    "--progress",      "--log-file", "--color",          "--sandbox",       "--max-time",
-    "--max-memory",    "--max-size"};
+    "MODEL",           "FILE",         "--input",          "--inputs",        "--inputs-from",
+    "--alt-input",     "--guess",      "--dynamic-axes",   "--dynamic-batch", "--input-names",
+    "--method",        "--provider",   "--config",         "--training",      "--custom-schema",
+    "--custom-op-lib", "--seed",       "--device",         "--threads",       "--verify-runs",
+    "--atol",          "--rtol",       "--save-test-data", "--bundle",        "--force",
+    "--ort-lib",       "--verbose",    "--quiet",          "--help",          "--help-all",
+    "--version",       "--time",       "--json",           "--diag-format",   "--root",
+    "--progress",      "--log-file",   "--color",          "--sandbox",       "--torch",
+    "--max-time",      "--max-memory", "--max-size"};
 
 void keep_those_of_verify(CLI::App& app) {
   for (CLI::Option* o : app.get_options())

@@ -366,9 +366,10 @@ const VerbOfTask& verb_of(const Strings& arguments) {
 // The options about the result, about printing, and those that only end a run.
 const std::set<std::string>& without_effect_on_result() {
   static const std::set<std::string> names = {
-      "--output",   "--force",    "--verbose",  "--quiet",      "--json",     "--diag-format",
-      "--progress", "--log-file", "--report",   "--color",      "--time",     "--config",
-      "--dry-run",  "--root",     "--max-time", "--max-memory", "--max-size", "--sandbox"};
+      "--output",      "--force",    "--verbose",  "--quiet",  "--json",
+      "--diag-format", "--progress", "--log-file", "--report", "--color",
+      "--time",        "--config",   "--dry-run",  "--root",   "--max-time",
+      "--max-memory",  "--max-size", "--sandbox",  "--torch"};
   return names;
 }
 

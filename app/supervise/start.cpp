@@ -16,8 +16,10 @@
 #include <string_view>
 
 #include "app/launch.h"
+#include "app/supervise/libtorch.h"
 #include "app/supervise/warm_workers.h"
 #include "lib/support/diagnostics.h"
+#include "lib/support/text.h"
 #include "lib/support/trial.h"
 
 extern char** environ;
@@ -43,6 +45,15 @@ std::vector<std::string> environment() {
   }
   const auto waits = [](const std::string& v) { return v.starts_with("OMP_WAIT_POLICY="); };
   if (std::ranges::none_of(all, waits)) all.emplace_back(kWaitPolicy);
+  if (const std::vector<std::string> folders = libtorch_folders(); !folders.empty()) {
+    constexpr std::string_view kPath = "LD_LIBRARY_PATH=";
+    const auto old = std::ranges::find_if(all, [&](const auto& v) { return v.starts_with(kPath); });
+    std::string path = std::string(kPath) + join(folders, ":");
+    if (old == all.end())
+      all.push_back(std::move(path));
+    else
+      *old = path + ":" + old->substr(kPath.size());
+  }
   return all;
 }
 

@@ -44,7 +44,7 @@ struct Given {
 };
 
 // Runs onnx-export-worker, which lies beside this executable, with these descriptors and no others.
-// Throws Failure(Internal, OE0002).
+// Throws Failure(Internal, OE0002), and what libtorch_folders() throws.
 pid_t spawn_worker(const std::vector<std::string>& arguments, std::span<const Given> given);
 
 class WarmWorkers;

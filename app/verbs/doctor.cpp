@@ -31,9 +31,11 @@ void Doctor::finish(Report& r, std::ostream& out) {
                 2)
         << "\n";
   else
-    out << labelled("worker", {problem,
-                               "onnx-export-worker and LibTorch's libraries belong where "
-                               "they were when it was built: scripts/setup"});
+    out << labelled("worker",
+                    {problem, r.stop->hint.empty()
+                                  ? "onnx-export-worker must be beside onnx-export, and LibTorch's "
+                                    "libraries where it was built with them: scripts/setup"
+                                  : r.stop->hint});
   r.stop.reset();
   r.outcome.exit_code = ExitCode::MissingPart;
 }

@@ -19,6 +19,10 @@ constexpr ErrorCode kCodes[] = {
      "Report it, with the model if you can share it."},
     {"OE0005", Internal, "The ONNX checker rejects the converted model: a bug.",
      "Report it, with the model if you can share it. `--checker off` writes the file anyway."},
+    {"OE0006", MissingPart,
+     "LibTorch was not found, or its version is not the one that onnx-export was built for.",
+     "Install the `torch` wheel of the version that the message names, and specify its folder with "
+     "`--torch DIR` or `ONNX_EXPORT_TORCH`."},
     {"OE0010", Usage,
      "A value on the command line cannot be parsed: an input, a dynamic axis, a size or a number.",
      "Write it in the syntax that the message shows."},

@@ -14,8 +14,7 @@ namespace oe::verify {
 class Ort {
  public:
   // Finds the library: `path` if given, else ONNX_EXPORT_ORT_LIB, else beside the executable, else
-  // the Python package's folder of the build's environment, else the system. Null and `why` set
-  // when it is absent.
+  // where the dynamic linker looks (library_folders()). Null and `why` set when it is absent.
   static std::shared_ptr<Ort> load(const std::string& path, std::string& why);
   virtual ~Ort() = default;
   virtual std::string version() const = 0;

@@ -9,6 +9,8 @@
 #include <map>
 #include <vector>
 
+#include "lib/support/library_folders.h"
+
 namespace oe::verify {
 namespace {
 
@@ -29,15 +31,15 @@ std::vector<std::string> candidates() {
   std::vector<std::string> list;
   std::error_code error;
   const fs::path executable = fs::read_symlink("/proc/self/exe", error);
-  std::vector<fs::path> folders;
+  std::vector<std::string> folders;
   if (!error) folders = {executable.parent_path(), executable.parent_path().parent_path() / "lib"};
-  folders.emplace_back(OE_ORT_DIR);  // of the build's environment; may be empty
-  for (const fs::path& folder : folders) {
-    if (folder.empty()) continue;
+  const std::vector<std::string> searched = library_folders();
+  folders.insert(folders.end(), searched.begin(), searched.end());
+  for (const std::string& folder : folders) {
     const auto found = libraries_in(folder);
     list.insert(list.end(), found.begin(), found.end());
   }
-  list.insert(list.end(), {"libonnxruntime.so.1", "libonnxruntime.so"});  // the system's
+  list.insert(list.end(), {"libonnxruntime.so.1", "libonnxruntime.so"});  // of ldconfig
   return list;
 }
 

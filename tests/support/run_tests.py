@@ -68,6 +68,8 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
         Group("cli", [python, str(tests / "support/cli_runner.py"), "--build", str(build)]),
         Group("tool", [python, str(tests / "support/tool_tests.py"), "--build", str(build)]),
         Group("explain", explain, explain + ["--quick"]),
+        Group("wheel", [python, str(tests / "wheel/run.py"), "--build", str(build)]),
+        Group("package", [python, str(tests / "wheel/packages.py"), "--build", str(build)]),
         Group("examples", [python, str(tests / "support/run_examples.py"), "--tool", tool]),
         Group("files", files),
         Group("precision", [python, str(tests / "files/precision.py"), "--build", str(build)]),
