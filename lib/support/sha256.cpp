@@ -55,8 +55,9 @@ std::string sha256_of_file(int descriptor, const std::stop_token& stop) {
 }
 
 DigestRun::DigestRun(int descriptor)
-    : done_(std::async(std::launch::async, [descriptor, stop = stop_.get_token()] {
-        return sha256_of_file(descriptor, stop);
-      })) {}
+    // Deferred where there is no memory for a thread's stack.
+    : done_(std::async(
+          std::launch::async | std::launch::deferred,
+          [descriptor, stop = stop_.get_token()] { return sha256_of_file(descriptor, stop); })) {}
 
 }  // namespace oe

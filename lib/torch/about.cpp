@@ -1,7 +1,6 @@
 // Which LibTorch this is.
 #include "lib/torch/about.h"
 
-#include <ATen/Context.h>
 #include <torch/headeronly/version.h>
 
 namespace oe::torch_io {
@@ -10,7 +9,5 @@ std::string libtorch_version() {
   return std::to_string(TORCH_VERSION_MAJOR) + "." + std::to_string(TORCH_VERSION_MINOR) + "." +
          std::to_string(TORCH_VERSION_PATCH);
 }
-
-bool has_cuda() { return at::Context::hasCUDA(); }
 
 }  // namespace oe::torch_io

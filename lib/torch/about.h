@@ -6,6 +6,5 @@
 namespace oe::torch_io {
 
 std::string libtorch_version();  // that the converter was built with: "2.13.0"
-bool has_cuda();                 // it was built with CUDA
 
 }  // namespace oe::torch_io

@@ -26,13 +26,19 @@ fs::path library_folder() {
   return fs::path(info.dli_fname).parent_path();
 }
 
+fs::path cuda_library() { return (library_folder() / "libtorch_cuda.so").lexically_normal(); }
+
 }  // namespace
+
+bool has_cuda() {
+  std::error_code error;
+  return fs::exists(cuda_library(), error);
+}
 
 Cuda open_cuda() {
   Cuda cuda;
-  const fs::path library = (library_folder() / "libtorch_cuda.so").lexically_normal();
-  std::error_code error;
-  if (!fs::exists(library, error)) {
+  const fs::path library = cuda_library();
+  if (!has_cuda()) {
     cuda.code = "OE0611";
     cuda.missing = "LibTorch " + libtorch_version() +
                    " is a build for CPUs here: " + library.string() + " is missing";

@@ -11,6 +11,8 @@ struct Cuda {
   std::string code, missing, hint;  // what keeps it from being used; empty: nothing
 };
 
+// Whether LibTorch is a build for CUDA, with a device or without.
+bool has_cuda();
 // Loads LibTorch's CUDA libraries, which lie beside libtorch_cpu in its builds for CUDA. The first
 // thing that is done with LibTorch: it looks only once for what is registered.
 Cuda open_cuda();
