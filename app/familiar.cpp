@@ -48,7 +48,6 @@ constexpr Known kKnown[] = {
     {"--optshapes", Become::Profile, ""},
     {"--maxshapes", Become::Profile, ""},
     {"--dynamic", Become::Option, "--dynamic-axes"},
-    {"--dynamic-shapes", Become::Option, "--dynamic-axes"},
     {"--half", Become::Given, "--to=fp16"},
     {"--fp16", Become::Given, "--to=fp16"},
     {"--float16", Become::Given, "--to=fp16"},

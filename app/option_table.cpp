@@ -59,7 +59,7 @@ void add_options(CLI::App& app, Raw& r, Task task) {
                             const char* what) { app.add_flag(name, to, what)->group(group); };
   app.add_option("MODEL", r.model, "TorchScript file, made by torch.jit.save")->type_name("");
   if (task == Task::Convert)
-    app.add_option("OUT.onnx", r.second, "the same as --output OUT.onnx")->type_name("");
+    app.add_option("OUT.onnx", r.second, "the same as --output OUT.onnx")->type_name("")->group("");
   if (task == Task::Verify)
     app.add_option("FILE", r.o.onnx_file, "ONNX file, whoever made it")->type_name("");
 

@@ -23,8 +23,7 @@ namespace oe::app {
 namespace {
 
 constexpr const char* kOneModel =
-    "one MODEL is converted at a time, or many with onnx-export batch; a value with blanks needs "
-    "quotes";
+    "one MODEL is converted at a time; a value with blanks needs quotes";
 
 bool looks_like_axes(const std::string& s) {
   return s.starts_with('{') || s.starts_with('@') ||
@@ -377,8 +376,8 @@ const std::set<std::string>& without_effect_on_result() {
 std::set<std::string> without_effect_on_file() {
   std::set<std::string> names = without_effect_on_result();
   names.insert({"--verify", "--verify-runs", "--atol", "--rtol", "--save-test-data", "--ort-lib",
-                "--provider", "--strict", "--print-ir", "--stop-after", "--threads", "--method",
-                "--no-metadata"});
+                "--provider", "--strict", "--print-ir", "--stop-after", "--threads", "--device",
+                "--method", "--no-metadata"});
   return names;
 }
 
