@@ -116,7 +116,8 @@ std::string help_text(CLI::App& app) {
   bool blank = false;
   for (std::string line : split(app.help(), '\n')) {
     for (const auto& [from, to] :
-         {std::pair{"--verify{ort}          ", "--verify[=ort|off]     "},
+         {std::pair{"[MODEL] []", "[MODEL] [OUT.onnx]"},
+          std::pair{"--verify{ort}          ", "--verify[=ort|off]     "},
           std::pair{"--external-data{always}", "--external-data[=WHEN]"},
           std::pair{"--keep-initializers-as-inputs{yes}", "--keep-initializers-as-inputs[=WHEN]"},
           std::pair{"--print-ir             ", "--print-ir[=WHEN:STAGE]"}})
