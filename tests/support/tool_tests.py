@@ -332,9 +332,9 @@ def test_every_code_is_listed_and_used(build: pathlib.Path) -> None:
     assert not wrong, f"another exit code than in the table: {wrong}"
 
 
-def test_readme_help_is_fresh(build: pathlib.Path) -> None:
-    assert readme.blessed(build / "onnx-export") == readme.PATH.read_text(), \
-        "the options in README.md are out of date: run scripts/bless"
+def test_help_page_is_fresh(build: pathlib.Path) -> None:
+    assert cli_page.blessed(build / "onnx-export") == cli_page.PATH.read_text(), \
+        "the options in docs/cli.md are out of date: run scripts/bless"
 
 
 def main() -> int:

@@ -1,18 +1,18 @@
-"""Keeps the option list of README.md equal to what --help-all prints.
+"""Keeps the option list of docs/cli.md equal to what --help-all prints.
 
-    readme.py --tool build/release/onnx-export [--bless]
+    cli_page.py --tool build/release/onnx-export [--bless]
 """
 import argparse
 import pathlib
 import re
 import subprocess
 
-PATH = pathlib.Path(__file__).resolve().parents[2] / "README.md"
+PATH = pathlib.Path(__file__).resolve().parents[2] / "docs/cli.md"
 SECTION = re.compile(r"(<!-- help -->\n```\n).*?(```\n<!-- /help -->)", re.S)
 
 
 def blessed(tool: pathlib.Path) -> str:
-    """README.md with the section between the marks written anew."""
+    """docs/cli.md with the section between the marks written anew."""
     text = subprocess.run([str(tool), "--help-all"], check=True, capture_output=True, text=True).stdout
     return SECTION.sub(lambda m: m.group(1) + text.strip("\n") + "\n" + m.group(2), PATH.read_text())
 
