@@ -22,7 +22,7 @@ import make_models  # noqa: E402
 import method_models  # noqa: E402
 import module_functions  # noqa: E402
 import onnx_values  # noqa: E402
-import readme  # noqa: E402
+import cli_page  # noqa: E402
 import rule_models  # noqa: E402
 
 # What LibTorch exports too: a second copy visible from the executable would be mixed up with its own.
