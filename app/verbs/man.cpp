@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::pair<const char*, const char*> kEnvironment[] = {
     {"ONNX_EXPORT_ORT_LIB", "ONNX Runtime's library, where --ort-lib names none."},
+    {"ONNX_EXPORT_TORCH", "the torch package, or LibTorch's folder, where --torch names none."},
     {"NO_COLOR", "no colour on standard error, whatever it is."},
     {"CLICOLOR_FORCE", "colour on standard error also where it is no terminal."},
     {"TMPDIR", "where a model that goes to standard output is kept meanwhile."},

@@ -18,11 +18,11 @@ sys.path.insert(0, str(ROOT / "tests/support"))
 sys.path.insert(0, str(ROOT / "tests/cli"))
 sys.path.append(str(ROOT / ".deps/bench"))
 import catalogue  # noqa: E402
+import cli_page  # noqa: E402
 import make_models  # noqa: E402
 import method_models  # noqa: E402
 import module_functions  # noqa: E402
 import onnx_values  # noqa: E402
-import readme  # noqa: E402
 import rule_models  # noqa: E402
 
 # What LibTorch exports too: a second copy visible from the executable would be mixed up with its own.
@@ -332,9 +332,8 @@ def test_every_code_is_listed_and_used(build: pathlib.Path) -> None:
     assert not wrong, f"another exit code than in the table: {wrong}"
 
 
-def test_readme_help_is_fresh(build: pathlib.Path) -> None:
-    assert readme.blessed(build / "onnx-export") == readme.PATH.read_text(), \
-        "the options in README.md are out of date: run scripts/bless"
+def test_cli_page_is_fresh(build: pathlib.Path) -> None:
+    assert cli_page.page(build / "onnx-export") == cli_page.PATH.read_text(), "docs/cli.md is out of date: run scripts/bless"
 
 
 def main() -> int:
