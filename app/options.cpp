@@ -350,10 +350,10 @@ struct VerbOfTask {
 };
 constexpr VerbOfTask kVerbs[] = {
     {"check", Task::Check,
-     "Tells all that keeps a TorchScript file from being converted. Nothing is written."},
+     "Lists everything that blocks the conversion of a TorchScript file. Writes no file."},
     {"verify", Task::Verify,
-     "Compares an ONNX file, whoever made it, with the TorchScript file: ONNX Runtime beside "
-     "LibTorch, on several inputs and sizes."},
+     "Compares an ONNX file, made by any tool, with its TorchScript file: ONNX Runtime "
+     "against LibTorch, on several inputs and sizes."},
     {"", Task::Convert,
      "Converts a TorchScript file (.pt) into an ONNX file that computes the same numbers."}};
 

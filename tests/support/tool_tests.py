@@ -336,6 +336,25 @@ def test_cli_page_is_fresh(build: pathlib.Path) -> None:
     assert cli_page.page(build / "onnx-export") == cli_page.PATH.read_text(), "docs/cli.md is out of date: run scripts/bless"
 
 
+def test_pages_name_options_that_exist(build: pathlib.Path) -> None:
+    tool = build / "onnx-export"
+    known = {m for words in [["--help-all"]] + [[verb, "--help"] for verb in verbs(build)]
+             for m in LONG_OPTION.findall(output_of(tool, *words))}
+    for name in ("README.md", "docs/inputs-on-the-command-line.md", "docs/custom-operators.md", "docs/what-converts.md"):
+        for line in (ROOT / name).read_text().splitlines():
+            if line.startswith(("onnx-export ", "$ onnx-export ")):
+                missing = set(LONG_OPTION.findall(line.split("  #")[0])) - known
+                assert not missing, f"{name} uses {missing}, which {tool} does not have"
+
+
+def test_links_of_pages_lead_somewhere(build: pathlib.Path) -> None:
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")]
+    for page in pages:
+        text = re.sub(r"^```.*?^ *```", "", page.read_text(), flags=re.M | re.S)
+        for link in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
+            assert "://" in link or (page.parent / link).exists(), f"{page.relative_to(ROOT)} links to {link}"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, required=True)
