@@ -13,6 +13,8 @@ RUN scripts/wheel
 
 FROM debian:12-slim
 ARG PIP_ARGS=""
+# The versions are those of Debian 12.
+# hadolint ignore=DL3008
 RUN apt-get update \
   && apt-get install -y --no-install-recommends ca-certificates python3-venv \
   && rm -rf /var/lib/apt/lists/* \

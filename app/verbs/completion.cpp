@@ -33,10 +33,13 @@ Strings explained_words() {
   return words;
 }
 
-// The words that a verb's first positional takes; files where it is one.
+// Of the positional WHAT, SHELL, ...; empty where it takes something else.
+Strings words_of(const std::string& positional) {
+  return positional == "WHAT" ? explained_words() : choices_of(positional);
+}
+// The words that a verb's first positional takes.
 Strings positional_words(const CommandLineOf& c) {
-  if (c.name == "explain") return explained_words();
-  return c.positionals.empty() ? Strings{} : choices_of(c.positionals[0]);
+  return c.positionals.empty() ? Strings{} : words_of(c.positionals[0]);
 }
 bool takes_files(const CommandLineOf& c) { return std::ranges::any_of(c.positionals, names_file); }
 
@@ -140,7 +143,7 @@ void zsh_verb(const CommandLineOf& c, std::ostream& out) {
       out << "'";
     }
   for (const std::string& p : c.positionals)
-    out << " \\\n        '" << zsh_action(p, choices_of(p), names_file(p)) << "'";
+    out << " \\\n        '" << zsh_action(p, words_of(p), names_file(p)) << "'";
   out << "\n      ;;\n";
 }
 
