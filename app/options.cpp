@@ -377,8 +377,8 @@ const std::set<std::string>& without_effect_on_result() {
 std::set<std::string> without_effect_on_file() {
   std::set<std::string> names = without_effect_on_result();
   names.insert({"--verify", "--verify-runs", "--atol", "--rtol", "--save-test-data", "--ort-lib",
-                "--provider", "--strict", "--print-ir", "--stop-after", "--threads", "--method",
-                "--no-metadata"});
+                "--provider", "--device", "--strict", "--print-ir", "--stop-after", "--threads",
+                "--method", "--no-metadata"});
   return names;
 }
 
