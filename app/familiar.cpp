@@ -51,6 +51,8 @@ constexpr Known kKnown[] = {
     {"--half", Become::Given, "--to=fp16"},
     {"--fp16", Become::Given, "--to=fp16"},
     {"--float16", Become::Given, "--to=fp16"},
+    {"--compress-to-fp16", Become::Given, "--to=fp16"},
+    {"--extension", Become::Option, "--custom-op-lib"},
     {"--bf16", Become::Given, "--to=bf16"},
     {"--bfloat16", Become::Given, "--to=bf16"},
     {"--gpu", Become::Given, "--device=cuda"},
@@ -261,7 +263,10 @@ class Translation {
     for (const std::string_view prefix :
          {"TrainingMode.", "torch.onnx.TrainingMode.", "OperatorExportTypes.",
           "torch.onnx.OperatorExportTypes."})
-      if (value->starts_with(prefix)) return dashed(lower(value->substr(prefix.size())));
+      if (value->starts_with(prefix)) {
+        const std::string word = dashed(lower(value->substr(prefix.size())));
+        return word == "training" ? "train" : word;
+      }
     if (name == "--keep-initializers-as-inputs")
       if (const auto yes = truth(*value)) return *yes ? "yes" : "no";
     return value;

@@ -50,21 +50,22 @@ void add_limit_options(CLI::App& app, LimitTexts& texts, const char* group) {
     app.add_option(name, to, what)->type_name(value)->group(group);
   };
   text("--sandbox", texts.sandbox,
-       "how the worker that runs the model is confined: auto uses all that the kernel offers, "
-       "require fails (exit code 10) where a part is missing, off (default auto)",
+       "Confine the worker that runs the model: auto uses everything that the kernel "
+       "offers, require fails (exit code 10) if a part is missing, off (default auto)",
        "MODE");
   text("--max-time", texts.time,
-       "time limit of the run: 90s, 10min, 2h (default 10min and 1min for each 64 MiB of input)",
+       "Time limit of the run: 90s, 10min, 2h (default 10min, plus 1min for each 64 MiB "
+       "of input)",
        "TIME");
   text("--max-memory", texts.memory,
-       "memory limit of the worker, without the pages of the mapped files (default 8GiB and four "
-       "times the input, at most the machine's memory)",
+       "Memory limit of the worker, without the pages of mapped files (default 8GiB plus "
+       "four times the input, at most the machine's memory)",
        "SIZE");
   text("--max-size", texts.size,
-       "largest file that is read or written (default 20GiB and four times the input)", "SIZE");
+       "Largest file to read or write (default 20GiB plus four times the input)", "SIZE");
   text("--torch", texts.torch,
-       "the torch package, or LibTorch's folder, of the worker (default: ONNX_EXPORT_TORCH, else "
-       "searched for)",
+       "The torch package or LibTorch folder to use (default: ONNX_EXPORT_TORCH, else "
+       "search for it)",
        "DIR");
 }
 

@@ -57,227 +57,219 @@ void add_options(CLI::App& app, Raw& r, Task task) {
   // Their value only ever follows '='.
   const auto optional = [&](const char* group, const char* name, std::string& to,
                             const char* what) { app.add_flag(name, to, what)->group(group); };
-  app.add_option("MODEL", r.model, "TorchScript file, made by torch.jit.save")->type_name("");
+  app.add_option("MODEL", r.model, "TorchScript file, written by torch.jit.save")->type_name("");
   if (task == Task::Convert)
-    app.add_option("OUT.onnx", r.second, "the same as --output OUT.onnx")->type_name("")->group("");
+    app.add_option("OUT.onnx", r.second, "Same as --output OUT.onnx")->type_name("");
   if (task == Task::Verify)
-    app.add_option("FILE", r.o.onnx_file, "ONNX file, whoever made it")->type_name("");
+    app.add_option("FILE", r.o.onnx_file, "ONNX file, made by any tool")->type_name("");
 
   text(kBasic, "-o,--output", r.o.output,
-       "the ONNX file (default: MODEL's name with .onnx, in the "
-       "working folder; - is standard output)",
+       "Write the ONNX file here; DIR/ keeps the default name, MODEL's with .onnx; - is "
+       "standard output",
        "PATH");
-  flag(kBasic, "--force", r.o.force, "overwrite an existing file");
+  flag(kBasic, "--force", r.o.force, "Overwrite an existing file");
   text(kBasic, "--opset", r.opset, "ONNX opset, 7 to 28 (default 18)", "N");
-  list(
-      kBasic, "--input", r.inputs,
-      "an example input: [NAME:]SHAPE[@TYPE][=VALUE] or NAME=VALUE, "
-      "as in x:batch=2x3x224x224@f32 (named axes are dynamic); repeat for each input; traced files "
-      "know theirs",
-      "SPEC");
-  text(kBasic, "--inputs", r.inputs_file, "example inputs: what torch.save((x, y), FILE) wrote",
+  list(kBasic, "--input", r.inputs,
+       "Example input [NAME:]SHAPE[@TYPE][=VALUE]: x:batch=2x3x224x224 (a named axis is dynamic); "
+       "repeat for each input",
+       "SPEC");
+  text(kBasic, "--inputs", r.inputs_file, "Example inputs, written by torch.save((x, y), FILE)",
        "FILE");
   text(kModel, "--inputs-from", r.inputs_from,
-       "example inputs in ONNX's layout: input_0.pb, ... in DIR, or in DIR/test_data_set_0, ...; "
-       "axes that differ between the sets are dynamic, and --verify compares with output_0.pb, "
-       "...; --input NAME:... replaces one, or gives one without a file",
+       "Example inputs in ONNX's layout: input_0.pb, ... in DIR or in "
+       "DIR/test_data_set_0, ...; axes that differ between the sets are dynamic; --verify "
+       "also compares with output_0.pb, ...; --input NAME:... replaces one input or adds "
+       "one without a file",
        "DIR");
   list(kModel, "--alt-input", r.alt_inputs,
-       "a second example of an input, written like --input; axes whose sizes differ are dynamic",
+       "Second example of an input, in the form of --input; axes whose sizes differ are "
+       "dynamic",
        "SPEC");
   list(kModel, "--constant", r.constants,
-       "arguments, or parts of them (cfg.mask), that become constants of the model, with the "
-       "example's values",
+       "Make arguments, or elements of them (cfg.mask), constants with the example's "
+       "values",
        "A,B");
-  text(
-      kModel, "--guess", r.guess,
-      "auto: inputs that are not described are found from the program; sure: only ranks, sizes and "
-      "types that the program forces; off: they are asked for (default auto, off with --strict)",
-      "WHEN");
+  text(kModel, "--guess", r.guess,
+       "auto: infer inputs without --input from the program; sure: accept only ranks, "
+       "sizes and types that the program forces; off: require every input (default auto, "
+       "off with --strict)",
+       "WHEN");
   app.add_flag("--dynamic-axes", r.dynamic_axes,
-               "dynamic axes: x:0=batch,2=height y:0, or JSON, "
-               "or @FILE; without a value every axis that runs at another size")
+               "Dynamic axes: x:0=batch,2=height y:0, JSON or @FILE; without a value, every axis "
+               "that runs at another size")
       ->group(kBasic)
       ->type_name("[SPEC]");
   flag(kBasic, "--dynamic-batch", r.o.input.dynamic_batch,
-       "axis 0 of every input is dynamic, as 'batch'");
+       "Make axis 0 of every input dynamic, as 'batch'");
   optional(kBasic, "--verify{ort}", r.verify,
-           "compare with LibTorch in ONNX Runtime, on several "
-           "inputs and sizes");
+           "Compare ONNX Runtime with LibTorch on several inputs and sizes");
   if (task == Task::Check)
     flag(kBasic, "--all-opsets", r.o.all_opsets,
-         "a table of all opsets: whether it converts there, obstacles, nodes");
-  flag(kBasic, "-v,--verbose", r.verbose, "print the ONNX graph");
-  flag(kBasic, "-q,--quiet", r.quiet, "print nothing but errors");
-  flag(kBasic, "-h,--help", r.help, "this text");
-  flag(kBasic, "--help-all", r.help_all, "every option");
-  flag(kBasic, "--version", r.version, "the version");
+         "Print a table of all opsets: result, obstacles, nodes");
+  flag(kBasic, "-v,--verbose", r.verbose, "Print the ONNX graph");
+  flag(kBasic, "-q,--quiet", r.quiet, "Print errors only");
+  flag(kBasic, "-h,--help", r.help, "Print this text");
+  flag(kBasic, "--help-all", r.help_all, "Print every option");
+  flag(kBasic, "--version", r.version, "Print the version");
 
   list(kNames, "--input-names", r.input_names,
-       "new names of the inputs, in order; more go on into "
-       "the parameters",
+       "New names of the inputs, in order; extra names apply to the parameters, in "
+       "state_dict order",
        "A,B");
-  list(kNames, "--output-names", r.output_names, "new names of the outputs, in order", "Y,Z");
-  list(kNames, "--rename", r.renames, "rename one value; repeatable", "OLD=NEW");
+  list(kNames, "--output-names", r.output_names, "New names of the outputs, in order", "Y,Z");
+  list(kNames, "--rename", r.renames, "Rename one value; repeatable", "OLD=NEW");
 
-  list(
-      kModel, "--method", r.methods,
-      "the method to convert (default forward); of several each has a file of its own, OUTPUT's name "
-      "with the method before .onnx, and what is said of one begins with it: --input encode.x:1x16",
-      "A,B");
+  list(kModel, "--method", r.methods,
+       "Convert this method (default forward); each of several methods gets its own file, "
+       "OUTPUT's name with the method before .onnx; prefix its options with the method "
+       "name: --input encode.x:1x16",
+       "A,B");
   text(kModel, "--mode", r.mode,
-       "control flow on data or dynamic sizes: auto and script keep it, "
-       "trace takes the example's branch (default auto)",
+       "Control flow on data or dynamic sizes: auto and script keep it, trace follows the "
+       "example (default auto)",
        "MODE");
   text(kModel, "--unroll", r.unroll,
-       "longest loop of a known number of iterations that is unrolled; a longer one that does not "
-       "fold away stays a Loop (default 64)",
+       "Unroll loops of at most N iterations, if the number is known; longer ones that do "
+       "not fold stay a Loop (default 64)",
        "N");
-  text(kModel, "--training", r.training, "eval, preserve or train (default eval)", "MODE");
+  text(kModel, "--training", r.training,
+       "Mode of the modules: eval, preserve or train (default eval)", "MODE");
   text(kModel, "--state", r.state,
-       "attributes the method writes: discard; outputs: further outputs; io: inputs "
-       "state_in.NAME and outputs state_out.NAME, the saved values in OUTPUT's name with "
-       ".state.npz (default discard)",
+       "Attributes that the method writes: discard them; outputs: return them as extra "
+       "outputs; io: inputs state_in.NAME and outputs state_out.NAME, with the saved "
+       "values in OUTPUT's name with .state.npz (default discard)",
        "WHAT");
   list(kModel, "--custom-schema", r.schemas,
-       "an operator whose library is not here, with an expression that has its results' types and "
-       "sizes: \"lib::op(Tensor x) -> Tensor = torch.empty_like(x)\", or @FILE of such lines",
+       "Declare an operator whose library is missing, with an expression of its results' "
+       "types and sizes: \"lib::op(Tensor x) -> Tensor = torch.empty_like(x)\"; @FILE "
+       "reads such lines",
        "SCHEMA");
-  list(kModel, "--custom-op-lib", r.op_libs, "shared library that registers operators; repeatable",
-       "LIB");
-  text(kModel, "--seed", r.seed, "seed of random example inputs (default 0)", "N");
-  text(kModel, "--device", r.device, "where the example runs: cpu, cuda or cuda:N (default cpu)",
+  list(kModel, "--custom-op-lib", r.op_libs,
+       "Load a shared library that registers operators; repeatable", "LIB");
+  text(kModel, "--seed", r.seed, "Seed of random example inputs (default 0)", "N");
+  text(kModel, "--device", r.device, "Run the example on cpu, cuda or cuda:N (default cpu)",
        "DEVICE");
-  text(kModel, "--threads", r.threads, "threads of LibTorch and ONNX Runtime (default: theirs)",
-       "N");
+  text(kModel, "--threads", r.threads,
+       "Threads of LibTorch and ONNX Runtime (default: their own choice)", "N");
 
   text(kGraph, "--operator-export-type", r.export_type,
-       "onnx; onnx-aten: aten operators stay as ATen nodes; onnx-aten-fallback: those that cannot "
-       "be written do; onnx-fallthrough: these stay as they are; raw: all do (default onnx)",
+       "onnx; onnx-aten: write every aten operator as an ATen node; onnx-aten-fallback: "
+       "only those without an ONNX form; onnx-fallthrough: keep those under their own "
+       "names; raw: keep all (default onnx)",
        "TYPE");
   list(kGraph, "--symbolics", r.symbolics,
-       "rules that say how operators are written: as ONNX nodes, ONNX functions or TorchScript; "
+       "Read rules that lower operators to ONNX nodes, ONNX functions or TorchScript; "
        "repeatable",
        "FILE");
   list(kGraph, "--custom-opset", r.custom_opsets,
-       "version of another domain's operators (default 1); repeatable", "DOMAIN=N");
+       "Version of another operator domain (default 1); repeatable", "DOMAIN=N");
   app.add_flag("--modules-as-functions", r.functions,
-               "each call of a module is an ONNX function: all, or those of some classes; opset 15 "
-               "and up")
+               "Write calls of modules as ONNX functions: all, or those of some classes; opset 15 "
+               "or later")
       ->group(kGraph)
       ->type_name("[CLASS,...]");
   text(kGraph, "--target", r.target,
-       "ort avoids types that ONNX Runtime's CPU kernels lack, onnx "
-       "follows the specification alone (default ort)",
+       "ort: avoid types that ONNX Runtime's CPU kernels lack; onnx: follow the "
+       "specification alone (default ort)",
        "TARGET");
   text(kGraph, "--to", r.to,
-       "fp16 or bf16: weights and arithmetic where it is safe, as in --to "
-       "fp16:keep=Softmax,encoder.norm:io=half; keep: operators and modules that stay float32; io: "
-       "float32 or half (default float32)",
+       "Convert weights and arithmetic to fp16 or bf16 where it is safe, as in --to "
+       "fp16:keep=Softmax,encoder.norm:io=half; keep: operators and modules that stay "
+       "float32; io: inputs and outputs, float32 or half (default float32)",
        "TYPE");
-  flag(kGraph, "--strict", r.o.strict, "assumptions and warnings are errors");
-  flag(kGraph, "--no-constant-folding", r.no_folding, "leave constant subgraphs as they are");
+  flag(kGraph, "--strict", r.o.strict, "Treat assumptions and warnings as errors");
+  flag(kGraph, "--no-constant-folding", r.no_folding, "Do not fold constant subgraphs");
   text(kGraph, "--fold-limit", r.fold_limit,
-       "a result larger than its operands is folded up to this size (default 1MiB)", "SIZE");
+       "Fold a result that is larger than its operands up to this size (default 1MiB)", "SIZE");
   text(kGraph, "--optimize", r.optimize,
-       "how far the graph is simplified: none; basic (the numbers stay the same to the bit); full "
-       "(weights may change, numbers differ by rounding; the default)",
+       "Simplify the graph: none; basic (results stay equal to the bit); full (weights "
+       "may change, results differ by rounding; the default)",
        "LEVEL");
-  list(kGraph, "--disable-pass", r.disabled_passes,
-       "passes of the optimizer to leave out; repeatable", "PASS,...");
-  flag(kGraph, "--list-passes", r.list_passes,
-       "the passes, in the order they run, and nothing else");
-  text(kGraph, "--checker", r.checker, "the ONNX checker: full, basic or off (default full)",
-       "HOW");
+  list(kGraph, "--disable-pass", r.disabled_passes, "Skip passes of the optimizer; repeatable",
+       "PASS,...");
+  flag(kGraph, "--list-passes", r.list_passes, "List the passes in the order they run, and exit");
+  text(kGraph, "--checker", r.checker, "ONNX checker: full, basic or off (default full)", "HOW");
 
   flag(kFile, "--no-export-params", r.no_export_params,
-       "parameters and buffers are inputs behind the model's own, in state_dict order, and nothing "
-       "is folded into them");
-  optional(
-      kFile, "--keep-initializers-as-inputs{yes}", r.keep_initializers,
-      "initializers are graph inputs too: =auto below IR version 4, where they have to be (the "
-      "default), =yes, =no");
-  text(kFile, "--ir-version", r.ir_version, "IR version (default: the oldest the opset allows)",
-       "N");
+       "Make parameters and buffers inputs after the model's own, in state_dict order, "
+       "and do not fold them");
+  optional(kFile, "--keep-initializers-as-inputs{yes}", r.keep_initializers,
+           "Also list initializers as graph inputs: =auto (below IR version 4, which requires "
+           "it; the default), =yes, =no");
+  text(kFile, "--ir-version", r.ir_version,
+       "IR version (default: the oldest that the opset allows)", "N");
   optional(kFile, "--external-data{always}", r.external,
-           "weights in a file of their own: =auto "
-           "(above 2 GiB, the default), =always, =never; =in-place: they stay in MODEL");
+           "Write weights to a separate file: =auto (above 2 GiB, the default), =always, "
+           "=never; =in-place: refer to the weights in MODEL");
   text(kFile, "--external-data-file", r.external_file,
-       "its name, beside the model (default: the "
-       "model's name with .data)",
-       "NAME");
+       "Name of that file, beside the model (default: the model's name with .data)", "NAME");
   text(kFile, "--external-data-threshold", r.threshold,
-       "smaller tensors stay in the model (default "
-       "1KiB)",
-       "SIZE");
-  text(kFile, "--external-data-align", r.align, "alignment of each tensor (default 4KiB)", "SIZE");
-  flag(kFile, "--keep-doc-strings", r.keep_doc, "source locations in the nodes");
-  flag(kFile, "--strip-doc-strings", r.strip_doc, "none (default)");
+       "Keep smaller tensors in the model (default 1KiB)", "SIZE");
+  text(kFile, "--external-data-align", r.align,
+       "Alignment of each tensor in that file (default 4KiB)", "SIZE");
+  flag(kFile, "--keep-doc-strings", r.keep_doc, "Write source locations into the nodes");
+  flag(kFile, "--strip-doc-strings", r.strip_doc, "Omit source locations (default)");
   flag(kFile, "--no-metadata", r.no_metadata,
-       "leave out metadata_props: source_sha256, method, dynamic_axes, options");
-  flag(kFile, "--dry-run", r.o.dry_run, "do everything, write nothing");
+       "Omit metadata_props: source_sha256, method, dynamic_axes, options");
+  flag(kFile, "--dry-run", r.o.dry_run, "Do everything, but write no file");
 
-  text(kVerify, "--verify-runs", r.verify_runs, "seeds for each size (default 3)", "N");
-  list(kVerify, "--atol", r.atol, "absolute tolerance (default: by element type)", "[OUTPUT:]X");
-  list(kVerify, "--rtol", r.rtol, "relative tolerance (default: by element type)", "[OUTPUT:]X");
-  text(
-      kVerify, "--save-test-data", r.test_data,
-      "write the inputs and LibTorch's results as DIR/test_data_set_0/input_0.pb, output_0.pb, ..., "
-      "further sets for other sizes",
-      "DIR");
+  text(kVerify, "--verify-runs", r.verify_runs, "Seeds for each size (default 3)", "N");
+  list(kVerify, "--atol", r.atol, "Absolute tolerance (default: by element type)", "[OUTPUT:]X");
+  list(kVerify, "--rtol", r.rtol, "Relative tolerance (default: by element type)", "[OUTPUT:]X");
+  text(kVerify, "--save-test-data", r.test_data,
+       "Write inputs and LibTorch's results as DIR/test_data_set_0/input_0.pb, "
+       "output_0.pb, ..., with more sets for other sizes",
+       "DIR");
   if (task == Task::Verify)
     text(kBasic, "--bundle", r.o.bundle,
-         "where they differ: write what replays it into DIR (inputs and LibTorch's results as "
-         "DIR/test_data_set_0, the command, what was found)",
+         "On a difference, write a reproduction to DIR: inputs and LibTorch's results as "
+         "DIR/test_data_set_0, the command, and the findings",
          "DIR");
-  text(kVerify, "--provider", r.provider,
-       "where ONNX Runtime runs what is verified: cpu or cuda (default cpu)", "WHERE");
-  text(kVerify, "--ort-lib", r.ort_lib, "ONNX Runtime's library (default: searched for)", "PATH");
+  text(kVerify, "--provider", r.provider, "Run ONNX Runtime on cpu or cuda (default cpu)", "WHERE");
+  text(kVerify, "--ort-lib", r.ort_lib, "Path of ONNX Runtime's library (default: search for it)",
+       "PATH");
 
   add_limit_options(app, r.limits, kLimits);
 
   text(kReport, "--config", r.config,
-       "arguments that come before all others, in a file: words as a shell reads them, # begins a "
-       "comment; @FILE puts those of a file in its place",
+       "Read arguments from a file, before all others: words as in a shell, # starts a "
+       "comment; a plain @FILE inserts them in its place",
        "FILE");
-  app.add_flag(
-         "--print-ir", r.print_ir,
-         "the program after a stage: =after:capture, =before:lower, "
-         "... (stages capture lower optimize legalize precision name); =after:PASS each time a "
-         "pass of the optimizer changes it")
+  app.add_flag("--print-ir", r.print_ir,
+               "Print the program after or before a stage: =after:capture, =before:lower, ... "
+               "(stages capture lower optimize legalize precision name); =after:PASS prints it "
+               "each time that pass of the optimizer changes it")
       ->group(kReport);
-  text(
-      kReport, "--stop-after", r.stop_after,
-      "do no more than the stages up to this one, and write nothing: load, capture, lower, optimize, "
-      "legalize or check",
-      "STAGE");
+  text(kReport, "--stop-after", r.stop_after,
+       "Stop after a stage and write no file: load, capture, lower, optimize, legalize or "
+       "check",
+       "STAGE");
   flag(kReport, "--time", r.o.time,
-       "seconds spent in each stage, and the most memory used until its end");
-  flag(kReport, "--json", r.o.json, "the result as one JSON document on standard output");
-  text(
-      kReport, "--diag-format", r.diag_format,
-      "text; json: each problem as a line of JSON, and nothing else, on standard error; sarif: also "
-      "as a SARIF 2.1.0 document on standard output (default text)",
-      "FORMAT");
+       "Print the seconds of each stage and the peak memory up to its end");
+  flag(kReport, "--json", r.o.json, "Print the result as one JSON document on standard output");
+  text(kReport, "--diag-format", r.diag_format,
+       "text; json: print only problems on standard error, one JSON line each; sarif: "
+       "also print a SARIF 2.1.0 document on standard output (default text)",
+       "FORMAT");
   text(kReport, "--root", r.o.root,
-       "paths in SARIF are relative to this folder (default: as they were given)", "DIR");
+       "Make paths in SARIF relative to this folder (default: as given)", "DIR");
   text(kReport, "--progress", r.progress,
-       "the running stage on standard error: auto (on a terminal, after a second), always or never "
-       "(default auto)",
+       "Show the running stage on standard error: auto (on a terminal, after a second), "
+       "always or never (default auto)",
        "WHEN");
   list(kReport, "--report", r.o.reports,
-       "write a report beside what is printed; the ending is the format: .html (a page with the "
+       "Also write a report; the extension selects the format: .html (a page with the "
        "graph), .md or .json; repeatable",
        "FILE");
-  text(
-      kReport, "--log-file", r.o.log_file,
-      "append what happened, with times, to a file: command line, versions, stages, problems, result",
-      "FILE");
-  text(kReport, "--color", r.color, "auto, always or never (default auto)", "WHEN");
-  flag(kTorch, "--dynamo", r.dynamo, "the file is no Python that would be traced");
-  flag(kTorch, "--fallback", r.fallback, "there is one way to convert");
+  text(kReport, "--log-file", r.o.log_file,
+       "Append a log with times to a file: command line, versions, stages, problems, "
+       "result",
+       "FILE");
+  text(kReport, "--color", r.color, "Color messages: auto, always or never (default auto)", "WHEN");
+  flag(kTorch, "--dynamo", r.dynamo, "A file is never traced from Python");
+  flag(kTorch, "--fallback", r.fallback, "Only one way to convert exists");
   flag(kTorch, "--autograd-inlining", r.autograd_inlining,
-       "autograd's functions are inlined in the file already");
+       "The file already has autograd functions inlined");
   if (task == Task::Verify) keep_those_of_verify(app);
 }
 

@@ -114,22 +114,22 @@ void add_batch_options(CLI::App& app, RawBatch& r) {
   const auto flag = [&](const char* name, bool& to, const char* what) {
     app.add_flag(name, to, what)->group(kBatch);
   };
-  text("-o,--output", r.line.output, "the folder for the ONNX files and the journal", "DIR");
+  text("-o,--output", r.line.output, "Folder for the ONNX files and the journal", "DIR");
   // Of one run it is a document.
   app.get_option("--json")
-      ->description("events as lines of JSON on standard output")
+      ->description("Print events as JSON lines on standard output")
       ->group(kBatch);
   app.get_option("--root")->group(kBatch);
-  text("--list", r.line.list, "a file with one path a line", "FILE");
+  text("--list", r.line.list, "File with one path in each line", "FILE");
   text("--manifest", r.line.manifest,
        "JSON lines with model, inputs, options and output (docs/schema/manifest.schema.json)",
        "FILE");
-  text("--filter", r.line.filter, "only models whose path matches a regular expression", "REGEX");
-  flag("--mirror", r.mirror, "outputs keep the folders of the models (default for folders)");
-  flag("--flat", r.flat, "all outputs are in the output folder itself");
+  text("--filter", r.line.filter, "Only models whose path matches a regular expression", "REGEX");
+  flag("--mirror", r.mirror, "Keep the models' folders in the output folder (default for folders)");
+  flag("--flat", r.flat, "Write all outputs into the output folder itself");
   flag("--sidecars", r.line.sidecars,
-       "read more options of NAME.pt from the file NAME.onnx-export beside it");
-  flag("--dry-run", r.line.dry_run, "list what would be done");
+       "Read more options of NAME.pt from the file NAME.onnx-export beside it");
+  flag("--dry-run", r.line.dry_run, "List the planned work, and exit");
   text("-j,--jobs", r.jobs, "models at a time (default: one for each two processors)", "N");
   flag("--keep-going", r.keep_going, "a model that fails does not end the batch (default)");
   flag("--fail-fast", r.line.fail_fast, "start no further model after one failed");

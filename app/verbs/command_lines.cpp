@@ -48,7 +48,7 @@ std::vector<CommandLineOf> command_lines() {
   set_up(convert);
   add_options(convert, raw);
   std::vector<CommandLineOf> all = {
-      command_line("convert", "converts a TorchScript file; the verb may be left out", convert)};
+      command_line("convert", "Convert a TorchScript file; the verb is optional", convert)};
   for (const VerbEntry& v : verbs()) {
     VerbLine line(v);
     all.push_back(command_line(std::string(v.name), std::string(v.what), line.app));

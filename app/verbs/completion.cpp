@@ -6,7 +6,9 @@
 
 #include "app/choices.h"
 #include "app/verbs/command_lines.h"
+#include "lib/support/error_codes.h"
 #include "lib/support/text.h"
+#include "opsets/operators.h"
 
 namespace oe::app {
 namespace {
@@ -19,9 +21,25 @@ Strings verb_names(const Lines& all) {
   return names;
 }
 
-// The words that a verb's first positional takes; files where it is one.
+// Every code and operator that `explain` knows. Overloads are left out: explain lists them by the
+// operator's name.
+Strings explained_words() {
+  Strings words;
+  for (const ErrorCode& e : error_codes()) words.emplace_back(e.code);
+  for (const opsets::OperatorFacts& f : opsets::operators()) {
+    const std::string_view name = opsets::operator_name(f.name);
+    if (words.back() != name) words.emplace_back(name);  // in ascending order
+  }
+  return words;
+}
+
+// Of the positional WHAT, SHELL, ...; empty where it takes something else.
+Strings words_of(const std::string& positional) {
+  return positional == "WHAT" ? explained_words() : choices_of(positional);
+}
+// The words that a verb's first positional takes.
 Strings positional_words(const CommandLineOf& c) {
-  return c.positionals.empty() ? Strings{} : choices_of(c.positionals[0]);
+  return c.positionals.empty() ? Strings{} : words_of(c.positionals[0]);
 }
 bool takes_files(const CommandLineOf& c) { return std::ranges::any_of(c.positionals, names_file); }
 
@@ -31,7 +49,7 @@ constexpr const char* kBashHead =
     R"(# Completion of onnx-export for bash:  source <(onnx-export completion bash)
 _onnx_export() {
   local current=${COMP_WORDS[COMP_CWORD]} option=${COMP_WORDS[COMP_CWORD - 1]} verb=convert
-  local options words= files= values= equals=
+  local options words= files= values= equals= whole=
   # bash makes three words of --guess=auto.
   if [ "$current" = = ]; then
     current= equals=1
@@ -49,7 +67,9 @@ constexpr const char* kBashTail = R"(  esac
       -*) mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current"); return ;;
     esac
   fi
-  [ -z "$words" ] || mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+  [ -z "$words" ] || mapfile -t COMPREPLY < <(compgen -W "$words" -- "${whole:-$current}")
+  # Of aten::add bash replaces what follows the last colon.
+  [ -z "$whole" ] || COMPREPLY=("${COMPREPLY[@]#"${whole%"${whole##*:}"}"}")
   if [ -n "$files" ]; then
     compopt -o filenames 2>/dev/null
     mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "$current")
@@ -66,6 +86,10 @@ void bash_verb(const CommandLineOf& c, const Strings& verbs, std::ostream& out) 
   out << "    " << c.name << ")\n      options='" << join(names, " ") << "'\n";
   const Strings words = positional_words(c);
   if (!words.empty()) out << "      words='" << join(words, " ") << "'\n";
+  // bash makes three words of aten::add.
+  if (c.name == "explain")
+    out << "      case $COMP_WORDBREAKS in *:*) printf -v whole %s \"${COMP_WORDS[@]:2:COMP_CWORD-1}\" ;; "
+           "esac\n";
   if (first) out << "      [ \"$COMP_CWORD\" -gt 1 ] || words='" << join(verbs, " ") << "'\n";
   if (takes_files(c)) out << "      files=1\n";
   out << "      case $option in\n";
@@ -101,7 +125,8 @@ std::string zsh_text(const std::string& text) {
 }
 
 std::string zsh_action(const std::string& value, const Strings& words, bool files) {
-  if (!words.empty()) return ":" + value + ":(" + join(words, " ") + ")";
+  // A colon would end the list of words.
+  if (!words.empty()) return ":" + value + ":(" + zsh_text(join(words, " ")) + ")";
   return ":" + zsh_text(value) + ":" + (files ? "_files" : " ");
 }
 
@@ -118,7 +143,7 @@ void zsh_verb(const CommandLineOf& c, std::ostream& out) {
       out << "'";
     }
   for (const std::string& p : c.positionals)
-    out << " \\\n        '" << zsh_action(p, choices_of(p), names_file(p)) << "'";
+    out << " \\\n        '" << zsh_action(p, words_of(p), names_file(p)) << "'";
   out << "\n      ;;\n";
 }
 

@@ -4,9 +4,9 @@
 namespace oe::app {
 
 void Diff::options(CLI::App& app) {
-  app.add_option("A", left, "an ONNX model")->type_name("");
-  app.add_option("B", right, "an ONNX model that is compared with it")->type_name("");
-  app.add_flag("--json", json, "one JSON document");
+  app.add_option("A", left, "ONNX model")->type_name("");
+  app.add_option("B", right, "ONNX model to compare with A")->type_name("");
+  app.add_flag("--json", json, "Print one JSON document");
 }
 
 void Diff::read() {

@@ -9,9 +9,9 @@
 namespace oe::app {
 
 void Doctor::options(CLI::App& app) {
-  app.add_option("--ort-lib", ort_lib, "ONNX Runtime's library (default: searched for)")
+  app.add_option("--ort-lib", ort_lib, "Path of ONNX Runtime's library (default: search for it)")
       ->type_name("PATH");
-  app.add_flag("--json", json, "one JSON document");
+  app.add_flag("--json", json, "Print one JSON document");
 }
 
 // It reads no file, and looks for CUDA.

@@ -71,7 +71,7 @@ std::string functional(const std::string& name) {
 }  // namespace
 
 void Explain::options(CLI::App& app) {
-  app.add_option("WHAT", what_, "a code or an operator: OE5101, aten::add, aten::add.Tensor")
+  app.add_option("WHAT", what_, "Code or operator: OE5101, aten::add, aten::add.Tensor")
       ->type_name("");
 }
 

@@ -37,19 +37,17 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 }  // namespace
 
 void Inspect::options(CLI::App& app) {
-  app.add_option("FILE", file, "a TorchScript file or an ONNX model")->type_name("");
-  app.add_option(
-         "--guess", guess_,
-         "off: nothing of the model runs, only what the file holds is listed; auto: LibTorch "
-         "runs the method to find the inputs that it takes (default off)")
+  app.add_option("FILE", file, "TorchScript file or ONNX model")->type_name("");
+  app.add_option("--guess", guess_,
+                 "off: list the content of the file and run nothing; auto: also run the method in "
+                 "LibTorch to infer its inputs (default off)")
       ->type_name("WHEN");
-  app.add_option("--method", method, "the method whose inputs --guess=auto finds (default forward)")
+  app.add_option("--method", method, "Method whose inputs --guess=auto infers (default forward)")
       ->type_name("NAME");
-  app.add_option("--source", source,
-                 "print the source of a method and nothing else: forward, layer1.0.forward")
+  app.add_option("--source", source, "Print only the source of a method: forward, layer1.0.forward")
       ->type_name("METHOD");
-  app.add_flag("--tensors", tensors, "every tensor, not only their sum (--json lists them always)");
-  app.add_flag("--json", json, "one JSON document");
+  app.add_flag("--tensors", tensors, "List every tensor, not only totals (--json always does)");
+  app.add_flag("--json", json, "Print one JSON document");
 }
 
 void Inspect::read() {

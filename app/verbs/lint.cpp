@@ -4,9 +4,9 @@
 namespace oe::app {
 
 void Lint::options(CLI::App& app) {
-  app.add_option("FILE", file, "an ONNX model")->type_name("");
-  app.add_flag("--strict", strict, "warnings are errors");
-  app.add_flag("--json", json, "one JSON document");
+  app.add_option("FILE", file, "ONNX model")->type_name("");
+  app.add_flag("--strict", strict, "Treat warnings as errors");
+  app.add_flag("--json", json, "Print one JSON document");
 }
 
 void Lint::read() {

@@ -78,10 +78,10 @@ void print_json(const Selection& all, std::ostream& out) {
 
 void ListOps::options(CLI::App& app) {
   app.add_option("--since", since_,
-                 "only those of which a form converts at opset N, as the tests measured it")
+                 "List only operators that convert at opset N, as measured by the tests")
       ->type_name("N");
   app.add_option("--format", format_,
-                 "text: lowest opset and schema; md and json: also what it becomes (default text)")
+                 "text: lowest opset and schema; md and json: also the ONNX form (default text)")
       ->type_name("HOW");
 }
 

@@ -10,11 +10,12 @@ namespace oe::app {
 namespace {
 
 constexpr std::pair<const char*, const char*> kEnvironment[] = {
-    {"ONNX_EXPORT_ORT_LIB", "ONNX Runtime's library, where --ort-lib names none."},
-    {"NO_COLOR", "no colour on standard error, whatever it is."},
-    {"CLICOLOR_FORCE", "colour on standard error also where it is no terminal."},
-    {"TMPDIR", "where a model that goes to standard output is kept meanwhile."},
-    {"OMP_WAIT_POLICY", "how LibTorch's threads wait; PASSIVE unless it is set."},
+    {"ONNX_EXPORT_ORT_LIB", "Path of ONNX Runtime's library, without --ort-lib."},
+    {"ONNX_EXPORT_TORCH", "The torch package or LibTorch folder, without --torch."},
+    {"NO_COLOR", "Never color messages."},
+    {"CLICOLOR_FORCE", "Color messages also without a terminal."},
+    {"TMPDIR", "Folder for a model that is going to standard output."},
+    {"OMP_WAIT_POLICY", "How LibTorch's threads wait (default PASSIVE)."},
 };
 
 // Plain text as roff: nothing in it is a request or an escape.

@@ -20,26 +20,25 @@ namespace oe::app {
 namespace {
 
 constexpr std::array kVerbs = {
-    VerbEntry{"check", "all that keeps a file from being converted, at one opset or at all",
+    VerbEntry{"check", "List everything that blocks conversion, at one opset or at all",
               &make<Check>, true},
-    VerbEntry{"verify",
-              "whether an ONNX file, whoever made it, computes what a TorchScript file does",
+    VerbEntry{"verify", "Compare an ONNX file, made by any tool, with its TorchScript file",
               &make<Verify>, true},
-    VerbEntry{"inspect", "what is in a file: methods, inputs, weights, modules, operators",
+    VerbEntry{"inspect", "Show the content of a file: methods, inputs, weights, modules, operators",
               &make<Inspect>, false, true},
-    VerbEntry{"batch", "many models, each in a worker of its own, with a journal and reports",
+    VerbEntry{"batch", "Convert many models, each in its own worker, with a journal and reports",
               &make<Batch>, true},
-    VerbEntry{"lint", "what is wrong, or doubtful, with an ONNX model", &make<Lint>, false, true},
-    VerbEntry{"diff", "what differs between two ONNX models", &make<Diff>, false, true},
-    VerbEntry{"list-ops", "every operator, from which opset it converts and what it becomes",
+    VerbEntry{"lint", "Report errors and doubtful constructs in an ONNX model", &make<Lint>, false,
+              true},
+    VerbEntry{"diff", "Show the differences between two ONNX models", &make<Diff>, false, true},
+    VerbEntry{"list-ops", "List operators, each with its lowest opset and its ONNX form",
               &make<ListOps>},
-    VerbEntry{"explain", "what a problem's code means, or what becomes of an operator",
+    VerbEntry{"explain", "Explain the code of a message, or the conversion of an operator",
               &make<Explain>},
-    VerbEntry{"doctor", "which parts are there: LibTorch, ONNX, ONNX Runtime; what is missing",
+    VerbEntry{"doctor", "Report which parts are installed: LibTorch, ONNX, ONNX Runtime",
               &make<Doctor>, false, true},
-    VerbEntry{"completion", "what bash, zsh or fish needs to complete the command line",
-              &make<Completion>},
-    VerbEntry{"man", "the manual page: onnx-export man | man -l -", &make<Man>},
+    VerbEntry{"completion", "Print a completion script for bash, zsh or fish", &make<Completion>},
+    VerbEntry{"man", "Print the manual page: onnx-export man | man -l -", &make<Man>},
 };
 
 }  // namespace
@@ -71,8 +70,9 @@ VerbLine::VerbLine(const VerbEntry& entry)
   verb->options(app);
   if (entry.converts) return;
   if (entry.limited) add_limit_options(app, limits, "Safety and limits");
-  app.add_option("--color", color, "auto, always or never (default auto)")->type_name("WHEN");
-  app.add_flag("-h,--help", help, "this text");
+  app.add_option("--color", color, "Color messages: auto, always or never (default auto)")
+      ->type_name("WHEN");
+  app.add_flag("-h,--help", help, "Print this text");
 }
 
 std::unique_ptr<Verb> read_verb(const VerbEntry& entry, const Strings& arguments,

@@ -10,7 +10,7 @@
 
 namespace oe {
 
-// Process exit codes, as documented in the README.
+// Process exit codes, as documented in docs/cli.md.
 enum class ExitCode : int {
   Ok = 0,
   Internal = 1,

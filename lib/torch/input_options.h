@@ -20,7 +20,7 @@ struct DimSpec {
   std::optional<int64_t> low, high;
 };
 
-// One --input SPEC (README.md, "Options").
+// One --input SPEC (docs/inputs-on-the-command-line.md).
 struct InputSpec {
   std::string name;  // may be a path (x.0, cfg.mask); empty: positional
   std::optional<std::vector<DimSpec>> shape;

