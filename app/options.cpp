@@ -23,7 +23,8 @@ namespace oe::app {
 namespace {
 
 constexpr const char* kOneModel =
-    "one MODEL is converted at a time; a value with blanks needs quotes";
+    "one MODEL is converted at a time, or many with onnx-export batch; a value with blanks needs "
+    "quotes";
 
 bool looks_like_axes(const std::string& s) {
   return s.starts_with('{') || s.starts_with('@') ||
@@ -349,10 +350,10 @@ struct VerbOfTask {
 };
 constexpr VerbOfTask kVerbs[] = {
     {"check", Task::Check,
-     "Tells all that keeps a TorchScript file from being converted. Nothing is written."},
+     "Lists everything that blocks the conversion of a TorchScript file. Writes no file."},
     {"verify", Task::Verify,
-     "Compares an ONNX file, whoever made it, with the TorchScript file: ONNX Runtime beside "
-     "LibTorch, on several inputs and sizes."},
+     "Compares an ONNX file, made by any tool, with its TorchScript file: ONNX Runtime "
+     "against LibTorch, on several inputs and sizes."},
     {"", Task::Convert,
      "Converts a TorchScript file (.pt) into an ONNX file that computes the same numbers."}};
 
@@ -376,7 +377,7 @@ const std::set<std::string>& without_effect_on_result() {
 std::set<std::string> without_effect_on_file() {
   std::set<std::string> names = without_effect_on_result();
   names.insert({"--verify", "--verify-runs", "--atol", "--rtol", "--save-test-data", "--ort-lib",
-                "--provider", "--strict", "--print-ir", "--stop-after", "--threads", "--device",
+                "--provider", "--device", "--strict", "--print-ir", "--stop-after", "--threads",
                 "--method", "--no-metadata"});
   return names;
 }

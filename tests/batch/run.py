@@ -126,7 +126,8 @@ class Tests:
         """Models that loop, take memory, print without end, or are damaged cost themselves alone."""
         good = self.sources(20)
         begun = time.monotonic()
-        self.batch(*good, "-o", str(self.folder / "good"), "--jobs", "2", "-q")
+        # With the input of the others too: the files name their options.
+        self.batch(*good, "-o", str(self.folder / "good"), "--jobs", "2", "-q", "--input", "2x4")
         clean = time.monotonic() - begun
         poison = {"endless": Endless(), "hungry": Hungry(), "talker": Talker(), "unsupported": Unsupported()}
         words = []
