@@ -31,7 +31,7 @@ constexpr const char* kOfVerify[] = {
     "--ort-lib",       "--verbose",    "--quiet",          "--help",          "--help-all",
     "--version",       "--time",       "--json",           "--diag-format",   "--root",
     "--progress",      "--log-file",   "--color",          "--sandbox",       "--torch",
-    "--max-time",      "--max-memory", "--max-size"};
+    "--max-time",      "--max-memory", "--max-size",       "--latency",       "--report"};
 
 void keep_those_of_verify(CLI::App& app) {
   for (CLI::Option* o : app.get_options())
@@ -214,6 +214,8 @@ void add_options(CLI::App& app, Raw& r, Task task) {
   flag(kFile, "--dry-run", r.o.dry_run, "Do everything, but write no file");
 
   text(kVerify, "--verify-runs", r.verify_runs, "Seeds for each size (default 3)", "N");
+  flag(kVerify, "--latency", r.o.latency,
+       "Time a call of ONNX Runtime, the median of up to 51 at the example's sizes");
   list(kVerify, "--atol", r.atol, "Absolute tolerance (default: by element type)", "[OUTPUT:]X");
   list(kVerify, "--rtol", r.rtol, "Relative tolerance (default: by element type)", "[OUTPUT:]X");
   text(kVerify, "--save-test-data", r.test_data,

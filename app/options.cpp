@@ -309,6 +309,8 @@ Options interpret(Raw& r) {
   tolerances("--rtol", r.rtol, o.rtol);
   o.ort_lib = r.ort_lib;
   o.provider = static_cast<Provider>(choose("--provider", r.provider));
+  if (o.latency && !o.verify && o.task != Task::Verify)
+    usage("--latency times the file that --verify runs", "add --verify");
   if (!r.provider.empty() && !o.verify) usage("--provider says where --verify runs the file");
   o.test_data = r.test_data;
   report_options(r, o);
@@ -376,9 +378,9 @@ const std::set<std::string>& without_effect_on_result() {
 // Of these the file says nothing either: it is the same with and without them.
 std::set<std::string> without_effect_on_file() {
   std::set<std::string> names = without_effect_on_result();
-  names.insert({"--verify", "--verify-runs", "--atol", "--rtol", "--save-test-data", "--ort-lib",
-                "--provider", "--device", "--strict", "--print-ir", "--stop-after", "--threads",
-                "--method", "--no-metadata"});
+  names.insert({"--verify", "--verify-runs", "--latency", "--atol", "--rtol", "--save-test-data",
+                "--ort-lib", "--provider", "--device", "--strict", "--print-ir", "--stop-after",
+                "--threads", "--method", "--no-metadata"});
   return names;
 }
 

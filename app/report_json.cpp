@@ -188,6 +188,7 @@ void members(Figures& f, V&& visit) {
   visit("among_values_to", f.among);
   visit("gaps", f.gaps);
   visit("outputs", f.outputs);
+  visit("latency_ms", f.latency_ms);
 }
 }  // namespace verify
 

@@ -14,6 +14,8 @@ namespace {
 
 // A larger error than rounding in another order makes.
 constexpr double kMuchWorse = 4, kNoise = 1e-6;
+// Slower than noise between two runs on one machine.
+constexpr double kMuchSlower = 1.5;
 
 int rank_of(ItemStatus s) {
   switch (s) {
@@ -34,9 +36,13 @@ Baseline::Figures Baseline::figures(const ordered_json& d) {
   Figures f;
   f.status = status_in(d);
   f.error = std::numeric_limits<double>::quiet_NaN();
-  if (d.contains("verification") && d.at("verification").is_object())
-    if (const ordered_json& e = d.at("verification").at("largest_error"); e.is_number())
-      f.error = e;
+  f.latency = f.error;
+  if (d.contains("verification") && d.at("verification").is_object()) {
+    const ordered_json& v = d.at("verification");
+    if (const ordered_json& e = v.at("largest_error"); e.is_number()) f.error = e;
+    if (const ordered_json ms = v.value("latency_ms", ordered_json()); ms.is_number())
+      f.latency = ms;
+  }
   const auto add = [&](const ordered_json& method) {
     f.nodes += method.value("nodes", uint64_t{0});
     f.bytes += method.value("model_bytes", uint64_t{0}) + method.value("data_bytes", uint64_t{0});
@@ -97,6 +103,9 @@ std::vector<std::string> Baseline::worse(const EachDocument& each) const {
     if (now.error > kMuchWorse * old.error + kNoise)
       change("largest error", float_text(static_cast<float>(old.error)),
              float_text(static_cast<float>(now.error)));
+    if (now.latency > kMuchSlower * old.latency)
+      change("latency in ms", float_text(static_cast<float>(old.latency)),
+             float_text(static_cast<float>(now.latency)));
     if (now.nodes > old.nodes)
       change("nodes", std::to_string(old.nodes), std::to_string(now.nodes));
     // A few bytes of names and versions are no change.

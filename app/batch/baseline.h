@@ -19,7 +19,8 @@ class Baseline {
  private:
   struct Figures {
     ItemStatus status = ItemStatus::NotRun;
-    double error = 0;  // of the verification; NaN: it was not compared
+    double latency = 0;  // of a call, in ms; NaN: it was not measured
+    double error = 0;    // of the verification; NaN: it was not compared
     uint64_t nodes = 0, bytes = 0;
   };
   static Figures figures(const ordered_json& document);

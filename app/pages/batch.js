@@ -63,6 +63,7 @@ function obstacleTable(label, what, list) {
     {title: 'Nodes', value: r => r.nodes, show: r => r.nodes || '', number: true},
     {title: 'Size', value: r => r.bytes, show: r => r.bytes ? bytes(r.bytes) : '', number: true},
     {title: 'Largest error', value: r => r.error, show: r => error(r.error), number: true},
+    {title: 'ms a call', value: r => r.latency, show: r => r.latency === null ? '' : r.latency.toPrecision(3), number: true},
     {title: 'Time', value: r => r.seconds, show: r => seconds(r.seconds), number: true},
     {title: 'Memory', value: r => r.peak, show: r => r.peak ? bytes(r.peak) : '', number: true},
     {title: 'Problem', value: r => r.problem, show: r => r.problem ? [h('code', null, r.codes.join(' ')), ' ' + r.problem.slice(0, 300)] : ''}], b.rows, 200);

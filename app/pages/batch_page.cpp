@@ -41,7 +41,7 @@ std::string link_of(const BatchLine& line, const std::string& file, const std::s
 
 ordered_json row_of(const ordered_json& d) {
   uint64_t nodes = 0, bytes = 0, opset = 0, peak = 0;
-  ordered_json error, verdict, problem, converts = ordered_json::array();
+  ordered_json error, verdict, latency, problem, converts = ordered_json::array();
   std::set<std::string> operators, codes;
   each_method(d, [&](const ordered_json& m) {
     nodes += m.value("nodes", 0);
@@ -53,6 +53,7 @@ ordered_json row_of(const ordered_json& d) {
     if (const ordered_json v = m.value("verification", ordered_json()); v.is_object()) {
       verdict = v.at("verdict");
       error = v.at("largest_error");
+      latency = v.value("latency_ms", ordered_json());
     }
     if (m.contains("operators"))
       for (const auto& [op, count] : m.at("operators").items()) converts.push_back(op);
@@ -72,6 +73,7 @@ ordered_json row_of(const ordered_json& d) {
           {"peak", peak},
           {"verdict", verdict},
           {"error", error},
+          {"latency", latency},
           {"lowest", d.value("lowest_opset", ordered_json())},
           {"blocked_by", operators},
           {"codes", codes},

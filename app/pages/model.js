@@ -12,7 +12,8 @@ function portRows(label, ports) {
 function verification(v) {
   const verdict = {agrees: ['good', 'agrees with LibTorch'], differs: ['bad', 'differs from LibTorch'],
     partly: ['warn', 'agrees as far as it could be compared'], 'not compared': ['warn', 'not compared']}[v.verdict] || ['', v.verdict];
-  section('Verification', h('p', null, h('span', {class: 'badge ' + verdict[0]}, verdict[1]), ' ', v.text));
+  section('Verification', h('p', null, h('span', {class: 'badge ' + verdict[0]}, verdict[1]), ' ', v.text,
+    v.latency_ms ? ' A call of ONNX Runtime takes ' + v.latency_ms.toPrecision(3) + ' ms.' : null));
   const outputs = v.outputs || [];
   if (!outputs.length) return;
   MAIN.append(sortable('Outputs that were compared', [

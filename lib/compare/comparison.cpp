@@ -7,6 +7,7 @@
 #include "lib/onnx/onnx.h"
 #include "lib/optimize/optimize.h"
 #include "lib/support/text.h"
+#include "lib/verify/latency.h"
 
 namespace oe {
 namespace {
@@ -36,6 +37,7 @@ Comparison::Comparison(const Options& o, torch_io::ExampleInputs inputs,
   r.atol = o.atol;
   r.rtol = o.rtol;
   r.runs = o.verify_runs;
+  r.latency = o.latency;
   r.threads = o.load.threads;
   r.seed = o.input.seed;
   r.leaf_names = std::move(names);
@@ -121,6 +123,8 @@ verify::Verification Comparison::run(const onnx::ModelFile& file, verify::Ort& o
   try {
     verify::Verification v = verify::verify_model(ort, request);
     request.probe = nullptr;
+    if (request.latency && v.mismatch.empty())
+      v.latency_ms = verify::median_latency_ms(ort, request);
     if (!unmeasured.empty()) v.unmeasured = unmeasured;
     return v;
   } catch (const Failure&) {

@@ -80,6 +80,7 @@ struct Options {
   Checker checker = Checker::Full;
   bool verify = false;
   int verify_runs = 3;
+  bool latency = false;  // of verify: a call of ONNX Runtime is timed
   std::vector<std::pair<std::string, double>> atol, rtol;  // output name ("": all), value
   std::string ort_lib;
   Provider provider = Provider::Cpu;

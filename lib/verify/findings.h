@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,7 @@ struct Figures {
   double largest_error = 0, among = 0;
   std::vector<std::string> gaps;  // what could not be tried
   std::vector<OutputFigures> outputs;
+  std::optional<double> latency_ms;  // of a call of ONNX Runtime, with --latency
 };
 
 }  // namespace oe::verify

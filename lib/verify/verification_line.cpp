@@ -15,6 +15,17 @@ std::string Verification::quantized_text() const {
   return text;
 }
 
+namespace {
+
+std::string latency_text(const std::optional<double>& ms) {
+  if (!ms) return {};
+  char text[48];
+  std::snprintf(text, sizeof text, ", %.3g ms a call", *ms);
+  return text;
+}
+
+}  // namespace
+
 std::string Verification::line() const {
   char largest[96];
   std::snprintf(largest, sizeof largest, "%.2g", error.absolute);
@@ -40,11 +51,12 @@ std::string Verification::line() const {
          (quantized ? quantized_text() : std::string()) +
          (drawn.empty() ? std::string()
                         : " (" + plural(drawn.size(), "output") + " by shape, type" +
-                              (draws ? " and moments)" : ")"));
+                              (draws ? " and moments)" : ")")) +
+         latency_text(latency_ms);
 }
 
 Figures Verification::figures() const {
-  return {runs, sizes, elements, error.absolute, error.among, gaps, outputs};
+  return {runs, sizes, elements, error.absolute, error.among, gaps, outputs, latency_ms};
 }
 
 void LargestError::add(double error, const Tensor& expected) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,6 +55,7 @@ struct Request {
   std::vector<StatePair> state;
   // Runs on values that drawn ones are not (SpecialRun), and the outputs' errors beside float64.
   bool thorough = false;
+  bool latency = false;  // a call of the written file is timed
   // A difference at NaN and infinities counts: the original asks for them.
   bool asks_for_nan = false;
   // The model that says which branches and trips its inputs drive; null where it has none.
@@ -100,6 +102,7 @@ struct Verification {
   std::vector<Covered> coverage;     // of every kept If and Loop
   std::string unmeasured;            // why the coverage is not known; empty: it is
   std::vector<std::string> drawn;    // outputs that depend on random numbers
+  std::optional<double> latency_ms;  // median_latency_ms()
   size_t draws = 0;                  // runs that their moments were compared on; too few: 0
   std::string quantized_text() const;
   // "verified: 9 runs, 3 sizes, 90 elements, max abs error 2.1e-06"
