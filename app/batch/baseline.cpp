@@ -15,7 +15,7 @@ namespace {
 // A larger error than rounding in another order makes.
 constexpr double kMuchWorse = 4, kNoise = 1e-6;
 // Slower than noise between two runs on one machine.
-constexpr double kMuchSlower = 1.5;
+constexpr double kMuchSlower = 1.5, kSteadyMs = 0.05;
 
 int rank_of(ItemStatus s) {
   switch (s) {
@@ -103,7 +103,7 @@ std::vector<std::string> Baseline::worse(const EachDocument& each) const {
     if (now.error > kMuchWorse * old.error + kNoise)
       change("largest error", float_text(static_cast<float>(old.error)),
              float_text(static_cast<float>(now.error)));
-    if (now.latency > kMuchSlower * old.latency)
+    if (now.latency > kMuchSlower * old.latency + kSteadyMs)
       change("latency in ms", float_text(static_cast<float>(old.latency)),
              float_text(static_cast<float>(now.latency)));
     if (now.nodes > old.nodes)
