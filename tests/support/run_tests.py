@@ -69,6 +69,7 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
         Group("tool", [python, str(tests / "support/tool_tests.py"), "--build", str(build)]),
         Group("explain", explain, explain + ["--quick"]),
         Group("wheel", [python, str(tests / "wheel/run.py"), "--build", str(build)]),
+        Group("api", [python, str(tests / "api/run.py"), "--build", str(build)]),
         Group("package", [python, str(tests / "wheel/packages.py"), "--build", str(build)]),
         Group("examples", [python, str(tests / "support/run_examples.py"), "--tool", tool]),
         Group("files", files),
