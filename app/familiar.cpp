@@ -183,16 +183,14 @@ class Translation {
 
   Strings run() {
     for (at_ = 0; at_ < in_.size(); ++at_) {
-      if (in_[at_] == "--") {
-        out_.insert(out_.end(), in_.begin() + static_cast<std::ptrdiff_t>(at_), in_.end());
-        break;
-      }
+      if (in_[at_] == "--") break;
       if (in_[at_].starts_with("--"))
         option(in_[at_]);
       else
         out_.push_back(python_value("", in_[at_]).value_or(""));
     }
     profile_.write(out_);
+    out_.insert(out_.end(), in_.begin() + static_cast<std::ptrdiff_t>(at_), in_.end());
     return out_;
   }
 
@@ -218,11 +216,11 @@ class Translation {
     const std::string folded = lower(plain);
     const Known* k = std::find_if(std::begin(kKnown), std::end(kKnown),
                                   [&](const Known& o) { return o.theirs == folded; });
-    const bool reachable =
-        k != std::end(kKnown) &&
-        (!std::string_view(k->ours).starts_with("--") ||
-         is_ours(dashed(std::string(k->ours).substr(0, std::string_view(k->ours).find('=')))));
-    if (!reachable) return out_.push_back(argument);
+    if (k == std::end(kKnown)) return out_.push_back(argument);
+    // A verb that has no such option says so itself.
+    const std::string target = k->ours;
+    if (target.starts_with("--") && !is_ours(target.substr(0, target.find('='))))
+      return out_.push_back(argument);
     become(*k, name, folded, value);
   }
 

@@ -27,9 +27,9 @@ std::vector<Item> plan(const BatchLine& line);
 // Failure(Usage).
 void check_words(const Strings& words, BatchTask task);
 
-// The command line of a model: what run_model() takes. `force`: its output may be overwritten.
 // The file of --pages for the model.
 std::string page_of(const BatchLine& line, const std::string& id);
+// The command line of a model: what run_model() takes. `force`: its output may be overwritten.
 Strings command_of(const BatchLine& line, const Item& item, bool force);
 
 }  // namespace oe::app

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of the only method, or the sum over all.
+// Calls with the document, and with the part of each method where there are several.
 template <class F>
 void each_method(const ordered_json& d, const F& f) {
   f(d);
@@ -41,7 +41,7 @@ std::string link_of(const BatchLine& line, const std::string& file, const std::s
 
 ordered_json row_of(const ordered_json& d) {
   uint64_t nodes = 0, bytes = 0, opset = 0, peak = 0;
-  ordered_json error, verdict, latency, problem, converts = ordered_json::array();
+  ordered_json error, verdict, latency, problem, used = ordered_json::array();
   std::set<std::string> operators, codes;
   each_method(d, [&](const ordered_json& m) {
     nodes += m.value("nodes", 0);
@@ -56,7 +56,7 @@ ordered_json row_of(const ordered_json& d) {
       latency = v.value("latency_ms", ordered_json());
     }
     if (m.contains("operators"))
-      for (const auto& [op, count] : m.at("operators").items()) converts.push_back(op);
+      for (const auto& [op, count] : m.at("operators").items()) used.push_back(op);
     for (const ordered_json& p : m.at("problems")) {
       if (p.at("severity") != "error") continue;
       if (const std::string op = p.at("operator"); !op.empty()) operators.insert(op);
@@ -77,7 +77,7 @@ ordered_json row_of(const ordered_json& d) {
           {"lowest", d.value("lowest_opset", ordered_json())},
           {"blocked_by", operators},
           {"codes", codes},
-          {"operators", converts},
+          {"operators", used},
           {"problem", problem}};
 }
 

@@ -35,9 +35,9 @@ int64_t count(const Window& w, size_t i, int64_t size) {
   return out;
 }
 
-// How one axis is written: padding, elements cut off behind, and whether ceil_mode is needed.
+// How one axis is written: padding behind, elements cut off there, and whether ceil_mode is needed.
 struct Fit {
-  int64_t begin = 0, end = 0, crop = 0;
+  int64_t end = 0, crop = 0;
   bool ceil_mode = false;
 };
 
@@ -46,7 +46,7 @@ struct Fit {
 // leave that to ceil_mode; `exact` asks for that padding even where it means to cut elements off.
 // An unknown size needs one more stride of padding where no window can be dropped, else ceil_mode.
 Fit fit_axis(const Window& w, size_t i, std::optional<int64_t> size, bool exact) {
-  Fit f{w.padding[i], w.padding[i]};
+  Fit f{w.padding[i]};
   if (!w.ceil) return f;
   if (size) {
     const int64_t windows = count(w, i, *size);
@@ -67,7 +67,7 @@ Fit fit_axis(const Window& w, size_t i, std::optional<int64_t> size, bool exact)
   return f;
 }
 
-// What to write for all axes.
+// All axes, as they are written.
 struct Plan {
   Ints begins, ends, crops;
   bool ceil_mode = false;
@@ -76,10 +76,9 @@ struct Plan {
 
 Plan plan(T x, const Window& w, size_t n) {
   const auto fits = [&](bool exact) {
-    Plan p;
+    Plan p{w.padding, {}, {}};
     for (size_t i = 0; i < n; ++i) {
       const Fit f = fit_axis(w, i, x.dim(x.rank() - static_cast<int64_t>(n - i)), exact);
-      p.begins.push_back(f.begin);
       p.ends.push_back(f.end);
       p.crops.push_back(f.crop);
       p.ceil_mode |= f.ceil_mode;
@@ -99,15 +98,15 @@ ir::Attributes attributes(const Window& w, const Plan& p) {
   return a;
 }
 
-// Pads each of the last axes of a batch with a constant.
-T pad_axes(Call& g, T x, const Ints& begins, const Ints& ends, double value) {
+// Zeros before and behind each of the last axes of a batch.
+T pad_zeros(Call& g, T x, const Ints& begins, const Ints& ends) {
   const size_t n = begins.size();
   Ints pads(2 * (n + 2), 0);
   for (size_t i = 0; i < n; ++i) {
     pads[2 + i] = begins[i];
     pads[n + 4 + i] = ends[i];
   }
-  return node("Pad", {x, g.i64s(pads), number(value, x)}, {{"mode", std::string("constant")}});
+  return node("Pad", {x, g.i64s(pads), number(0, x)}, {{"mode", std::string("constant")}});
 }
 
 // Cuts off elements behind that no window reaches.
@@ -226,7 +225,7 @@ T avg_pool(Call& g, T x, const Window& w, bool count_include_pad, std::optional<
         ++ends[i];
         ++p.crops[i];
       }
-    if (any_positive(ends)) in = pad_axes(g, in, begins, ends, 0);
+    if (any_positive(ends)) in = pad_zeros(g, in, begins, ends);
     include = divisor.has_value();
   }
   in = crop_axes(in, p.crops);
