@@ -19,7 +19,7 @@
 //   ViewList      lists of views of one tensor (view_list.cpp, view_list_methods.cpp)
 //   Control       If and Loop: taken, unrolled or kept (control_flow.cpp, kept_if.cpp,
 //                 kept_loop.cpp, iterations.cpp)
-//   Gradient      the tape, and torch.autograd.grad on it (gradient_*.cpp)
+//   Gradient      the tape, and torch.autograd.grad and backward() on it (gradient_*.cpp)
 //   Interpreter   functions, blocks, instructions (interpreter.cpp, instructions.cpp, inlined.cpp,
 //                 lifetimes.cpp)
 // A branch or an iteration leaves a Snapshot behind (snapshot.cpp), which a Joiner joins (join.cpp)

@@ -11,6 +11,7 @@ std::optional<Iterated> Control::iterate(const Loop& loop, Frame& f, size_t w, i
   Iterated out;
   const Worlds::Alone alone(ex_.worlds, w);
   const Recorder::Paused unrecorded(ex_.recorder);
+  const Gradient::Inside inside(ex_.gradient);
   const size_t depth = iterations_.size();
   // On made-up values a loop may go on for ever.
   constexpr int64_t kMostMadeUp = 100;

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "lib/capture/executor.h"
 #include "lib/capture/operators/ranks.h"
@@ -50,6 +51,10 @@ AbstractValue Joiner::leaf(const Snapshot& a, const Snapshot& b) {
     if (x) relate(s, 0, *x);
     if (y) relate(s, 1, *y);
     if (x && y) merged.push_back({x, y, s});
+    const auto left = [&](const Snapshot& f) {
+      return f.tensor ? ex.values.tensor(f.tensor) : f.sym;
+    };
+    outputs.push_back({s, {left(a), left(b)}});
     return s;
   }
   if (!a_unset && !b_unset && known.sym.is(K::Bool) && a.sym.is_constant_number() &&
@@ -68,6 +73,7 @@ AbstractValue Joiner::leaf(const Snapshot& a, const Snapshot& b) {
   returns(0, a, a_unset);
   returns(1, b, b_unset);
   s.recorded = ex.recorder.add_output(node, number_type(s.kind));
+  outputs.push_back({s, {a.sym, b.sym}});
   return s;
 }
 
@@ -90,8 +96,10 @@ AbstractValue Joiner::sequence_leaf(const Snapshot& a, const Snapshot& b) {
 
 void Joiner::inside(size_t k, const std::function<void()>& f) {
   ex.recorder.enter(node->blocks[k].get());
+  const Gradient::Inside more(ex.gradient);
   try {
     ex.worlds.within(ex.worlds.active(), 0, f);
+    std::ranges::move(more.log(), std::back_inserter(logs[k]));
   } catch (...) {
     ex.recorder.leave();
     throw;

@@ -1,12 +1,14 @@
 // Values of two branches made one.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "lib/capture/gradients/gradient.h"
 #include "lib/capture/values/snapshot.h"
 
 namespace oe::capture {
@@ -20,7 +22,9 @@ struct Joiner {
   uint64_t scope_start;     // serial of the first cell made inside the branches
   // Values that differ in kind or length become a Maybe or an open list; else that is a failure.
   bool permissive = false;
-  int first_value = 0;  // id of the first value recorded inside the branches
+  int first_value = 0;                       // id of the first value recorded inside the branches
+  std::vector<KeptIf::Output> outputs = {};  // of `node`
+  std::array<GradientLog, 2> logs = {};      // what the branches did
 
   struct Merged {
     const TensorHandle *a, *b;

@@ -60,6 +60,7 @@ struct Control::KeptBranches {
     std::unique_ptr<program::Block> block = std::make_unique<program::Block>();
     std::vector<Snapshot> results;
     std::vector<std::pair<std::shared_ptr<Cell>, Snapshot>> changed;
+    GradientLog log{};
     std::string failure;  // why it could not be run in any world; empty when it was
     bool raised = false;
 
@@ -93,6 +94,7 @@ struct Control::KeptBranches {
       out[k].failure = "it raises";
       return;
     }
+    const Gradient::Inside inside(ex.gradient);
     try {
       ex.control.in_scope(out[k].block.get(), [&] {
         ex.worlds.within(ex.worlds.active(), ex.worlds.real() & taken[k], [&] {
@@ -101,6 +103,7 @@ struct Control::KeptBranches {
             out[k].changed.emplace_back(c, freeze_cell(ex, *c));
         });
       });
+      out[k].log = inside.log();
     } catch (const Raised& r) {
       const Worlds::Set met = ex.worlds.real() & taken[k];
       if (Worlds::contains(met, 0)) throw;
@@ -179,6 +182,7 @@ struct Control::KeptBranches {
     for (Outcome& o : out) node->blocks.push_back(std::move(o.block));
     Joiner joiner{ex,         node, cond, branch, start, permissive || ex.control.tails_ >= kTails,
                   first_value};
+    joiner.logs = {std::move(out[0].log), std::move(out[1].log)};
     std::vector<AbstractValue> results;
     Contents contents;
     try {
@@ -189,6 +193,9 @@ struct Control::KeptBranches {
       return std::nullopt;
     }
     ex.recorder.append(std::move(owned));
+    const auto values = static_cast<int>(ex.recorder.program().values.size());
+    ex.gradient.note_if(
+        {cond, std::move(joiner.logs), std::move(joiner.outputs), first_value, values});
     for (const auto& [cell, content] : contents) set_cell(ex, *cell, content);
     return results;
   }

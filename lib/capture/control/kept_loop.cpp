@@ -74,6 +74,7 @@ struct Control::KeptLoop {
       ex.assumed.take_back(before);
       block = std::make_unique<program::Block>();
       returns.clear();
+      const Gradient::Inside inside(ex.gradient);
       try {
         ex.control.in_scope(block.get(), [&] {
           ex.worlds.within(ex.worlds.active(), ex.worlds.real() & runs & from_start,

@@ -1,16 +1,21 @@
-// Reverse-mode differentiation of what the model has computed: torch.autograd.grad.
+// Reverse-mode differentiation of what the model has computed: torch.autograd.grad and
+// backward().
 //
 // Where a model differentiates, a tape keeps every call of a functional operator that autograd
 // would keep. The gradient walks it backwards and runs the vector-Jacobian product of each call:
 // functions of TorchScript (composites/derivatives_*.py), one for an operator and argument, which
 // the executor runs like any other code. They are recorded, and on the tape themselves with
-// create_graph.
+// create_graph. A kept If is on the tape with what its branches did, and is differentiated as an If
+// that runs the branch again.
 #pragma once
 
 #include <torch/csrc/jit/api/function_impl.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -24,9 +29,53 @@ namespace oe::capture {
 
 class Executor;
 
+struct KeptIf;
+
+// A call on the tape, with contents of its own: later writes change nothing. Or a kept If: no
+// operator, `args` are what its branches take from outside, `out` what they leave.
+struct GradientEntry {
+  const OpInfo* op = nullptr;
+  std::vector<AbstractValue> args, out;
+  OriginPtr origin;
+  std::shared_ptr<const KeptIf> kept{};
+};
+using GradientLog = std::vector<GradientEntry>;
+
+// A kept If as what its branches did: they are run again to be differentiated.
+struct KeptIf {
+  struct Output {
+    AbstractValue out;
+    std::array<AbstractValue, 2> in;  // what each branch leaves for it
+  };
+  AbstractValue cond;
+  std::array<GradientLog, 2> logs;
+  std::vector<Output> outputs;
+  int first_value, last_value;  // ids of the program's values recorded inside
+};
+
 class Gradient {
  public:
   explicit Gradient(Executor& ex) : ex_(ex) {}
+
+  // While it lives, a branch or an iteration is recorded: note() keeps all of its calls.
+  class Inside {
+   public:
+    explicit Inside(Gradient& g) : g_(g), begin_(g.tape_.size()) { ++g_.depth_; }
+    ~Inside() {
+      g_.tape_.resize(begin_);
+      --g_.depth_;
+    }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+    // What was kept since then.
+    GradientLog log() const {
+      return {g_.tape_.begin() + static_cast<long>(begin_), g_.tape_.end()};
+    }
+
+   private:
+    Gradient& g_;
+    size_t begin_;
+  };
 
   // Before the method runs: whether its code, or code that it calls, differentiates.
   void begin(torch::jit::Function& method);
@@ -44,8 +93,12 @@ class Gradient {
   void overwrite(const TensorValue& before, const TensorValue& after);
   // The answer of autograd about a tensor (requires_grad, is_leaf); nothing without a tape.
   std::optional<AbstractValue> answer(const OpInfo& op, const std::vector<AbstractValue>& args);
-  // aten::grad
+  // A kept If has been recorded.
+  void note_if(KeptIf made);
+  // aten::grad, aten::backward and prim::grad (.grad of a tensor)
   std::vector<AbstractValue> call(const OpInfo& op, const std::vector<AbstractValue>& args);
+  // retain_grad()
+  void retain(const AbstractValue& tensor);
 
  private:
   // How autograd sees a tensor. Unseen: no operator gave it (a kept If or Loop did).
@@ -54,14 +107,10 @@ class Gradient {
     TensorValuePtr value;  // kept, so that its address stays its own
     Kind kind = Kind::Constant;
   };
-  struct Entry {
-    const OpInfo* op;
-    std::vector<AbstractValue> args,
-        out;  // with contents of their own: later writes change nothing
-    OriginPtr origin;
-  };
+  using Entry = GradientEntry;
   using Ids = std::unordered_set<size_t>;
   struct Walk;
+  struct Again;
 
   // --- gradient_tape.cpp
   size_t id_of(const TensorValuePtr& t);
@@ -71,12 +120,23 @@ class Gradient {
   bool known_flag(const AbstractValue& s);
   AbstractValue snapshot(const AbstractValue& s);
 
+  // --- gradient_calls.cpp
+  void fail(const std::string& message);
+  void seed(Walk& walk, const std::vector<AbstractValue>& outputs, const AbstractValue& given);
+  std::vector<AbstractValue> of_inputs(const std::vector<AbstractValue>& args);
+  void accumulate(const std::vector<AbstractValue>& outputs, const AbstractValue& given,
+                  const AbstractValue& create_graph);
+  AbstractValue accumulated(const AbstractValue& tensor);
+
   Executor& ex_;
   bool on_ = false;      // a tape is kept
   bool paused_ = false;  // what runs is not followed
+  int depth_ = 0;        // kept branches and loops around what runs
   std::vector<Variable> variables_;
   std::unordered_map<const void*, size_t> ids_;
-  std::vector<Entry> tape_;
+  GradientLog tape_;
+  Ids retained_;                            // results that keep their gradient
+  std::map<size_t, AbstractValue> kept_{};  // .grad of variables
 };
 
 // The rule for an operator's argument: aten::mul.Tensor and other are mul__Tensor__other; null:

@@ -132,10 +132,42 @@ void Gradient::note(const OpInfo& op, const std::vector<AbstractValue>& args,
     any = any || kept;
   };
   for (const AbstractValue& o : out) each_tensor(o, add);
-  if (!any) return;
+  if (!any && depth_ == 0) return;
   Entry e{&op, {}, {}, ex_.site.here()};
   for (const AbstractValue& a : args) e.args.push_back(snapshot(a));
   for (const AbstractValue& o : out) e.out.push_back(snapshot(o));
+  tape_.push_back(std::move(e));
+}
+
+void Gradient::note_if(KeptIf made) {
+  if (!on_ || paused_) return;
+  Entry e;
+  e.origin = ex_.site.here();
+  bool any = false;
+  for (const KeptIf::Output& o : made.outputs) {
+    e.out.push_back(snapshot(o.out));
+    if (!o.out.is(K::Tensor)) continue;
+    const TensorValuePtr t = ex_.views.read(o.out.tensor());
+    const bool kept =
+        is_differentiable(*t) && std::ranges::any_of(o.in, [&](const AbstractValue& in) {
+          return in.is(K::Tensor) && kind_of(ex_.views.read(in.tensor())) != Kind::Constant;
+        });
+    ids_[key_of(*t)] = variables_.size();
+    variables_.push_back({t, kept ? Kind::Computed : Kind::Constant});
+    any = any || kept;
+  }
+  if (!any && depth_ == 0) return;
+  e.args.push_back(made.cond);
+  const auto outside = [&](const AbstractValue& s) {
+    each_tensor(s, [&](const AbstractValue& t) {
+      const program::Value* v = ex_.views.read(t.tensor())->recorded;
+      if (!v || v->id < made.first_value || v->id >= made.last_value) e.args.push_back(snapshot(t));
+    });
+  };
+  for (const GradientLog& log : made.logs)
+    for (const Entry& inner : log) std::ranges::for_each(inner.args, outside);
+  for (const KeptIf::Output& o : made.outputs) std::ranges::for_each(o.in, outside);
+  e.kept = std::make_shared<const KeptIf>(std::move(made));
   tape_.push_back(std::move(e));
 }
 

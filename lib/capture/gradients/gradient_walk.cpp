@@ -1,4 +1,6 @@
 // torch.autograd.grad: the tape backwards, from the outputs to the inputs.
+#include "lib/capture/gradients/gradient_walk.h"
+
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 
@@ -12,9 +14,6 @@
 namespace oe::capture {
 namespace {
 
-constexpr const char* kNoGradient = "OE4063";
-constexpr const char* kHint = "compute the part that is differentiated with other operators";
-
 // The operator as others, for which there are rules.
 torch::jit::Function* made_of(const OpInfo& op) {
   if (torch::jit::Function* f = composite_of(CompositeOf::Differentiated, op.name)) return f;
@@ -25,46 +24,12 @@ bool holds_complex(const TensorValue& t) {
   return !t.c.empty() && c10::isComplexType(example(t).scalar_type());
 }
 
+}  // namespace
+
 std::string at_line(const OriginPtr& o) {
   if (!o || o->line == 0) return {};
   return " (" + (o->file.empty() ? "line " : o->file + ":") + std::to_string(o->line) + ")";
 }
-
-}  // namespace
-
-struct Gradient::Walk {
-  Gradient& g;
-  Executor& ex;
-  Ids reached = {};                            // what depends on the inputs
-  std::map<size_t, AbstractValue> grads = {};  // of variables
-
-  size_t id(const AbstractValue& s) { return g.id_of(ex.views.read(s.tensor())); }
-
-  bool depends(const AbstractValue& s) {
-    return any_tensor(s, [&](const AbstractValue& t) { return reached.contains(id(t)); });
-  }
-
-  // --- which calls lie between the inputs and the outputs
-  std::vector<size_t> leading_to(const std::vector<AbstractValue>& outputs);
-  void reach(const Entry& e);
-  void refuse_unseen(const AbstractValue& s);
-  bool depends_by_program(const program::Value* from);
-  std::string obstacle(const Entry& e);
-  void require_rules(const std::vector<size_t>& entries);
-
-  // --- their products
-  void run(const std::vector<size_t>& entries);
-  void differentiate(const Entry& e);
-  void differentiate_through(const Entry& e, const std::vector<AbstractValue>& of_outputs);
-  std::vector<AbstractValue> gradients_of_outputs(const Entry& e);
-  AbstractValue run_rule(const Entry& e, torch::jit::Function& rule,
-                         std::vector<AbstractValue> given);
-  AbstractValue product(const Entry& e, size_t argument, torch::jit::Function& rule,
-                        const std::vector<AbstractValue>& of_outputs);
-  void add(const AbstractValue& to, const AbstractValue& gradient);
-  AbstractValue like(AbstractValue gradient, const TensorValuePtr& target);
-  AbstractValue reduced(AbstractValue gradient, const TensorValuePtr& target);
-};
 
 // The calls that the outputs depend on, in order.
 std::vector<size_t> Gradient::Walk::leading_to(const std::vector<AbstractValue>& outputs) {
@@ -137,6 +102,14 @@ void Gradient::Walk::refuse_unseen(const AbstractValue& s) {
 }
 
 void Gradient::Walk::reach(const Entry& e) {
+  if (e.kept) {
+    for (const GradientLog& log : e.kept->logs)
+      for (const Entry& inner : log) reach(inner);
+    for (const KeptIf::Output& o : e.kept->outputs)
+      if (std::ranges::any_of(o.in, [&](const AbstractValue& in) { return depends(in); }))
+        reached.insert(id(o.out));
+    return;
+  }
   for (const AbstractValue& a : e.args) refuse_unseen(a);
   if (std::ranges::none_of(e.args, [&](const AbstractValue& a) { return depends(a); })) return;
   for (const AbstractValue& o : e.out)
@@ -164,19 +137,24 @@ std::string Gradient::Walk::obstacle(const Entry& e) {
 void Gradient::Walk::require_rules(const std::vector<size_t>& entries) {
   std::vector<std::string> missing;
   OriginPtr first;
-  for (const size_t i : entries) {
-    const Entry& e = g.tape_[i];
+  const std::function<void(const Entry&)> look = [&](const Entry& e) {
+    if (e.kept) {
+      for (const GradientLog& log : e.kept->logs) std::ranges::for_each(log, look);
+      return;
+    }
+    if (std::ranges::none_of(e.out, [&](const AbstractValue& o) { return depends(o); })) return;
     if (std::string what = obstacle(e); !what.empty()) {
       what += at_line(e.origin);
       if (std::ranges::find(missing, what) == missing.end()) missing.push_back(what);
       if (!first) first = e.origin;
     }
-  }
+  };
+  for (const size_t i : entries) look(g.tape_[i]);
   if (missing.empty()) return;
   std::string list;
   for (const std::string& m : missing) list += (list.empty() ? "" : ", ") + m;
-  throw Failure(ExitCode::Unsupported, kNoGradient, "no derivative is known of " + list, kHint,
-                first);
+  throw Failure(ExitCode::Unsupported, kNoGradient, "no derivative is known of " + list,
+                kNoGradientHint, first);
 }
 
 // The sum over the axes along which the target was repeated.
@@ -235,9 +213,11 @@ AbstractValue Gradient::Walk::like(AbstractValue gradient, const TensorValuePtr&
   auto named = std::make_shared<TensorValue>(*ex.views.read(gradient.tensor()));
   ex.worlds.each([&](size_t w) {
     if (!named->c.has(w) || !target->c.has(w)) return;
-    if (named->c.at(w).toTensor().sizes() != target->c.at(w).toTensor().sizes())
-      throw Failure(ExitCode::Internal, "OE1006", "a gradient has another shape than its tensor",
-                    "", ex.site.here());
+    if (named->c.at(w).toTensor().sizes() == target->c.at(w).toTensor().sizes()) return;
+    // What the other branch of an If left has another shape.
+    if (!ex.worlds.real(w)) return ex.apply.fail(w, "the shape of a gradient");
+    throw Failure(ExitCode::Internal, "OE1006", "a gradient has another shape than its tensor", "",
+                  ex.site.here());
   });
   if (named->taint != Taint::Constant) named->axes = target->axes;
   return ex.values.tensor(named);
@@ -284,7 +264,7 @@ AbstractValue Gradient::Walk::run_rule(const Entry& e, torch::jit::Function& rul
         kNoGradient,
         "no derivative is known of " + e.op->base + at_line(e.origin) + ": " +
             (r.message.starts_with(prefix) ? r.message.substr(prefix.size()) : r.message),
-        kHint);
+        kNoGradientHint);
   }
 }
 
@@ -347,6 +327,7 @@ void Gradient::Walk::differentiate(const Entry& e) {
     return any_tensor(o, [&](const AbstractValue& t) { return grads.contains(id(t)); });
   });
   if (!any) return;
+  if (e.kept) return differentiate_if(e);
   const std::vector<AbstractValue> of_outputs = gradients_of_outputs(e);
   const auto& parameters = e.op->schema->arguments();
   std::vector<torch::jit::Function*> rules(e.args.size(), nullptr);
@@ -376,58 +357,6 @@ void Gradient::Walk::run(const std::vector<size_t>& entries) {
     if (std::ranges::any_of(e.args, [&](const AbstractValue& a) { return depends(a); }))
       differentiate(e);
   }
-}
-
-std::vector<AbstractValue> Gradient::call(const OpInfo& op,
-                                          const std::vector<AbstractValue>& args) {
-  if (!on_ || op.base != "aten::grad")
-    ex_.site.refuse(kNoGradient, op.base + ": its gradients are kept in .grad of the tensors",
-                    "use torch.autograd.grad, which returns them");
-  const std::vector<AbstractValue> outputs = args[0].list()->items, inputs = args[1].list()->items;
-  const auto fail = [&](const std::string& message) {
-    ex_.worlds.each([&](size_t w) { ex_.apply.fail(w, message); });
-  };
-  const bool allow_unused = known_flag(args[5]);
-  const Site::Held held(ex_.site);
-  // More than what is asked for where create_graph is computed: that only costs memory.
-  const c10::AutoGradMode mode(args[4].taint != Taint::Constant || known_flag(args[4]));
-  Walk walk{*this, ex_};
-  for (const AbstractValue& x : inputs) {
-    if (kind_of(ex_.views.read(x.tensor())) == Kind::Constant)
-      fail("One of the differentiated Tensors does not require grad");
-    walk.reached.insert(walk.id(x));
-  }
-  for (const AbstractValue& y : outputs) walk.refuse_unseen(y);
-  const std::vector<size_t> entries = walk.leading_to(outputs);
-  for (const size_t i : entries) walk.reach(tape_[i]);
-  walk.require_rules(entries);
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const TensorValuePtr y = ex_.views.read(outputs[i].tensor());
-    if (kind_of(y) == Kind::Constant)
-      fail("element " + std::to_string(i) +
-           " of tensors does not require grad and does not have a grad_fn");
-    AbstractValue seed = args[2].is(K::List) ? args[2].list()->items.at(i) : AbstractValue::none();
-    if (seed.is(K::None)) {
-      ex_.worlds.each([&](size_t w) {
-        if (y->c.at(w).toTensor().numel() != 1)
-          ex_.apply.fail(w, "grad can be implicitly created only for scalar outputs");
-      });
-      const AbstractValue none = AbstractValue::none();
-      seed = ex_.apply("aten::ones_like", {ex_.values.tensor(y), none, none, none, none, none});
-    }
-    walk.add(outputs[i], seed);
-  }
-  walk.run(entries);
-  std::vector<AbstractValue> results;
-  for (const AbstractValue& x : inputs) {
-    const auto it = walk.grads.find(walk.id(x));
-    if (it == walk.grads.end() && !allow_unused)
-      fail(
-          "One of the differentiated Tensors appears to not have been used in the graph. Set "
-          "allow_unused=True if this is the desired behavior.");
-    results.push_back(it == walk.grads.end() ? AbstractValue::none() : it->second);
-  }
-  return {ex_.values.list(std::move(results), c10::OptionalType::ofTensor())};
 }
 
 }  // namespace oe::capture

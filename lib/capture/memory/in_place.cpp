@@ -283,6 +283,10 @@ std::optional<std::vector<AbstractValue>> Writes::call(const OpInfo& op,
     ex_.gradient.require(args[0], args[1]);
     return std::vector<AbstractValue>{args[0]};
   }
+  if (op.base == "aten::retain_grad") {
+    ex_.gradient.retain(args[0]);
+    return std::vector<AbstractValue>{};
+  }
   if (op.composite && !op.twin) return std::nullopt;  // its function writes
   if (op.written >= 0) return call_in_place(op, args);
   if (op.schema->is_mutable())

@@ -81,6 +81,8 @@ AbstractValue Apply::size_of(const AbstractValue& tensor, int64_t axis) {
           ex_.recorder.record("aten::size.int", {{ex_.recorder.value(t)}, {axis}}, ex_.site.here());
       s.recorded = ex_.recorder.add_output(n, program::Type::integer());
       ex_.recorder.remember_size(a.id, s.recorded);
+      ex_.gradient.note(ex_.operators.named("aten::size.int"), {tensor, AbstractValue::of(axis)},
+                        {s});
     }
   }
   return s;

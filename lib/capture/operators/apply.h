@@ -53,6 +53,8 @@ class Apply {
   void attempt(const OpInfo& op, const std::vector<AbstractValue>& args) {
     run_in_all(op, args, -1);
   }
+  // Whether two calls may give other results.
+  bool is_random(const OpInfo& op, const std::vector<AbstractValue>& args) const;
 
  private:
   // A call whose results are made into values.
@@ -75,7 +77,6 @@ class Apply {
                                    int list_length);
   bool stays_computed(const OpInfo& op, const PerWorld& out,
                       const std::vector<AbstractValue>& args);
-  bool is_random(const OpInfo& op, const std::vector<AbstractValue>& args) const;
   void require_known_types(const OpInfo& op, const std::vector<AbstractValue>& args);
   bool rank_known(const OpInfo& op, const std::vector<AbstractValue>& args);
   std::vector<Axis> infer_axes(const OpInfo& op, const std::vector<AbstractValue>& args,

@@ -193,7 +193,8 @@ std::vector<AbstractValue> Interpreter::call_operator(const OpInfo& op,
                                                       const std::vector<AbstractValue>& args,
                                                       JitNode* n) {
   if (op.missing) ex_.site.refuse("OE0122", op.base + " is not registered", "", Need::Operators);
-  if (op.base == "aten::grad" || op.base == "aten::backward") return ex_.gradient.call(op, args);
+  if (op.base == "aten::grad" || op.base == "aten::backward" || op.base == "prim::grad")
+    return ex_.gradient.call(op, args);
   if (auto known = known_of_tensor(op, args)) return {*known};
   if (auto known = known_by_bounds(op, args)) return {*known};
   if (auto out = call_squeeze(op, args)) return *out;
