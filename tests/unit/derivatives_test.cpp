@@ -12,7 +12,7 @@ namespace oe {
 TEST_CASE(
     "a rule of derivatives names an operator, one of its arguments, and what it needs of them",
     "[capture]") {
-  const std::set<std::string> given = {"grad", "grads", "result", "results"};
+  const std::set<std::string> given = {"grad", "grads", "given", "result", "results"};
   REQUIRE_FALSE(capture::composites(capture::CompositeOf::Derivative).empty());
   for (const auto& [name, f] : capture::composites(capture::CompositeOf::Derivative)) {
     INFO(name);

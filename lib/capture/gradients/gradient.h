@@ -142,6 +142,8 @@ class Gradient {
 // The rule for an operator's argument: aten::mul.Tensor and other are mul__Tensor__other; null:
 // there is none.
 torch::jit::Function* derivative_of(const OpInfo& op, const std::string& argument);
+// The function that is differentiated for an operator without rules; null: there is none.
+torch::jit::Function* made_of(const OpInfo& op);
 
 // Whether `f` holds of a tensor that an argument is or holds.
 template <class F>

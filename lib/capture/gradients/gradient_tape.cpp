@@ -62,6 +62,13 @@ bool is_differentiable(const TensorValue& t) {
   return c10::isFloatingType(type) || c10::isComplexType(type);
 }
 
+// aten::view_copy has the derivative of aten::view.
+std::string without_copy(std::string name) {
+  const size_t end = std::min(name.find('.'), name.size());
+  if (name.substr(0, end).ends_with("_copy")) name.erase(end - 5, 5);
+  return name;
+}
+
 // Values that a condition chose have the example's tensor of one branch: only what is recorded
 // tells them apart. Constants are recorded late.
 const void* key_of(const TensorValue& t) {
@@ -72,8 +79,13 @@ const void* key_of(const TensorValue& t) {
 }  // namespace
 
 torch::jit::Function* derivative_of(const OpInfo& op, const std::string& argument) {
-  const bool overload = op.name.find('.') != std::string::npos;
-  return composite_of(CompositeOf::Derivative, op.name + (overload ? "__" : ".") + argument);
+  const std::string name = without_copy(op.name);
+  const bool overload = name.find('.') != std::string::npos;
+  return composite_of(CompositeOf::Derivative, name + (overload ? "__" : ".") + argument);
+}
+
+torch::jit::Function* made_of(const OpInfo& op) {
+  return composite_of(CompositeOf::Differentiated, without_copy(op.name));
 }
 
 void Gradient::begin(torch::jit::Function& method) { on_ = Search().function(method); }
@@ -174,13 +186,14 @@ void Gradient::note_if(KeptIf made) {
 bool Gradient::has_rules(const OpInfo& op, const std::vector<AbstractValue>& args) {
   if (!on_ || paused_ || op.schema->is_mutable()) return false;
   bool any = false, all = true;
+  const bool made = made_of(op);
   for (size_t i = 0; i < args.size(); ++i) {
     const bool wanted = any_tensor(args[i], [&](const AbstractValue& t) {
       return kind_of(ex_.views.read(t.tensor())) != Kind::Constant;
     });
     if (!wanted) continue;
     any = true;
-    all = all && derivative_of(op, op.schema->arguments()[i].name());
+    all = all && (made || derivative_of(op, op.schema->arguments()[i].name()));
   }
   return any && all;
 }

@@ -15,9 +15,9 @@ namespace oe::capture {
 namespace {
 
 // The operator as others, for which there are rules.
-torch::jit::Function* made_of(const OpInfo& op) {
-  if (torch::jit::Function* f = composite_of(CompositeOf::Differentiated, op.name)) return f;
-  return op.composite;
+torch::jit::Function* in_parts(const OpInfo& op) {
+  torch::jit::Function* f = made_of(op);
+  return f ? f : op.composite;
 }
 
 bool holds_complex(const TensorValue& t) {
@@ -127,7 +127,7 @@ std::string Gradient::Walk::obstacle(const Entry& e) {
   };
   if (std::ranges::any_of(e.args, complex) || std::ranges::any_of(e.out, complex))
     return e.op->base + " of complex numbers";
-  if (made_of(*e.op)) return {};
+  if (in_parts(*e.op)) return {};
   for (size_t i = 0; i < e.args.size(); ++i)
     if (depends(e.args[i]) && !derivative_of(*e.op, e.op->schema->arguments()[i].name()))
       return e.op->base;
@@ -236,21 +236,39 @@ void Gradient::Walk::add(const AbstractValue& to, const AbstractValue& gradient)
         ex.apply("aten::add.Tensor", {it->second, mine, AbstractValue::of(int64_t{1})}), target);
 }
 
+// Of an output that is no argument as it is: that one is a variable of its own.
+std::optional<AbstractValue> Gradient::Walk::gradient_of(const Entry& e, const AbstractValue& out) {
+  const auto it = grads.find(id(out));
+  const auto is_out = [&](const AbstractValue& t) { return id(t) == id(out); };
+  if (it == grads.end() ||
+      std::ranges::any_of(e.args, [&](const AbstractValue& a) { return any_tensor(a, is_out); }))
+    return std::nullopt;
+  return it->second;
+}
+
 // With zeros for the outputs that have none.
 std::vector<AbstractValue> Gradient::Walk::gradients_of_outputs(const Entry& e) {
   std::vector<AbstractValue> all;
   for (const AbstractValue& o : e.out)
     each_tensor(o, [&](const AbstractValue& t) {
-      const auto it = grads.find(id(t));
       const bool floats = c10::isFloatingType(example(*ex.views.read(t.tensor())).scalar_type());
-      if (it != grads.end() || !floats) {
-        all.push_back(it != grads.end() ? it->second : t);
-        return;
-      }
+      const auto given = gradient_of(e, t);
       const AbstractValue none = AbstractValue::none();
-      all.push_back(ex.apply("aten::zeros_like", {t, none, none, none, none, none}));
+      all.push_back(given    ? *given
+                    : floats ? ex.apply("aten::zeros_like", {t, none, none, none, none, none})
+                             : t);
     });
   return all;
+}
+
+// Which outputs have a gradient.
+AbstractValue Gradient::Walk::given_of(const Entry& e) {
+  std::vector<AbstractValue> all;
+  for (const AbstractValue& o : e.out)
+    each_tensor(o, [&](const AbstractValue& t) {
+      all.push_back(AbstractValue::of(gradient_of(e, t).has_value()));
+    });
+  return ex.values.list(std::move(all), c10::BoolType::get());
 }
 
 // A rule that raises says what it does not cover.
@@ -269,7 +287,8 @@ AbstractValue Gradient::Walk::run_rule(const Entry& e, torch::jit::Function& rul
 }
 
 // A rule names the operator's arguments that it needs, `grad` (of the first output) or `grads` (of
-// all), `result` (the first output), `results` (all).
+// all; zeros where there is none), `given` (whether there is one, of all), `result` (the first
+// output), `results` (all).
 AbstractValue Gradient::Walk::product(const Entry& e, size_t argument, torch::jit::Function& rule,
                                       const std::vector<AbstractValue>& of_outputs) {
   const auto tensors = [&](const std::vector<AbstractValue>& all) {
@@ -288,6 +307,8 @@ AbstractValue Gradient::Walk::product(const Entry& e, size_t argument, torch::ji
       given.push_back(of_outputs.at(0));
     else if (name == "grads")
       given.push_back(tensors(of_outputs));
+    else if (name == "given")
+      given.push_back(given_of(e));
     else if (name == "result")
       given.push_back(e.out.at(0));
     else if (name == "results")
@@ -307,7 +328,7 @@ void Gradient::Walk::differentiate_through(const Entry& e,
   std::vector<AbstractValue> again;
   {
     const c10::AutoGradMode on(true);
-    const AbstractValue result = run_rule(e, *made_of(*e.op), e.args);
+    const AbstractValue result = run_rule(e, *in_parts(*e.op), e.args);
     const std::vector<AbstractValue> results =
         result.is(K::Tuple) ? result.tuple() : std::vector<AbstractValue>{result};
     for (const AbstractValue& r : results)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,7 +42,9 @@ struct Gradient::Walk {
   void differentiate(const Entry& e);
   void differentiate_if(const Entry& e);
   void differentiate_through(const Entry& e, const std::vector<AbstractValue>& of_outputs);
+  std::optional<AbstractValue> gradient_of(const Entry& e, const AbstractValue& out);
   std::vector<AbstractValue> gradients_of_outputs(const Entry& e);
+  AbstractValue given_of(const Entry& e);
   AbstractValue run_rule(const Entry& e, torch::jit::Function& rule,
                          std::vector<AbstractValue> given);
   AbstractValue product(const Entry& e, size_t argument, torch::jit::Function& rule,

@@ -39,15 +39,13 @@ def _is_vector(A: Tensor, B: Tensor) -> bool:
     return B.dim() == 1 or (A.dim() - 1 == B.dim() and B.size() == A.size()[:-1])
 
 def linalg_solve__A(grad: Tensor, A: Tensor, B: Tensor, left: bool, result: Tensor) -> Tensor:
-    assert left, "linalg.solve from the right"
-    g = torch.linalg_solve(_transposed(A), grad)
+    g = torch.linalg_solve(_transposed(A), grad, left=left)
     if _is_vector(A, B):
         return -g.unsqueeze(-1) * result.unsqueeze(-2)
-    return -torch.matmul(g, _transposed(result))
+    return -(torch.matmul(g, _transposed(result)) if left else torch.matmul(_transposed(result), g))
 
 def linalg_solve__B(grad: Tensor, A: Tensor, left: bool) -> Tensor:
-    assert left, "linalg.solve from the right"
-    return torch.linalg_solve(_transposed(A), grad)
+    return torch.linalg_solve(_transposed(A), grad, left=left)
 
 # https://arxiv.org/abs/1602.07527, the lower factor; the gradient is symmetric.
 def _of_cholesky(grad: Tensor, L: Tensor) -> Tensor:
