@@ -135,6 +135,8 @@ class Gradient {
   std::vector<Variable> variables_;
   std::unordered_map<const void*, size_t> ids_;
   GradientLog tape_;
+  // Gradients that LibTorch computes from a variable on which they depend nowhere.
+  std::unordered_map<size_t, std::vector<size_t>> tied_;
   Ids retained_;                            // results that keep their gradient
   std::map<size_t, AbstractValue> kept_{};  // .grad of variables
 };

@@ -57,11 +57,18 @@ std::vector<AbstractValue> Gradient::of_inputs(const std::vector<AbstractValue>&
   std::vector<AbstractValue> results;
   for (const AbstractValue& x : inputs) {
     const auto it = walk.grads.find(walk.id(x));
-    if (it == walk.grads.end() && !allow_unused)
-      fail(
-          "One of the differentiated Tensors appears to not have been used in the graph. Set "
-          "allow_unused=True if this is the desired behavior.");
-    results.push_back(it == walk.grads.end() ? AbstractValue::none() : it->second);
+    if (it != walk.grads.end()) {
+      results.push_back(it->second);
+    } else if (walk.is_zeros(walk.id(x), outputs)) {
+      const AbstractValue none = AbstractValue::none();
+      results.push_back(ex_.apply("aten::zeros_like", {x, none, none, none, none, none}));
+    } else {
+      if (!allow_unused)
+        fail(
+            "One of the differentiated Tensors appears to not have been used in the graph. Set "
+            "allow_unused=True if this is the desired behavior.");
+      results.push_back(AbstractValue::none());
+    }
   }
   return {ex_.values.list(std::move(results), c10::OptionalType::ofTensor())};
 }

@@ -20,6 +20,42 @@ torch::jit::Function* in_parts(const OpInfo& op) {
   return f ? f : op.composite;
 }
 
+// Piecewise linear operators: LibTorch's derivative of their derivative is zeros, not nothing.
+bool is_piecewise_linear(const OpInfo& op) {
+  static const std::unordered_set<std::string> names = {"aten::relu",
+                                                        "aten::relu6",
+                                                        "aten::leaky_relu",
+                                                        "aten::threshold",
+                                                        "aten::hardtanh",
+                                                        "aten::hardshrink",
+                                                        "aten::softshrink",
+                                                        "aten::avg_pool1d",
+                                                        "aten::avg_pool2d",
+                                                        "aten::avg_pool3d",
+                                                        "aten::max_pool1d",
+                                                        "aten::max_pool2d",
+                                                        "aten::max_pool3d",
+                                                        "aten::max_pool1d_with_indices",
+                                                        "aten::max_pool2d_with_indices",
+                                                        "aten::max_pool3d_with_indices",
+                                                        "aten::fractional_max_pool2d",
+                                                        "aten::fractional_max_pool3d",
+                                                        "aten::adaptive_avg_pool1d",
+                                                        "aten::adaptive_avg_pool2d",
+                                                        "aten::adaptive_avg_pool3d",
+                                                        "aten::adaptive_max_pool1d",
+                                                        "aten::adaptive_max_pool2d",
+                                                        "aten::adaptive_max_pool3d",
+                                                        "aten::reflection_pad1d",
+                                                        "aten::reflection_pad2d",
+                                                        "aten::reflection_pad3d",
+                                                        "aten::replication_pad1d",
+                                                        "aten::replication_pad2d",
+                                                        "aten::replication_pad3d",
+                                                        "aten::pad"};
+  return names.contains(op.base);
+}
+
 bool holds_complex(const TensorValue& t) {
   return !t.c.empty() && c10::isComplexType(example(t).scalar_type());
 }
@@ -343,6 +379,37 @@ void Gradient::Walk::differentiate_through(const Entry& e,
   run(inner);
 }
 
+// The gradients that an operator has given are tied to what it was given.
+void Gradient::Walk::tie(const Entry& e) {
+  if (!c10::GradMode::is_enabled() || !is_piecewise_linear(*e.op)) return;
+  for (const AbstractValue& a : e.args)
+    each_tensor(a, [&](const AbstractValue& t) {
+      const auto it = grads.find(id(t));
+      if (it != grads.end()) g.tied_[id(it->second)].push_back(id(t));
+    });
+}
+
+// Whether LibTorch's derivative of the outputs by a variable is zeros: no other way leads there.
+bool Gradient::Walk::is_zeros(size_t variable, const std::vector<AbstractValue>& outputs) {
+  Ids wanted;
+  const std::function<void(size_t)> want = [&](size_t v) {
+    if (!wanted.insert(v).second) return;
+    const auto it = g.tied_.find(v);
+    if (it != g.tied_.end()) std::ranges::for_each(it->second, want);
+  };
+  for (const AbstractValue& o : outputs) want(id(o));
+  for (size_t i = g.tape_.size(); i-- > 0;) {
+    const Entry& e = g.tape_[i];
+    const bool leads = std::ranges::any_of(e.out, [&](const AbstractValue& o) {
+      return any_tensor(o, [&](const AbstractValue& t) { return wanted.contains(id(t)); });
+    });
+    if (!leads) continue;
+    for (const AbstractValue& a : e.args)
+      each_tensor(a, [&](const AbstractValue& t) { want(id(t)); });
+  }
+  return wanted.contains(variable);
+}
+
 void Gradient::Walk::differentiate(const Entry& e) {
   const bool any = std::ranges::any_of(e.out, [&](const AbstractValue& o) {
     return any_tensor(o, [&](const AbstractValue& t) { return grads.contains(id(t)); });
@@ -358,7 +425,10 @@ void Gradient::Walk::differentiate(const Entry& e) {
     rules[i] = derivative_of(*e.op, parameters[i].name());
     all = all && rules[i];
   }
-  if (!all) return differentiate_through(e, of_outputs);
+  if (!all) {
+    differentiate_through(e, of_outputs);
+    return tie(e);
+  }
   for (size_t i = 0; i < e.args.size(); ++i) {
     if (!rules[i]) continue;
     const AbstractValue made = product(e, i, *rules[i], of_outputs);
@@ -370,6 +440,7 @@ void Gradient::Walk::differentiate(const Entry& e) {
     for (size_t k = 0; k < items.size(); ++k)
       if (depends(items[k])) add(items[k], made.list()->items.at(k));
   }
+  tie(e);
 }
 
 void Gradient::Walk::run(const std::vector<size_t>& entries) {

@@ -45,6 +45,8 @@ struct Gradient::Walk {
   std::optional<AbstractValue> gradient_of(const Entry& e, const AbstractValue& out);
   std::vector<AbstractValue> gradients_of_outputs(const Entry& e);
   AbstractValue given_of(const Entry& e);
+  void tie(const Entry& e);
+  bool is_zeros(size_t variable, const std::vector<AbstractValue>& outputs);
   AbstractValue run_rule(const Entry& e, torch::jit::Function& rule,
                          std::vector<AbstractValue> given);
   AbstractValue product(const Entry& e, size_t argument, torch::jit::Function& rule,

@@ -325,3 +325,7 @@ def addcdiv__tensor1(grad: Tensor, tensor2: Tensor, value: number) -> Tensor:
 
 def addcdiv__tensor2(grad: Tensor, tensor1: Tensor, tensor2: Tensor, value: number) -> Tensor:
     return -grad * (tensor1 * value / (tensor2 * tensor2))
+
+# LibTorch has one formula for all, where the operator itself has pieces.
+def special_entr__self(grad: Tensor, self: Tensor) -> Tensor:
+    return grad * (-1 - torch.log(self))

@@ -149,14 +149,20 @@ def logsumexp__self(grad: Tensor, self: Tensor, dim: List[int], keepdim: bool, r
     g, r = _with_axes_back(grad, self.dim(), dim, keepdim), _with_axes_back(result, self.dim(), dim, keepdim)
     return g * torch.exp(self - r)
 
+# The lowest finite number, for the logarithm of what is not there: -inf would give NaN once more.
+def _lowest(like: Tensor) -> Tensor:
+    low = -1.7976931348623157e308
+    if like.dtype != 7:
+        low = -65504.0 if like.dtype == 5 else -3.3895313892515355e38
+    return torch.full_like(like, low)
+
+# Positive and negative gradients apart, as sums of exponentials.
 def logcumsumexp__self(grad: Tensor, self: Tensor, dim: int, result: Tensor) -> Tensor:
     if grad.dim() == 0:
         return grad
-    low = torch.full_like(grad, float("-inf"))
-    positive = torch.log(torch.where(grad > 0, grad, torch.zeros_like(grad)))
-    negative = torch.log(torch.where(grad < 0, -grad, torch.zeros_like(grad)))
-    positive = torch.where(grad > 0, positive, low) - result
-    negative = torch.where(grad < 0, negative, low) - result
+    size, low = torch.log(torch.abs(grad)), _lowest(grad)
+    positive = torch.where(grad > 0, size, low) - result
+    negative = torch.where(grad < 0, size, low) - result
     rising = torch.exp(torch.flip(torch.logcumsumexp(torch.flip(positive, [dim]), dim), [dim]) + self)
     falling = torch.exp(torch.flip(torch.logcumsumexp(torch.flip(negative, [dim]), dim), [dim]) + self)
     return rising - falling
