@@ -332,8 +332,8 @@ def angle__self(grad: Tensor) -> Tensor:
 def special_entr__self(grad: Tensor, self: Tensor) -> Tensor:
     return grad * (-1 - torch.log(self))
 
-def special_log_ndtr__self(grad: Tensor, self: Tensor) -> Tensor:
-    return grad / torch.special_erfcx(self * -0.7071067811865476) * 0.7978845608028654
+def special_log_ndtr__self(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
+    return grad * 0.3989422804014327 * torch.exp(-(result + self * self / 2))
 
 # What is drawn does not depend on what it is drawn by.
 def bernoulli__self(grad: Tensor) -> Tensor:
