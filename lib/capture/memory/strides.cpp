@@ -201,8 +201,17 @@ AbstractValue Views::as_strided(const OpInfo& op, const std::vector<AbstractValu
                       "pass storage_offset to as_strided");
     start = AbstractValue::of(offset);
   }
-  std::vector<AbstractValue> out = ex_.apply(op, {base, args[1], args[2], start});
-  alias_outputs(op, {base, args[1], args[2], start}, out);
+  const std::vector<AbstractValue> of_memory = {base, args[1], args[2], start};
+  if (args[0].tensor() != root && ex_.gradient.has_rules(op, of_memory))
+    ex_.worlds.each([&](size_t w) {
+      if (root->storage->base->c.has(w) &&
+          look(*args[0].tensor(), w).numel() != look(*root, w).numel())
+        ex_.site.refuse("OE4063",
+                        "no derivative is known of aten::as_strided of a part of a tensor",
+                        "take the part of a clone()");
+    });
+  std::vector<AbstractValue> out = ex_.apply(op, of_memory);
+  alias_outputs(op, of_memory, out);
   return out[0];
 }
 

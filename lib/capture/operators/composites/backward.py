@@ -76,7 +76,9 @@ def slice_backward(grad_output: Tensor, input_sizes: List[int], dim: int, start:
     return torch.slice_scatter(torch.zeros(input_sizes, dtype=grad_output.dtype), grad_output, dim, start, end, step)
 
 def embedding_dense_backward(grad_output: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool) -> Tensor:
-    assert not scale_grad_by_freq, "embedding_dense_backward that scales by how often an index occurs"
     rows, at = grad_output.reshape([-1, grad_output.size(-1)]), indices.reshape([-1])
     kept = torch.where((at == padding_idx).unsqueeze(1), torch.zeros_like(rows), rows)
+    if scale_grad_by_freq:
+        count = torch.zeros([num_weights], dtype=rows.dtype).index_add(0, at, torch.ones_like(at).to(rows.dtype))
+        kept = kept / count.index_select(0, at).unsqueeze(1)
     return torch.zeros([num_weights, grad_output.size(-1)], dtype=rows.dtype).index_add(0, at, kept)

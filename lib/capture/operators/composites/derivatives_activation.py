@@ -74,6 +74,10 @@ def _softmax__self(grad: Tensor, result: Tensor, dim: int) -> Tensor:
     weighed = grad * result
     return weighed - result * weighed.sum(dim, keepdim=True)
 
+def _safe_softmax__self(grad: Tensor, result: Tensor, dim: int) -> Tensor:
+    weighed = grad * result
+    return weighed - result * weighed.sum(dim, keepdim=True)
+
 def log_softmax__int__self(grad: Tensor, result: Tensor, dim: int) -> Tensor:
     return grad - torch.exp(result) * grad.sum(dim, keepdim=True)
 
@@ -91,3 +95,11 @@ def feature_dropout__input(grad: Tensor, train: bool) -> Tensor:
 def alpha_dropout__input(grad: Tensor, train: bool) -> Tensor:
     assert not train, "dropout in training mode"
     return grad
+
+def feature_alpha_dropout__input(grad: Tensor, train: bool) -> Tensor:
+    assert not train, "dropout in training mode"
+    return grad
+
+def rrelu__self(grad: Tensor, self: Tensor, lower: number, upper: number, training: bool) -> Tensor:
+    assert not training, "rrelu in training mode"
+    return torch.leaky_relu_backward(grad, self, (lower + upper) / 2, False)

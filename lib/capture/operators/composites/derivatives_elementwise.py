@@ -326,6 +326,37 @@ def addcdiv__tensor1(grad: Tensor, tensor2: Tensor, value: number) -> Tensor:
 def addcdiv__tensor2(grad: Tensor, tensor1: Tensor, tensor2: Tensor, value: number) -> Tensor:
     return -grad * (tensor1 * value / (tensor2 * tensor2))
 
+def angle__self(grad: Tensor) -> Tensor:
+    return torch.zeros_like(grad)
+
 # LibTorch has one formula for all, where the operator itself has pieces.
 def special_entr__self(grad: Tensor, self: Tensor) -> Tensor:
     return grad * (-1 - torch.log(self))
+
+def special_log_ndtr__self(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
+    return grad * 0.3989422804014327 * torch.exp(-(result + self * self / 2))
+
+# What is drawn does not depend on what it is drawn by.
+def bernoulli__self(grad: Tensor) -> Tensor:
+    return torch.zeros_like(grad)
+
+def bernoulli__p__self(grad: Tensor) -> Tensor:
+    return torch.zeros_like(grad)
+
+def bernoulli__Tensor__self(grad: Tensor) -> Tensor:
+    return torch.zeros_like(grad)
+
+def bernoulli__Tensor__p(grad: Tensor) -> Tensor:
+    return torch.zeros_like(grad)
+
+def normal__Tensor_float__mean(grad: Tensor) -> Tensor:
+    return torch.zeros_like(grad)
+
+def normal__float_Tensor__std(grad: Tensor) -> Tensor:
+    return torch.zeros_like(grad)
+
+def normal__Tensor_Tensor__mean(grad: Tensor) -> Tensor:
+    return torch.zeros_like(grad)
+
+def normal__Tensor_Tensor__std(grad: Tensor) -> Tensor:
+    return torch.zeros_like(grad)

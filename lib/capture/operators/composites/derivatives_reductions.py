@@ -33,6 +33,11 @@ def _shared_by_equals(grad: Tensor, self: Tensor, result: Tensor, axes: List[int
     chosen = (self == result).to(grad.dtype)
     return chosen * grad / (chosen.sum(axes, keepdim=True) if len(axes) > 0 else chosen)
 
+# Of all elements; those that are NaN share it where the result is NaN.
+def _shared_by_equals_or_nan(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
+    chosen = torch.where(torch.isnan(result), torch.isnan(self), self == result).to(grad.dtype)
+    return chosen * (grad / chosen.sum())
+
 def _to_chosen(grad: Tensor, self: Tensor, dim: int, indices: Tensor, keepdim: bool) -> Tensor:
     if self.dim() == 0:
         return grad
@@ -57,10 +62,10 @@ def mean__dim__self(grad: Tensor, self: Tensor, dim: Optional[List[int]], keepdi
     return (g / _reduced_count(self, dim)).expand_as(self)
 
 def max__self(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
-    return _shared_by_equals(grad, self, result, _all_axes(self, None))
+    return _shared_by_equals_or_nan(grad, self, result)
 
 def min__self(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
-    return _shared_by_equals(grad, self, result, _all_axes(self, None))
+    return _shared_by_equals_or_nan(grad, self, result)
 
 def amax__self(grad: Tensor, self: Tensor, dim: List[int], keepdim: bool, result: Tensor) -> Tensor:
     g, r = _with_axes_back(grad, self.dim(), dim, keepdim), _with_axes_back(result, self.dim(), dim, keepdim)
@@ -98,7 +103,7 @@ def sort__stable__self(grad: Tensor, self: Tensor, dim: int, results: List[Tenso
     return _to_chosen(grad, self, dim, results[1], True)
 
 def median__self(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
-    return _shared_by_equals(grad, self, result, _all_axes(self, None))
+    return _shared_by_equals_or_nan(grad, self, result)
 
 def cummax__self(grad: Tensor, self: Tensor, dim: int, results: List[Tensor]) -> Tensor:
     return grad if self.dim() == 0 else torch.zeros_like(self).scatter_add(dim, results[1], grad)
@@ -111,19 +116,27 @@ def cumsum__self(grad: Tensor, dim: int) -> Tensor:
 
 # The product of all others, without a division by what may be zero.
 def _product_of_others(self: Tensor, dim: int) -> Tensor:
-    one = torch.ones_like(self.narrow(dim, 0, 1))
-    before = torch.cumprod(torch.cat([one, self.narrow(dim, 0, self.size(dim) - 1)], dim), dim)
+    one = torch.ones_like(torch.slice(self, dim, 0, 1, 1))
+    before = torch.cumprod(torch.cat([one, torch.slice(self, dim, 0, -1, 1)], dim), dim)
     back = torch.flip(self, [dim])
-    after = torch.cumprod(torch.cat([one, back.narrow(dim, 0, self.size(dim) - 1)], dim), dim)
+    after = torch.cumprod(torch.cat([one, torch.slice(back, dim, 0, -1, 1)], dim), dim)
     return before * torch.flip(after, [dim])
 
-def prod__self(grad: Tensor, self: Tensor) -> Tensor:
-    return grad * _product_of_others(self.reshape([-1]), 0).reshape(self.size())
+# As LibTorch does it, a division where no element at all is zero: it gives NaN for an infinite one.
+def _product_without(result: Tensor, self: Tensor, dim: int) -> Tensor:
+    zero = self == 0
+    safe = torch.where(zero, torch.ones_like(self), self)
+    return torch.where(torch.any(zero), _product_of_others(self, dim), result / safe)
 
-def prod__dim_int__self(grad: Tensor, self: Tensor, dim: int, keepdim: bool) -> Tensor:
+def prod__self(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
+    x = self.to(grad.dtype)
+    return grad * _product_without(result, x.reshape([-1]), 0).reshape(self.size())
+
+def prod__dim_int__self(grad: Tensor, self: Tensor, dim: int, keepdim: bool, result: Tensor) -> Tensor:
     if self.dim() == 0:
         return grad
-    return _with_axis_back(grad, self.dim(), dim, keepdim) * _product_of_others(self, dim)
+    r = _with_axis_back(result, self.dim(), dim, keepdim)
+    return _with_axis_back(grad, self.dim(), dim, keepdim) * _product_without(r, self.to(grad.dtype), dim)
 
 def _deviation(grad: Tensor, self: Tensor, dim: Optional[List[int]], correction: number, keepdim: bool) -> Tensor:
     axes = _all_axes(self, dim)
@@ -179,9 +192,9 @@ def linalg_vector_norm__self(grad: Tensor, self: Tensor, ord: number, dim: Optio
         return x * _zero_where(r == 0, g / r)
     size = torch.abs(x)
     if ord == float("inf") or ord == float("-inf"):
-        chosen = (size == r).to(g.dtype)
+        chosen = torch.logical_or(size == r, torch.isnan(x)).to(g.dtype)
         count = chosen.sum(axes, keepdim=True) if len(axes) > 0 else chosen
-        return torch.sign(x) * (g / count * chosen)
+        return _zero_where(torch.isnan(x), torch.sign(x) * (g / count * chosen))
     if ord < 1:
         slope = torch.sign(x) * _zero_where(x == 0, torch.pow(size, ord - 1))
         return slope * (g * torch.pow(r, 1 - ord))

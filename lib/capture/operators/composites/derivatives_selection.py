@@ -127,3 +127,29 @@ def fill__Tensor__value(grad: Tensor) -> Tensor:
 
 def zero__self(grad: Tensor) -> Tensor:
     return torch.zeros_like(grad)
+
+def nextafter__self(grad: Tensor, self: Tensor, other: Tensor) -> Tensor:
+    return _zero_where(self == other, grad)
+
+def nextafter__other(grad: Tensor) -> Tensor:
+    return torch.zeros_like(grad)
+
+# Among NaN where all elements are NaN.
+def nanmedian__self(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
+    return _shared_by_equals_or_nan(grad, self, result)
+
+# Rounding passes the gradient on, bounds do not.
+def _within(grad: Tensor, q: Tensor, quant_min: int, quant_max: int) -> Tensor:
+    return torch.where(torch.logical_and(q >= quant_min, q <= quant_max), grad, torch.zeros_like(grad))
+
+def fake_quantize_per_tensor_affine__self(grad: Tensor, self: Tensor, scale: float, zero_point: int, quant_min: int, quant_max: int) -> Tensor:
+    return _within(grad, torch.round(self * (1.0 / scale) + zero_point), quant_min, quant_max)
+
+def fake_quantize_per_tensor_affine__tensor_qparams__self(grad: Tensor, self: Tensor, scale: Tensor, zero_point: Tensor, quant_min: int, quant_max: int) -> Tensor:
+    return _within(grad, torch.round(self * torch.reciprocal(scale) + zero_point), quant_min, quant_max)
+
+def fake_quantize_per_channel_affine__self(grad: Tensor, self: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int) -> Tensor:
+    s, z = scale, zero_point
+    for i in range(self.dim() - 1 - axis % self.dim()):
+        s, z = s.unsqueeze(-1), z.unsqueeze(-1)
+    return _within(grad, torch.round(self * torch.reciprocal(s) + z), quant_min, quant_max)

@@ -16,10 +16,17 @@ def layer_norm(input: Tensor, normalized_shape: List[int], weight: Optional[Tens
         y = y * weight
     return y if bias is None else y + bias
 
+# LibTorch takes no gradient of the mean and of the scale.
+def native_layer_norm(input: Tensor, normalized_shape: List[int], weight: Optional[Tensor], bias: Optional[Tensor], eps: float) -> Tuple[Tensor, Tensor, Tensor]:
+    none = torch.zeros([0])
+    return layer_norm(input, normalized_shape, weight, bias, eps, False), none, none
+
 def rms_norm(input: Tensor, normalized_shape: List[int], weight: Optional[Tensor], eps: Optional[float]) -> Tensor:
-    assert eps is not None, "rms_norm without eps"
     axes = _last_axes(len(normalized_shape))
-    y = input * torch.rsqrt((input * input).mean(axes, keepdim=True) + eps)
+    small = 2.220446049250313e-16 if input.dtype == 7 else 1.1920928955078125e-07
+    if eps is not None:
+        small = eps
+    y = input * torch.rsqrt((input * input).mean(axes, keepdim=True) + small)
     return y if weight is None else y * weight
 
 def _by_channel(t: Tensor, rank: int) -> Tensor:
@@ -44,8 +51,17 @@ def _channel_norm(input: Tensor, first: List[int], mean: Optional[Tensor], var: 
     return (input - _by_channel(mean, input.dim())) * _by_channel(torch.rsqrt(var + eps), input.dim())
 
 def group_norm(input: Tensor, num_groups: int, weight: Optional[Tensor], bias: Optional[Tensor], eps: float, cudnn_enabled: bool) -> Tensor:
-    y = _normalized(input.reshape([input.size(0), num_groups, -1]), [2], eps).reshape(input.size())
+    n = input.size(1) // num_groups
+    for i in range(input.dim() - 2):
+        n = n * input.size(i + 2)
+    y = _normalized(input.reshape([input.size(0), num_groups, n]), [2], eps).reshape(input.size())
     return _scaled(y, weight, bias)
+
+def native_group_norm(input: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], N: int, C: int, HxW: int, group: int, eps: float) -> Tuple[Tensor, Tensor, Tensor]:
+    x = input.reshape([N, group, C // group * HxW])
+    mean = x.mean([2], keepdim=True)
+    scale = torch.rsqrt(((x - mean) * (x - mean)).mean([2]) + eps)
+    return group_norm(input, group, weight, bias, eps, False), mean.squeeze(2), scale
 
 def instance_norm(input: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], running_mean: Optional[Tensor], running_var: Optional[Tensor], use_input_stats: bool, momentum: float, eps: float, cudnn_enabled: bool) -> Tensor:
     none: List[int] = []
@@ -53,6 +69,10 @@ def instance_norm(input: Tensor, weight: Optional[Tensor], bias: Optional[Tensor
 
 def batch_norm(input: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], running_mean: Optional[Tensor], running_var: Optional[Tensor], training: bool, momentum: float, eps: float, cudnn_enabled: bool) -> Tensor:
     return _scaled(_channel_norm(input, [0], running_mean, running_var, training, eps), weight, bias)
+
+def native_batch_norm(input: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], running_mean: Optional[Tensor], running_var: Optional[Tensor], training: bool, momentum: float, eps: float) -> Tuple[Tensor, Tensor, Tensor]:
+    none = torch.zeros([0])
+    return batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, False), none, none
 
 def prelu(self: Tensor, weight: Tensor) -> Tensor:
     slopes = _by_channel(weight, self.dim()) if weight.numel() > 1 else weight.reshape([])
@@ -89,26 +109,6 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Optional[Tens
     outer = (input1.unsqueeze(-1) * input2.unsqueeze(-2)).flatten(-2)
     y = torch.matmul(outer, weight.reshape([weight.size(0), -1]).t())
     return y if bias is None else y + bias
-
-def _reduced(loss: Tensor, reduction: int) -> Tensor:
-    return loss if reduction == 0 else loss.mean() if reduction == 1 else loss.sum()
-
-def mse_loss(self: Tensor, target: Tensor, reduction: int) -> Tensor:
-    d = self - target
-    return _reduced(d * d, reduction)
-
-def l1_loss(self: Tensor, target: Tensor, reduction: int) -> Tensor:
-    return _reduced(torch.abs(self - target), reduction)
-
-def smooth_l1_loss(self: Tensor, target: Tensor, reduction: int, beta: float) -> Tensor:
-    d = torch.abs(self - target)
-    if beta == 0.0:
-        return _reduced(d, reduction)
-    return _reduced(torch.where(d < beta, 0.5 * d * d / beta, d - 0.5 * beta), reduction)
-
-def huber_loss(self: Tensor, target: Tensor, reduction: int, delta: float) -> Tensor:
-    d = torch.abs(self - target)
-    return _reduced(torch.where(d < delta, 0.5 * d * d, delta * (d - 0.5 * delta)), reduction)
 
 def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Optional[Tensor], dropout_p: float, is_causal: bool, scale: Optional[float], enable_gqa: bool) -> Tensor:
     assert dropout_p == 0.0 and not enable_gqa, "attention with dropout or grouped queries"
