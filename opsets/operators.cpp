@@ -7,7 +7,8 @@
 
 namespace oe::opsets {
 
-extern const char* const kOperatorTable;  // made by CMake of the file
+extern const char* const kOperatorTable;  // made by CMake of the files
+extern const char* const kDerivativeTable;
 
 namespace {
 
@@ -49,6 +50,19 @@ const std::vector<OperatorFacts>& operators() {
     std::vector<OperatorFacts> made;
     for (std::string_view rest = kOperatorTable; !rest.empty();)
       made.push_back(read(take(rest, '\n')));
+    return made;
+  }();
+  return all;
+}
+
+const std::vector<DerivativeFacts>& derivatives() {
+  static const std::vector<DerivativeFacts> all = [] {
+    std::vector<DerivativeFacts> made;
+    for (std::string_view rest = kDerivativeTable; !rest.empty();) {
+      std::string_view line = take(rest, '\n');
+      const std::string_view name = take(line, '\t'), kind = take(line, '\t');
+      made.push_back({name, kind, line});
+    }
     return made;
   }();
   return all;

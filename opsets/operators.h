@@ -27,6 +27,18 @@ struct OperatorFacts {
 // Ascending by name.
 const std::vector<OperatorFacts>& operators();
 
+// What is known of an operator's derivative inside a model: opsets/derivatives.tsv.
+struct DerivativeFacts {
+  std::string_view name;  // "aten::add.Tensor"; of what is not covered: PyTorch's name of the test
+  // "rule"; "parts": through the operators that it consists of; or "first refused", "second wrong"
+  // and so on, by the order of the derivative ("both").
+  std::string_view kind;
+  std::string_view about;  // the arguments with a rule, or why it is not covered
+};
+
+// Ascending by name.
+const std::vector<DerivativeFacts>& derivatives();
+
 // "aten::add" of "aten::add.Tensor".
 std::string_view operator_name(std::string_view overload);
 

@@ -28,6 +28,34 @@ void print_text(const Selection& all, std::ostream& out) {
   }
 }
 
+// Operators of one kind, several to a line.
+void print_derivatives(std::string_view kind, std::ostream& out) {
+  size_t column = 0;
+  for (const opsets::DerivativeFacts& d : opsets::derivatives()) {
+    if (d.kind != kind) continue;
+    const std::string name = "`" + std::string(d.name.substr(d.name.find("::") + 2)) + "`";
+    const bool fits = column > 0 && column + name.size() + 2 <= 100;
+    if (column > 0) out << (fits ? ", " : ",\n");
+    column = (fits ? column + 2 : 0) + name.size();
+    out << name;
+  }
+  out << "\n";
+}
+
+void print_derivatives(std::ostream& out) {
+  out << "\n## Derivatives\n\nOf `torch.autograd.grad` and `backward()` inside a model "
+         "(`derivatives.tsv`). Operators with a rule, of `aten`:\n\n";
+  print_derivatives("rule", out);
+  out << "\nDifferentiated through the operators that they consist of, as all that are made of "
+         "others and have no rule:\n\n";
+  print_derivatives("parts", out);
+  out << "\nNot covered, by the names of PyTorch's operator test database: at least one sample of "
+         "the first or second\nderivative is refused or wrong.\n\n";
+  for (const opsets::DerivativeFacts& d : opsets::derivatives())
+    if (d.kind != "rule" && d.kind != "parts")
+      out << "- `" << d.name << "`, " << d.kind << ": " << d.about << "\n";
+}
+
 void print_markdown(const Selection& all, std::ostream& out) {
   size_t lowered = 0;
   for (const OperatorFacts* f : all) lowered += f->kind == "lowered";
@@ -51,6 +79,7 @@ void print_markdown(const Selection& all, std::ostream& out) {
       out << "\n";
     }
   }
+  print_derivatives(out);
 }
 
 void print_json(const Selection& all, std::ostream& out) {

@@ -40,6 +40,7 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
     wild = [python, str(tests / "files/wild.py"), "--build", str(build), "--jobs", str(jobs)]
     alone = [python, str(tests / "files/alone.py"), "--build", str(build), "--jobs", str(jobs)]
     sweep = [python, str(tests / "sweep/run.py"), "--build", str(build), "--jobs", str(jobs), "--opsets", "9,13,18,26"]
+    gradients = [python, str(tests / "sweep/gradients.py"), "--build", str(build), "--known"]
     matrix = [python, str(tests / "support/matrix.py"), "--build", str(build), "--jobs", str(jobs)]
     attacks = [python, str(tests / "safety/archives.py"), "--build", str(build), "--jobs", str(jobs)]
     fuzz = [python, str(tests / "fuzz/run.py"), "--build", str(ROOT / "build/fuzz"), "--jobs", str(jobs)]
@@ -63,6 +64,8 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
                          str(tests / "ops"), str(tests / "semantics/many_elements.test")]),
         Group("matrix", matrix, matrix + ["--quick"]),
         Group("sweep", sweep + ["--limit", "2"], sweep + ["--limit", "1", "--part", "1/8"]),
+        Group("gradients", gradients, gradients + ["--ops", "^[a-l]"]),
+        Group("gradients_second", gradients + ["--second"], gradients + ["--second", "--ops", "^[a-l]"]),
         Group("random", programs + ["--opsets", "11,13,18,21,26"], programs),
         Group("random_language", language + ["--opsets", "11,18,26"], language + ["--opsets", "18"]),
         Group("cli", [python, str(tests / "support/cli_runner.py"), "--build", str(build)]),

@@ -280,6 +280,10 @@ def test_operator_list_is_fresh(build: pathlib.Path) -> None:
     fresh("opsets/OPERATORS.md", build / "onnx-export", "list-ops", "--format", "md")
 
 
+def test_derivative_table_is_fresh(build: pathlib.Path) -> None:
+    fresh("opsets/derivatives.tsv", sys.executable, ROOT / "tests/support/derivative_table.py")
+
+
 def test_pass_list_is_fresh(build: pathlib.Path) -> None:
     fresh("lib/optimize/PASSES.md", build / "document", "passes")
 

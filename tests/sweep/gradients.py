@@ -1,10 +1,11 @@
 """Judges gradients by PyTorch's operator test database: torch.autograd.grad of every differentiable operator.
 
-    gradients.py --build build/release [--ops REGEX] [--dtype float64] [--limit N] [--second] [--opsets 18]
+    gradients.py --build build/release [--ops REGEX] [--dtype float64] [--limit N] [--second] [--opsets 18] [--known]
 
 Each sample becomes a scripted module that calls the operator, weighs its results and returns the gradients of their
 sum; with --second it differentiates those again. PyTorch's eager autograd says what they are. Prints operators with
-their samples passed, refused and wrong, and the reasons.
+their samples passed, refused and wrong, and the reasons. --known: as a group of the tests; gradients_known.txt names the
+operators of which samples may be refused or wrong, with the reason.
 """
 import argparse
 import collections
@@ -151,6 +152,28 @@ def judge(options, ops, folder):
     return sweep.results_of(samples, folder, options.build, options.opsets), samples.left_out
 
 
+def compare(counts, second) -> int:
+    """The operators against those that are known not to pass; prints the closing line of a group."""
+    known, order = {}, "second" if second else "first"
+    for line in (pathlib.Path(__file__).parent / "gradients_known.txt").read_text().splitlines():
+        words, _, reason = line.partition(": ")
+        if reason and (words.split()[0] in (order, "both")):
+            known[words.split()[2]] = words.split()[1]
+    failed = 0
+    for op, of_op in sorted(counts.items()):
+        bad = {k for k in of_op if k not in ("passed", "in_float")}
+        allowed = {"refused": {"refused"}, "wrong": {"refused", "wrong"}}.get(known.get(op, ""), set())
+        if not bad <= allowed:
+            print(f"FAIL {op}: " + ", ".join(f"{n} {k}" for k, n in sorted(of_op.items())))
+        elif known.get(op) == "refused" and not bad:
+            print(f"FAIL {op}: every sample passes, but gradients_known.txt names it")
+        else:
+            continue
+        failed += 1
+    print(f"{len(counts) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, required=True)
@@ -159,8 +182,11 @@ def main() -> int:
     parser.add_argument("--opsets", default="18")
     parser.add_argument("--limit", type=int, default=6, help="samples of an operator; 0: all")
     parser.add_argument("--second", action="store_true", help="gradients of gradients")
+    parser.add_argument("--known", action="store_true")
     options = parser.parse_args()
     options.build = options.build.resolve()
+    if problem := sweep.environment.prepare():
+        sys.exit(problem)
     folder = options.build.parent / "gradients"
     ops = [op for op in make_samples.database() if re.search(options.ops, make_samples.name_of(op))]
     results, left_out = [], collections.Counter()
@@ -184,6 +210,8 @@ def main() -> int:
     whole = sum(not set(c) - {"passed", "in_float"} for c in counts.values())
     print(f"{whole} of {len(counts)} operators with every sample; samples: " +
           ", ".join(f"{n} {k}" for k, n in sorted(total.items())) + f"; {sum(left_out.values())} left out")
+    if options.known:
+        return compare(counts, options.second)
     return 1 if total["wrong"] else 0
 
 

@@ -79,9 +79,12 @@ const void* key_of(const TensorValue& t) {
 }  // namespace
 
 torch::jit::Function* derivative_of(const OpInfo& op, const std::string& argument) {
-  const std::string name = without_copy(op.name);
-  const bool overload = name.find('.') != std::string::npos;
-  return composite_of(CompositeOf::Derivative, name + (overload ? "__" : ".") + argument);
+  for (const std::string& name : {op.name, without_copy(op.name)}) {
+    const std::string split = name.find('.') != std::string::npos ? "__" : ".";
+    if (torch::jit::Function* f = composite_of(CompositeOf::Derivative, name + split + argument))
+      return f;
+  }
+  return nullptr;
 }
 
 torch::jit::Function* made_of(const OpInfo& op) {

@@ -52,7 +52,13 @@ bool is_piecewise_linear(const OpInfo& op) {
                                                         "aten::replication_pad1d",
                                                         "aten::replication_pad2d",
                                                         "aten::replication_pad3d",
-                                                        "aten::pad"};
+                                                        "aten::pad",
+                                                        "aten::nll_loss",
+                                                        "aten::nll_loss_nd",
+                                                        "aten::nll_loss2d",
+                                                        "aten::nll_loss_forward",
+                                                        "aten::nll_loss2d_forward",
+                                                        "aten::rrelu"};
   return names.contains(op.base);
 }
 
