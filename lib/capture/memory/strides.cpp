@@ -158,6 +158,18 @@ std::optional<AbstractValue> Views::contiguity_of(const AbstractValue& tensor) {
 
 // as_strided looks at the memory under a tensor, not at the tensor: it is a view of the base.
 AbstractValue Views::as_strided(const OpInfo& op, const std::vector<AbstractValue>& args) {
+  if (op.base == "aten::as_strided_scatter") {
+    const TensorValuePtr t = read(args[0].tensor());
+    ex_.worlds.each([&](size_t w) {
+      if (args[0].tensor()->parent || !t->c.at(w).toTensor().is_contiguous())
+        ex_.site.refuse("OE4027",
+                        "as_strided_scatter of a view, or of a tensor that is not contiguous",
+                        "call clone(memory_format=torch.contiguous_format) first");
+    });
+    return ex_.apply(op, args).at(0);
+  }
+  if (op.base == "aten::as_strided_copy")
+    return ex_.values.tensor(read(as_strided(ex_.operators.named("aten::as_strided"), args)));
   auto root = args[0].tensor();
   bool fixed = true;  // the steps do the same in every run
   for (; root->parent; root = root->parent)

@@ -218,7 +218,7 @@ std::vector<AbstractValue> Interpreter::call_operator(const OpInfo& op,
   if (auto chosen = along_computed_axis(op, args, n)) return *chosen;
   if (auto chosen = by_computed_flag(op, args, n)) return *chosen;
   if (auto written = ex_.writes.call(op, args)) return *written;
-  if (op.base == "aten::as_strided") return {ex_.views.as_strided(op, args)};
+  if (op.base.starts_with("aten::as_strided")) return {ex_.views.as_strided(op, args)};
   const int length = unpacked_length(n);
   if (length < 0 && ex_.open_lists.cuts_dynamic_axis(op, args))
     return {ex_.open_lists.split(op, args)};
