@@ -7,6 +7,7 @@
 #include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/ir/alias_analysis.h>
 #include <torch/csrc/jit/passes/inliner.h>
+#include <torch/csrc/jit/runtime/graph_executor.h>
 #include <torch/csrc/jit/runtime/graph_iterator.h>
 
 #include <algorithm>
@@ -24,7 +25,23 @@ namespace {
 
 bool is_number(const c10::IValue& v) { return v.isInt() || v.isDouble() || v.isBool(); }
 
+std::shared_ptr<torch::jit::Graph> inlined(const torch::jit::Function& method) {
+  std::shared_ptr<torch::jit::Graph> graph = torch::jit::toGraphFunction(method).graph()->copy();
+  torch::jit::Inline(*graph);
+  return graph;
+}
+
 }  // namespace
+
+bool differentiates(const torch::jit::Function& method) {
+  std::shared_ptr<torch::jit::Graph> graph = inlined(method);
+  torch::jit::DepthFirstGraphNodeIterator nodes(graph);
+  while (const torch::jit::Node* n = nodes.next()) {
+    const std::string kind = n->kind().toQualString();
+    if (kind == "aten::grad" || kind == "aten::backward") return true;
+  }
+  return false;
+}
 
 struct Reference::Snapshot {
   struct Slot {
@@ -66,8 +83,7 @@ struct Reference::Snapshot {
 
   // Constants of the code that it may write: LibTorch keeps what a call leaves in them.
   void take_constants(torch::jit::Function& method) {
-    std::shared_ptr<torch::jit::Graph> graph = torch::jit::toGraphFunction(method).graph()->copy();
-    torch::jit::Inline(*graph);
+    std::shared_ptr<torch::jit::Graph> graph = inlined(method);
     const torch::jit::AliasDb aliases(graph);
     torch::jit::DepthFirstGraphNodeIterator nodes(graph);
     while (const torch::jit::Node* n = nodes.next()) {
@@ -97,7 +113,9 @@ Reference::Reference(const Loaded& m, std::vector<LeftOut> left_out)
     : module_(m), left_out_(std::move(left_out)), snapshot_(std::make_unique<Snapshot>()) {
   std::unordered_set<const void*> seen;
   snapshot_->take(m.module._ivalue(), seen);
-  snapshot_->take_constants(m.module.get_method(m.method).function());
+  torch::jit::Function& method = m.module.get_method(m.method).function();
+  snapshot_->take_constants(method);
+  optimized_ = !differentiates(method);
 }
 Reference::~Reference() = default;
 
@@ -129,6 +147,7 @@ std::vector<HostValue> Reference::call_as_is(const ExampleInputs& e,
                                              const std::vector<c10::IValue>& arguments,
                                              const Form& form, bool gradients) {
   const c10::AutoGradMode mode(gradients);
+  const torch::jit::GraphOptimizerEnabledGuard optimizer(optimized_);
   std::vector<c10::IValue> own;
   for (const c10::IValue& a : own_arguments(e, arguments)) own.push_back(a.deepcopy());
   restore_constants();  // also where the state goes on from call to call

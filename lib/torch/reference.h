@@ -14,6 +14,10 @@
 #include "lib/torch/inputs.h"
 #include "lib/torch/results.h"
 
+namespace torch::jit {
+struct Function;
+}
+
 namespace oe::torch_io {
 
 class Reference {
@@ -82,9 +86,15 @@ class Reference {
   const Loaded& module_;
   std::vector<LeftOut> left_out_;
   std::unique_ptr<Snapshot> snapshot_;
+  bool optimized_ = true;                    // LibTorch's executor may rewrite the method
   ExampleInputs last_inputs_;                // what the last run was drawn from
   std::vector<c10::IValue> last_arguments_;  // with the state it began from
 };
+
+// Whether a method calls torch.autograd.grad or backward(). LibTorch's optimizer would
+// differentiate it by operators that a file may not call itself (avg_pool2d_backward): it has to
+// run as written.
+bool differentiates(const torch::jit::Function& method);
 
 // Values of leaves as tensors of the types of `form`. Throws std::runtime_error.
 std::vector<TensorPtr> host_leaves(const std::vector<c10::IValue>& leaves,

@@ -2,6 +2,8 @@
 // opset.
 #include "tests/support/golden_case.h"
 
+#include <torch/csrc/jit/runtime/graph_executor.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
@@ -84,6 +86,8 @@ void make_runs_of(const std::string& what, const Options& o, const torch_io::Loa
                   const capture::Captured& c, const std::vector<std::string>& state,
                   std::vector<Run>& runs) {
   torch::jit::Module module = loaded.module.deepcopy();
+  const torch::jit::GraphOptimizerEnabledGuard optimizer(
+      !torch_io::differentiates(module.get_method(loaded.method).function()));
   for (int call = 0; call < (state.empty() ? 1 : 3); ++call) {
     Run run{what + (call ? ", call " + std::to_string(call + 1) : ""), {}, {}};
     // Other storages and another module: forward may write to both.

@@ -24,37 +24,35 @@ def _convolution(input: Tensor, weight: Tensor, bias: Optional[Tensor], stride: 
         return _conv_transpose(input, weight, bias, stride, padding, output_padding, groups, dilation)
     return _conv(input, weight, bias, stride, padding, dilation, groups)
 
-# The mean of every window, as a convolution of each channel with equal weights.
-def _averages(x: Tensor, spatial: int, kernel_size: List[int], stride: List[int], padding: List[int], ceil_mode: bool, count_include_pad: bool, divisor: Optional[int]) -> Tensor:
-    assert not ceil_mode, "average pooling with ceil_mode"
-    kernel: List[int] = []
-    n = 1
+# padding="same": what a side has more lies at the end.
+def _same(input: Tensor, weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: str, dilation: List[int], groups: int) -> Tensor:
+    spatial = weight.dim() - 2
+    around: List[int] = []
+    none: List[int] = []
     for i in range(spatial):
-        kernel.append(kernel_size[i % len(kernel_size)])
-        n = n * kernel[i]
-    step = stride if len(stride) > 0 else kernel
-    ones = torch.ones([1, 1] + kernel, dtype=x.dtype)
-    one: List[int] = []
-    for i in range(spatial):
-        one.append(1)
-    planes = x.reshape([-1, 1] + x.size()[x.dim() - spatial:])
-    total = _conv(planes, ones, None, step, padding, one, 1)
-    if divisor is not None:
-        mean = total / divisor
-    elif count_include_pad:
-        mean = total / n
-    else:
-        mean = total / _conv(torch.ones_like(planes), ones, None, step, padding, one, 1)
-    return mean.reshape(x.size()[:x.dim() - spatial] + mean.size()[2:])
+        none.append(0)
+        if padding == "same":
+            total = dilation[(spatial - 1 - i) % len(dilation)] * (weight.size(weight.dim() - 1 - i) - 1)
+            around.append(total // 2)
+            around.append(total - total // 2)
+    x = torch.constant_pad_nd(input, around, 0) if len(around) > 0 else input
+    return _conv(x, weight, bias, stride, none, dilation, groups)
 
-def avg_pool1d(self: Tensor, kernel_size: List[int], stride: List[int], padding: List[int], ceil_mode: bool, count_include_pad: bool) -> Tensor:
-    return _averages(self, 1, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
+def _convolution_mode(input: Tensor, weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: str, dilation: List[int], groups: int) -> Tensor:
+    return _same(input, weight, bias, stride, padding, dilation, groups)
 
-def avg_pool2d(self: Tensor, kernel_size: List[int], stride: List[int], padding: List[int], ceil_mode: bool, count_include_pad: bool, divisor_override: Optional[int]) -> Tensor:
-    return _averages(self, 2, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+def conv1d__padding(input: Tensor, weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: str, dilation: List[int], groups: int) -> Tensor:
+    return _same(input, weight, bias, stride, padding, dilation, groups)
 
-def avg_pool3d(self: Tensor, kernel_size: List[int], stride: List[int], padding: List[int], ceil_mode: bool, count_include_pad: bool, divisor_override: Optional[int]) -> Tensor:
-    return _averages(self, 3, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+def conv2d__padding(input: Tensor, weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: str, dilation: List[int], groups: int) -> Tensor:
+    return _same(input, weight, bias, stride, padding, dilation, groups)
+
+def conv3d__padding(input: Tensor, weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: str, dilation: List[int], groups: int) -> Tensor:
+    return _same(input, weight, bias, stride, padding, dilation, groups)
+
+def channel_shuffle(self: Tensor, groups: int) -> Tensor:
+    size = self.size()
+    return self.reshape([size[0], groups, size[1] // groups, -1]).transpose(1, 2).reshape(size)
 
 def max_pool1d(self: Tensor, kernel_size: List[int], stride: List[int], padding: List[int], dilation: List[int], ceil_mode: bool) -> Tensor:
     return torch.max_pool1d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
@@ -75,8 +73,10 @@ def _padded(x: Tensor, pad: List[int], mode: str) -> Tensor:
             at = torch.clamp_max(torch.clamp_min(at, 0), last)
         elif mode == "reflect":
             at = last - torch.abs(last - torch.abs(at))
-        else:
-            at = torch.remainder(at, x.size(d))
+        else:  # what is cut off is not wrapped around
+            before, after = pad[2 * i], pad[2 * i + 1]
+            first, left = max(-before, 0), x.size(d) - max(-before, 0) - max(-after, 0)
+            at = torch.remainder(torch.arange(-max(before, 0), left + max(after, 0)), left) + first
         x = x.index_select(d, at)
     return x
 
