@@ -55,7 +55,8 @@ def prepare(models: bool = False) -> str:
     return install(WANTED, PACKAGES, STAMP) or (install(FOR_MODELS, MORE, FOLDER / "stamp_models") if models else "")
 
 
-def install(wanted: list[str], packages: pathlib.Path, stamp: pathlib.Path) -> str:
+def install(wanted: list[str], packages: pathlib.Path, stamp: pathlib.Path, sources: bool = False) -> str:
+    """`sources`: some have no wheel and are built."""
     wants = "\n".join([sys.version, *sorted(wanted)])
     if stamp.is_file() and stamp.read_text() == wants:
         return ""
@@ -64,7 +65,8 @@ def install(wanted: list[str], packages: pathlib.Path, stamp: pathlib.Path) -> s
     part.mkdir(parents=True)
     print(f"installing {len(wanted)} packages into {packages.parent.relative_to(ROOT)}", flush=True)
     run = subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps",
-                          "--no-compile", "--only-binary", ":all:", "--target", str(part), *wanted],
+                          "--no-compile", *([] if sources else ["--only-binary", ":all:"]), "--target", str(part),
+                          *wanted],
                          capture_output=True, text=True)
     if run.returncode:
         shutil.rmtree(part)

@@ -105,6 +105,7 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
                             "--seconds", "40"]),
         Group("over_time", [python, str(tests / "models/over_time.py"), "--tool", tool]),
         Group("models", models + ["--full"], models + ["--quick"]),
+        Group("force_models", [python, str(tests / "foreign/force_models.py"), "--build", str(build)], by_name=True),
         Group("foreign", foreign, foreign + ["--part", "1/8"]),
     ]
 
