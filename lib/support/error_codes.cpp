@@ -459,8 +459,8 @@ constexpr ErrorCode kCodes[] = {
     {"OE4062", Unsupported, "LibTorch cannot provide what this line needs.",
      "Rewrite the line. The message has LibTorch's reason."},
     {"OE4063", Unsupported,
-     "The model computes a gradient (`torch.autograd.grad`) through an operator, a condition or a "
-     "loop whose derivative is not known, or it uses `backward()`.",
+     "The model computes a gradient (`torch.autograd.grad`, `backward()`) through an operator or a "
+     "loop whose derivative is not known, or it reads `.grad` of a parameter.",
      "Compute that part with other operators, or write out the derivative."},
     {"OE4064", Unsupported,
      "A list of views leaves a branch or a loop without the tensor that they are views of.",

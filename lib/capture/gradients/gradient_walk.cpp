@@ -135,11 +135,12 @@ void Gradient::Walk::refuse_unseen(const AbstractValue& s) {
                              : by && by->op == "prim::Loop" ? "a loop that stays in the graph"
                              : by                           ? by->op
                                                             : "a loop";
-    ex.site.refuse(
-        kNoGradient,
-        "aten::grad: the gradient would go through " + what + at_line(by ? by->origin : nullptr) +
-            ", which is not supported",
-        "compute the part that is differentiated without it, for instance with torch.where");
+    ex.site.refuse(kNoGradient,
+                   "aten::grad: the gradient would go through " + what +
+                       at_line(by ? by->origin : nullptr) + ", which is not supported",
+                   by && by->op == "prim::Loop"
+                       ? "use a loop whose number of iterations does not depend on the input"
+                       : "compute the part that is differentiated without it");
   });
 }
 

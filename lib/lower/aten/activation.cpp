@@ -14,8 +14,6 @@ T relu(T x) {
   return unsigned_type(x.dtype()) ? x : maximum(x, 0);
 }
 
-T clip(T x, double low, double high) { return node("Clip", {x, number(low, x), number(high, x)}); }
-
 // Attributes are float32, which rounds the numbers that a formula in float64 needs.
 bool fits_attribute(T x, double v) {
   return x.dtype() != DType::Double || static_cast<double>(static_cast<float>(v)) == v;

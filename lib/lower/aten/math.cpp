@@ -68,7 +68,7 @@ T clamp_high(T x, T high) { return minimum(x, high); }
 // left out is the type's largest number to Clip, which cuts infinities.
 T clamp_numbers(T x, std::optional<T> low, std::optional<T> high) {
   const auto from = low ? scalar(*low) : std::nullopt, to = high ? scalar(*high) : std::nullopt;
-  if (from && to && *from <= *to && x.dtype() != DType::Bool) return node("Clip", {x, *low, *high});
+  if (from && to && *from <= *to && x.dtype() != DType::Bool) return clip(x, *low, *high);
   return clamp(x, low, high);
 }
 
@@ -86,7 +86,7 @@ T nan_to_num(T x, const std::optional<double>& nan, const std::optional<double>&
 }
 
 T logit(T x, const std::optional<double>& eps) {
-  if (eps) x = node("Clip", {x, number(*eps, x), number(1 - *eps, x)});
+  if (eps) x = clip(x, *eps, 1 - *eps);
   return log(x / (1 - x));
 }
 

@@ -58,6 +58,13 @@ T trunc_div(T a, T b) {
   return trunc(q);
 }
 
+// ONNX Runtime's FuseReluClip fails to load a Clip of float64 that follows a Relu.
+T clip(T x, T low, T high) {
+  if (x.dtype() == DType::Double) return minimum(maximum(x, low), high);
+  return node("Clip", {x, low, high});
+}
+T clip(T x, double low, double high) { return clip(x, number(low, x), number(high, x)); }
+
 T fmod(T a, T b) {
   if (is_float(a.dtype())) return node("Mod", {a, b}, {{"fmod", int64_t{1}}});
   return a - a / b * b;

@@ -17,6 +17,9 @@ T trunc(T x);
 // The float forms are ATen's (c10/util/generic_math.h), exact where a / b rounds up to an integer.
 T floor_div(T a, T b);
 T trunc_div(T a, T b);
+// Between two numbers, low <= high. NaN stays NaN.
+T clip(T x, T low, T high);
+T clip(T x, double low, double high);
 // The remainder that has the divisor's sign (Python's %), and the one that has the dividend's.
 T remainder(T a, T b);
 T fmod(T a, T b);
