@@ -26,9 +26,15 @@ struct Control::KeptLoop {
   Worlds::Set from_start = 0;                       // those that enter at the first one
   std::unique_ptr<program::Block> block = nullptr;
   program::Args returns = {};
+  // For the gradient: what the body does, the ids of its values (its state is recorded before), and
+  // what it starts and ends with.
+  GradientLog log = {};
+  int first_inside = 0, last_inside = 0;
+  AbstractValue index = {}, next = {};
 
   void prepare() {
     ex.worlds.each([&](size_t w) {
+      if (!loop.cond.c.has(w) || !loop.trip.c.has(w)) return;
       if (ex.apply.truth(loop.cond, w) && ex.apply.value(loop.trip, w).toInt() > 0)
         runs |= Worlds::only(w);
     });
@@ -74,12 +80,14 @@ struct Control::KeptLoop {
       ex.assumed.take_back(before);
       block = std::make_unique<program::Block>();
       returns.clear();
-      const Gradient::Inside inside(ex.gradient);
+      first_inside = static_cast<int>(ex.recorder.program().values.size());
       try {
+        const Gradient::Inside inside(ex.gradient);
         ex.control.in_scope(block.get(), [&] {
           ex.worlds.within(ex.worlds.active(), ex.worlds.real() & runs & from_start,
                            [&] { changed = pass(); });
         });
+        log = inside.log();
       } catch (const Unreachable& u) {
         if (ex.plan.made_up && !(ex.worlds.real() & runs)) {
           ex.assumed.take_back(before);
@@ -94,6 +102,7 @@ struct Control::KeptLoop {
       settle();
     }
     block->returns = std::move(returns);
+    last_inside = static_cast<int>(ex.recorder.program().values.size());
     return true;
   }
 
@@ -107,6 +116,7 @@ struct Control::KeptLoop {
     for (const auto& c : ex.heap.changed_cells()) contents.emplace_back(c, freeze_cell(ex, *c));
 
     bool changed = ends_are_new(ends, contents);
+    next = ends[0].sym;
     returns.push_back(ex.apply.arg(ends[0].sym));
     for (size_t i = 0; i < locals.size(); ++i) {
       const Site::About about(ex.site, i);
@@ -147,7 +157,7 @@ struct Control::KeptLoop {
 
   // The number of the iteration, counted from where the loop began.
   AbstractValue iteration() {
-    AbstractValue index = AbstractValue::of(loop.first);
+    index = AbstractValue::of(loop.first);
     index.taint = Taint::Data;
     index.c = PerWorld::sized(later.size());
     for (size_t w = 0; w < later.size(); ++w) index.c.set(w, later[w] ? later[w]->done : 0);
@@ -241,7 +251,17 @@ struct Control::KeptLoop {
       slots.push_back(&slot);
     }
     tie_wandering(slots);
+    note();
     return results;
+  }
+
+  void note() {
+    capture::KeptLoop made{loop.trip, loop.cond,      index,        next,
+                           {},        std::move(log), first_inside, last_inside};
+    const auto add = [&](const LoopState& s) { return s.add_pieces(made.pieces); };
+    if (std::ranges::all_of(locals, add) &&
+        std::ranges::all_of(cells, [&](const auto& c) { return add(c.second); }))
+      ex.gradient.note_loop(std::move(made));
   }
 };
 

@@ -262,9 +262,11 @@ void LoopState::initial(Executor& ex, program::Args& args) const {
   for (const LoopState& s : items) s.initial(ex, args);
 }
 
-void LoopState::returned(Executor& ex, const Snapshot& end, program::Args& returns) const {
+void LoopState::returned(Executor& ex, const Snapshot& end, program::Args& returns) {
   const bool unset = end.sym.is(K::Uninitialized);
   if (kind == Kind::Leaf) {
+    piece.before = thaw(ex, init);
+    piece.end = thaw(ex, end);
     returns.push_back(unset ? unset_arg(ex) : leaf_arg(ex, end));
     for (const LoopSource& o : origins) returns.push_back(ex.apply.arg(o.next));
   }
@@ -327,6 +329,15 @@ PerWorld replaced(const PerWorld& c, const std::vector<const Snapshot*>& by) {
 
 }  // namespace
 
+bool LoopState::add_pieces(std::vector<LoopPiece>& out) const {
+  if (kind == Kind::Same) return true;
+  if (kind == Kind::Items)
+    return std::ranges::all_of(items, [&](const LoopState& s) { return s.add_pieces(out); });
+  if (element || piece.before.is(K::Uninitialized) || piece.end.is(K::Uninitialized)) return false;
+  out.push_back(piece);
+  return true;
+}
+
 AbstractValue LoopState::enter(Executor& ex, program::Block* body, const AbstractValue& first,
                                const std::vector<const Snapshot*>& found) {
   std::vector<Snapshot> made;
@@ -364,6 +375,7 @@ AbstractValue LoopState::enter(Executor& ex, program::Block* body, const Abstrac
     s.tensor()->storage->owns_elements = owns;
     know_origins(ex, later, [&] { return parameter(program::Type::boolean()); });
     relate_slot(ex, *this, s, first);
+    piece.param = ex.values.tensor(t);
     return s;
   }
   AbstractValue s = init.sym.is(K::Uninitialized) ? unset_number(number) : init.sym;
@@ -372,7 +384,7 @@ AbstractValue LoopState::enter(Executor& ex, program::Block* body, const Abstrac
   s.choice = nullptr;
   s.c = replaced(s.c, later);
   s.recorded = parameter(number_type(s.kind));
-  return s;
+  return piece.param = s;
 }
 
 AbstractValue LoopState::leave(Executor& ex, program::Node* node,
@@ -414,6 +426,7 @@ AbstractValue LoopState::leave(Executor& ex, program::Node* node,
                  [&] { return ex.recorder.add_output(node, program::Type::boolean()); });
     unused = false;
     relate_slot(ex, *this, s, none);
+    piece.after = ex.values.tensor(t);
     return s;
   }
   AbstractValue s = init.sym;
@@ -423,7 +436,7 @@ AbstractValue LoopState::leave(Executor& ex, program::Node* node,
   s.choice = nullptr;
   s.c = std::move(c);
   s.recorded = ex.recorder.add_output(node, number_type(s.kind));
-  return s;
+  return piece.after = s;
 }
 
 }  // namespace oe::capture

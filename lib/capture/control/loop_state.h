@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/capture/gradients/gradient.h"
 #include "lib/capture/values/snapshot.h"
 
 namespace oe::capture {
@@ -45,6 +46,7 @@ struct LoopState {
   std::vector<LoopSource> origins;
   std::vector<std::shared_ptr<Cell>> outer;  // perhaps one of these, or some view of it
   bool wanders = false;                      // perhaps another carried one, or itself
+  LoopPiece piece;                           // of Leaf
 
   // The tensor, sequence or container that this is now; null where it has gone.
   Cell* now() const;
@@ -59,7 +61,9 @@ struct LoopState {
   AbstractValue enter(Executor& ex, program::Block* body, const AbstractValue& first,
                       const std::vector<const Snapshot*>& later);
   void initial(Executor& ex, program::Args& args) const;
-  void returned(Executor& ex, const Snapshot& end, program::Args& returns) const;
+  void returned(Executor& ex, const Snapshot& end, program::Args& returns);
+  // The tensors and numbers that are carried; false where there is something else.
+  bool add_pieces(std::vector<LoopPiece>& out) const;
   // The value after the loop: carried leaves become outputs of `node`; `finals[w]` is what world w
   // ended with (null where it did not run). `none` tells whether the loop ran no iteration.
   AbstractValue leave(Executor& ex, program::Node* node, const std::vector<const Snapshot*>& finals,

@@ -5,8 +5,8 @@
 // would keep. The gradient walks it backwards and runs the vector-Jacobian product of each call:
 // functions of TorchScript (composites/derivatives_*.py), one for an operator and argument, which
 // the executor runs like any other code. They are recorded, and on the tape themselves with
-// create_graph. A kept If is on the tape with what its branches did, and is differentiated as an If
-// that runs the branch again.
+// create_graph. A kept If or Loop is on the tape with what its branches or its body did, and is
+// differentiated as one that runs them again.
 #pragma once
 
 #include <torch/csrc/jit/api/function_impl.h>
@@ -30,14 +30,16 @@ namespace oe::capture {
 class Executor;
 
 struct KeptIf;
+struct KeptLoop;
 
-// A call on the tape, with contents of its own: later writes change nothing. Or a kept If: no
-// operator, `args` are what its branches take from outside, `out` what they leave.
+// A call on the tape, with contents of its own: later writes change nothing. Or a kept If or Loop:
+// no operator, `args` are what it takes from outside, `out` what it leaves.
 struct GradientEntry {
   const OpInfo* op = nullptr;
   std::vector<AbstractValue> args, out;
   OriginPtr origin;
   std::shared_ptr<const KeptIf> kept{};
+  std::shared_ptr<const KeptLoop> loop{};
 };
 using GradientLog = std::vector<GradientEntry>;
 
@@ -50,6 +52,21 @@ struct KeptIf {
   AbstractValue cond;
   std::array<GradientLog, 2> logs;
   std::vector<Output> outputs;
+  int first_value, last_value;  // ids of the program's values recorded inside
+};
+
+// A tensor or number that a kept Loop carries: before it, in its body and behind it.
+struct LoopPiece {
+  AbstractValue before, param, end, after;
+};
+
+// A kept Loop as what one iteration did.
+struct KeptLoop {
+  AbstractValue trip, cond;  // at most so many iterations, and whether there is one
+  AbstractValue index;       // in the body: the number of the iteration, from 0
+  AbstractValue next;        // at its end: whether there is another one
+  std::vector<LoopPiece> pieces;
+  GradientLog log;
   int first_value, last_value;  // ids of the program's values recorded inside
 };
 
@@ -93,8 +110,9 @@ class Gradient {
   void overwrite(const TensorValue& before, const TensorValue& after);
   // The answer of autograd about a tensor (requires_grad, is_leaf); nothing without a tape.
   std::optional<AbstractValue> answer(const OpInfo& op, const std::vector<AbstractValue>& args);
-  // A kept If has been recorded.
+  // A kept If or Loop has been recorded.
   void note_if(KeptIf made);
+  void note_loop(KeptLoop made);
   // aten::grad, aten::backward and prim::grad (.grad of a tensor)
   std::vector<AbstractValue> call(const OpInfo& op, const std::vector<AbstractValue>& args);
   // retain_grad()
@@ -112,6 +130,9 @@ class Gradient {
   struct Walk;
   struct Again;
 
+  // Whether a gradient flows through the call: it gave a result with one where it was recorded.
+  bool flows(const Entry& e);
+
   // --- gradient_tape.cpp
   size_t id_of(const TensorValuePtr& t);
   Kind kind_of(const TensorValuePtr& t) { return variables_[id_of(t)].kind; }
@@ -119,6 +140,8 @@ class Gradient {
   bool is_input(const program::Value* v) const;
   bool known_flag(const AbstractValue& s);
   AbstractValue snapshot(const AbstractValue& s);
+  void set_kind(const AbstractValue& tensor, Kind kind);
+  void add_outside(Entry& e, const AbstractValue& s, int first_value, int last_value);
 
   // --- gradient_calls.cpp
   void fail(const std::string& message);

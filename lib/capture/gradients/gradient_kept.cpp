@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "lib/capture/gradients/gradient_code.h"
 #include "lib/capture/gradients/gradient_walk.h"
 
 namespace oe::capture {
@@ -68,6 +69,8 @@ struct Gradient::Again {
 
   void call(const Entry& e) {
     if (e.kept) return branches(*e.kept);
+    if (e.loop) return loop(e);
+    const c10::AutoGradMode mode(g.flows(e));       // what ran under no_grad does again
     if (ex.apply.is_random(*e.op, e.args)) return;  // other numbers would come: now() refuses
     std::vector<AbstractValue> args;
     for (const AbstractValue& a : e.args) args.push_back(now(a));
@@ -77,6 +80,19 @@ struct Gradient::Again {
                                                ? ex.interpreter.call_operator(*e.op, args)
                                                : ex.apply(*e.op, args, length);
     for (size_t i = 0; i < e.out.size(); ++i) stands_for(e.out[i], out.at(i));
+  }
+
+  void loop(const Entry& e) {
+    GradientCode code(
+        ex, [&](const Entry& call) { return g.flows(call); }, e.loop->first_value,
+        e.loop->last_value);
+    code.write({e}, e.out);
+    std::vector<AbstractValue> args;
+    const auto graph = code.finish(e.out);
+    for (const AbstractValue& s : code.outside()) args.push_back(now(s));
+    const AbstractValue out = ex.interpreter.run_function(function_of(graph, ""), std::move(args),
+                                                          ex.site.path(), ex.site.call());
+    for (size_t i = 0; i < e.out.size(); ++i) stands_for(e.out[i], out.tuple().at(i));
   }
 
   void branches(const KeptIf& inner) {

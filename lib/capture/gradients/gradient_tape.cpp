@@ -62,6 +62,14 @@ bool is_differentiable(const TensorValue& t) {
   return c10::isFloatingType(type) || c10::isComplexType(type);
 }
 
+// Tensors of a list of unknown length are not on the tape one by one.
+bool hides_tensors(const AbstractValue& s) {
+  if (s.is(K::Sequence) || s.is(K::ViewList)) return true;
+  if (!s.is(K::List)) return false;
+  if (s.list()->is_open()) return s.list()->element->kind() == c10::TypeKind::TensorType;
+  return std::ranges::any_of(s.list()->items, hides_tensors);
+}
+
 // aten::view_copy has the derivative of aten::view.
 std::string without_copy(std::string name) {
   const size_t end = std::min(name.find('.'), name.size());
@@ -111,7 +119,8 @@ size_t Gradient::id_of(const TensorValuePtr& t) {
   return it->second;
 }
 
-// The same value, with whatever it contains, that nothing writes.
+// The same value, with whatever it contains, that nothing writes. It keeps no memory alive, by
+// which loops tell what their values are.
 AbstractValue Gradient::snapshot(const AbstractValue& s) {
   if (s.is(K::Tensor)) return ex_.values.tensor(ex_.views.read(s.tensor()));
   if (!s.is(K::List) || s.list()->is_open()) return s;
@@ -126,10 +135,11 @@ void Gradient::note(const OpInfo& op, const std::vector<AbstractValue>& args,
   std::vector<TensorValuePtr> from;
   for (const AbstractValue& a : args)
     each_tensor(a, [&](const AbstractValue& t) { from.push_back(ex_.views.read(t.tensor())); });
-  const bool kept = c10::GradMode::is_enabled() && !cuts_gradient(op) &&
-                    std::ranges::any_of(from, [&](const TensorValuePtr& t) {
+  const bool flows = c10::GradMode::is_enabled() && !cuts_gradient(op);
+  const bool kept = flows && std::ranges::any_of(from, [&](const TensorValuePtr& t) {
                       return kind_of(t) != Kind::Constant;
                     });
+  const bool unseen = flows && std::ranges::any_of(args, hides_tensors);
   bool any = false;
   const auto add = [&](const AbstractValue& s) {
     const TensorValuePtr t = ex_.views.read(s.tensor());
@@ -143,7 +153,7 @@ void Gradient::note(const OpInfo& op, const std::vector<AbstractValue>& args,
       return;
     }
     ids_[key_of(*t)] = variables_.size();
-    variables_.push_back({t, kept ? Kind::Computed : Kind::Constant});
+    variables_.push_back({t, unseen ? Kind::Unseen : kept ? Kind::Computed : Kind::Constant});
     any = any || kept;
   };
   for (const AbstractValue& o : out) each_tensor(o, add);
@@ -154,35 +164,111 @@ void Gradient::note(const OpInfo& op, const std::vector<AbstractValue>& args,
   tape_.push_back(std::move(e));
 }
 
+bool Gradient::flows(const Entry& e) {
+  return std::ranges::any_of(e.out, [&](const AbstractValue& o) {
+    return any_tensor(o, [&](const AbstractValue& t) {
+      const Kind kind = kind_of(ex_.views.read(t.tensor()));
+      return kind == Kind::Computed || kind == Kind::Unseen;
+    });
+  });
+}
+
+void Gradient::set_kind(const AbstractValue& tensor, Kind kind) {
+  const TensorValuePtr t = ex_.views.read(tensor.tensor());
+  ids_[key_of(*t)] = variables_.size();
+  variables_.push_back({t, kind});
+}
+
+// The tensors of an argument that are not recorded between the two ids.
+void Gradient::add_outside(Entry& e, const AbstractValue& s, int first_value, int last_value) {
+  each_tensor(s, [&](const AbstractValue& t) {
+    const program::Value* v = ex_.views.read(t.tensor())->recorded;
+    if (!v || v->id < first_value || v->id >= last_value) e.args.push_back(snapshot(t));
+  });
+}
+
 void Gradient::note_if(KeptIf made) {
   if (!on_ || paused_) return;
   Entry e;
   e.origin = ex_.site.here();
   bool any = false;
-  for (const KeptIf::Output& o : made.outputs) {
-    e.out.push_back(snapshot(o.out));
+  for (KeptIf::Output& o : made.outputs) {
+    o.out = snapshot(o.out);
+    for (AbstractValue& in : o.in) in = snapshot(in);
+    e.out.push_back(o.out);
     if (!o.out.is(K::Tensor)) continue;
-    const TensorValuePtr t = ex_.views.read(o.out.tensor());
     const bool kept =
-        is_differentiable(*t) && std::ranges::any_of(o.in, [&](const AbstractValue& in) {
+        is_differentiable(*ex_.views.read(o.out.tensor())) &&
+        std::ranges::any_of(o.in, [&](const AbstractValue& in) {
           return in.is(K::Tensor) && kind_of(ex_.views.read(in.tensor())) != Kind::Constant;
         });
-    ids_[key_of(*t)] = variables_.size();
-    variables_.push_back({t, kept ? Kind::Computed : Kind::Constant});
+    set_kind(o.out, kept ? Kind::Computed : Kind::Constant);
     any = any || kept;
   }
   if (!any && depth_ == 0) return;
   e.args.push_back(made.cond);
   const auto outside = [&](const AbstractValue& s) {
-    each_tensor(s, [&](const AbstractValue& t) {
-      const program::Value* v = ex_.views.read(t.tensor())->recorded;
-      if (!v || v->id < made.first_value || v->id >= made.last_value) e.args.push_back(snapshot(t));
-    });
+    add_outside(e, s, made.first_value, made.last_value);
   };
   for (const GradientLog& log : made.logs)
     for (const Entry& inner : log) std::ranges::for_each(inner.args, outside);
   for (const KeptIf::Output& o : made.outputs) std::ranges::for_each(o.in, outside);
   e.kept = std::make_shared<const KeptIf>(std::move(made));
+  tape_.push_back(std::move(e));
+}
+
+void Gradient::note_loop(KeptLoop made) {
+  if (!on_ || paused_) return;
+  const auto inside = [&](const program::Value* v) {
+    return v && !v->constant && v->id >= made.first_value && v->id < made.last_value;
+  };
+  // Of what is inside, what requires a gradient in some iteration. While the body was recorded it
+  // was not known of what the loop carries.
+  Ids live;
+  const auto requires_grad = [&](const AbstractValue& s) {
+    return any_tensor(s, [&](const AbstractValue& t) {
+      const TensorValuePtr v = ex_.views.read(t.tensor());
+      const Kind kind = kind_of(v);
+      return kind == Kind::Leaf || live.contains(id_of(v)) ||
+             (kind != Kind::Constant && !inside(v->recorded));
+    });
+  };
+  const auto each_live = [&](const AbstractValue& s) {
+    each_tensor(s, [&](const AbstractValue& t) {
+      const TensorValuePtr v = ex_.views.read(t.tensor());
+      if (kind_of(v) != Kind::Constant) live.insert(id_of(v));
+    });
+  };
+  for (size_t before = 1; before != live.size();) {
+    before = live.size();
+    for (const LoopPiece& p : made.pieces)
+      if (requires_grad(p.before) || requires_grad(p.end)) each_live(p.param);
+    for (const Entry& e : made.log)
+      if (std::ranges::any_of(e.args, requires_grad)) std::ranges::for_each(e.out, each_live);
+    if (live.empty()) break;
+  }
+  Entry e;
+  e.origin = ex_.site.here();
+  e.args = {made.trip, made.cond};
+  bool any = false;
+  const auto outside = [&](const AbstractValue& s) {
+    add_outside(e, s, made.first_value, made.last_value);
+  };
+  for (const LoopPiece& p : made.pieces) {
+    outside(p.before);
+    outside(p.end);
+    e.out.push_back(snapshot(p.after));
+    if (!p.after.is(K::Tensor)) continue;
+    const bool kept = is_differentiable(*ex_.views.read(p.after.tensor())) &&
+                      (requires_grad(p.param) || requires_grad(p.end));
+    variables_[id_of(ex_.views.read(p.param.tensor()))].kind =
+        kept ? Kind::Computed : Kind::Constant;
+    set_kind(p.after, kept ? Kind::Computed : Kind::Constant);
+    any = any || kept;
+  }
+  if (!any && depth_ == 0) return;
+  for (const Entry& inner : made.log) std::ranges::for_each(inner.args, outside);
+  e.loop = std::make_shared<const KeptLoop>(std::move(made));
   tape_.push_back(std::move(e));
 }
 

@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 #include <iterator>
@@ -81,7 +82,10 @@ std::vector<size_t> Gradient::Walk::leading_to(const std::vector<AbstractValue>&
   for (size_t i = g.tape_.size(); i-- > 0;) {
     const Entry& e = g.tape_[i];
     const bool leads = std::ranges::any_of(e.out, [&](const AbstractValue& o) {
-      return any_tensor(o, [&](const AbstractValue& t) { return wanted.contains(id(t)); });
+      return any_tensor(o, [&](const AbstractValue& t) {
+        const Kind kind = g.kind_of(ex.views.read(t.tensor()));
+        return wanted.contains(id(t)) && (kind == Kind::Computed || kind == Kind::Unseen);
+      });
     });
     if (!leads) continue;
     found.push_back(i);
@@ -153,6 +157,7 @@ void Gradient::Walk::reach(const Entry& e) {
         reached.insert(id(o.out));
     return;
   }
+  if (e.loop) return reach_loop(e);
   for (const AbstractValue& a : e.args) refuse_unseen(a);
   if (std::ranges::none_of(e.args, [&](const AbstractValue& a) { return depends(a); })) return;
   for (const AbstractValue& o : e.out)
@@ -185,6 +190,7 @@ void Gradient::Walk::require_rules(const std::vector<size_t>& entries) {
       for (const GradientLog& log : e.kept->logs) std::ranges::for_each(log, look);
       return;
     }
+    if (e.loop) return void(std::ranges::for_each(e.loop->log, look));
     if (std::ranges::none_of(e.out, [&](const AbstractValue& o) { return depends(o); })) return;
     if (std::string what = obstacle(e); !what.empty()) {
       what += at_line(e.origin);
@@ -257,6 +263,7 @@ AbstractValue Gradient::Walk::like(AbstractValue gradient, const TensorValuePtr&
   ex.worlds.each([&](size_t w) {
     if (!named->c.has(w) || !target->c.has(w)) return;
     if (named->c.at(w).toTensor().sizes() == target->c.at(w).toTensor().sizes()) return;
+    if (ex.made_up.wanted(w)) return named->c.set(w, at::zeros_like(target->c.at(w).toTensor()));
     // What the other branch of an If left has another shape.
     if (!ex.worlds.real(w)) return ex.apply.fail(w, "the shape of a gradient");
     throw Failure(ExitCode::Internal, "OE1006", "a gradient has another shape than its tensor", "",
@@ -423,6 +430,7 @@ void Gradient::Walk::differentiate(const Entry& e) {
   });
   if (!any) return;
   if (e.kept) return differentiate_if(e);
+  if (e.loop) return differentiate_loop(e);
   const std::vector<AbstractValue> of_outputs = gradients_of_outputs(e);
   const auto& parameters = e.op->schema->arguments();
   std::vector<torch::jit::Function*> rules(e.args.size(), nullptr);

@@ -32,6 +32,7 @@ struct Gradient::Walk {
   // --- which calls lie between the inputs and the outputs
   std::vector<size_t> leading_to(const std::vector<AbstractValue>& outputs);
   void reach(const Entry& e);
+  void reach_loop(const Entry& e);
   void refuse_unseen(const AbstractValue& s);
   bool depends_by_program(const program::Value* from);
   std::string obstacle(const Entry& e);
@@ -41,6 +42,7 @@ struct Gradient::Walk {
   void run(const std::vector<size_t>& entries);
   void differentiate(const Entry& e);
   void differentiate_if(const Entry& e);
+  void differentiate_loop(const Entry& e);
   void differentiate_through(const Entry& e, const std::vector<AbstractValue>& of_outputs);
   std::optional<AbstractValue> gradient_of(const Entry& e, const AbstractValue& out);
   std::vector<AbstractValue> gradients_of_outputs(const Entry& e);

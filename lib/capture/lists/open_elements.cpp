@@ -65,12 +65,14 @@ AbstractValue OpenLists::element(const AbstractValue& content, const AbstractVal
     auto v = std::make_shared<TensorValue>(seq.element);
     v->taint = Taint::Data;
     v->c = ex_.worlds.map([&](size_t w) -> c10::IValue {
-      if (!seq.c.has(w)) return {};
-      const auto& list = seq.c.at(w).toListRef();
+      const bool made_up = ex_.made_up.wanted(w);
+      if (!seq.c.has(w) && !made_up) return {};
+      const auto list = seq.c.has(w) ? seq.c.at(w).toListRef() : c10::ArrayRef<c10::IValue>();
       const auto n = static_cast<int64_t>(list.size());
       int64_t i = ex_.apply.value(index, w).toInt();
       if (i < 0) i += n;
       if (i >= 0 && i < n) return list[static_cast<size_t>(i)];
+      if (made_up) return example(seq.element).clone();
       ex_.apply.fail(w, "list index out of range");
       return {};
     });

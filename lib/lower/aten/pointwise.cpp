@@ -63,7 +63,10 @@ T clip(T x, T low, T high) {
   if (x.dtype() == DType::Double) return minimum(maximum(x, low), high);
   return node("Clip", {x, low, high});
 }
-T clip(T x, double low, double high) { return clip(x, number(low, x), number(high, x)); }
+T clip(T x, double low, double high) {
+  const T from = number(low, x);  // in this order in the graph
+  return clip(x, from, number(high, x));
+}
 
 T fmod(T a, T b) {
   if (is_float(a.dtype())) return node("Mod", {a, b}, {{"fmod", int64_t{1}}});
