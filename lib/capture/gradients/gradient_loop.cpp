@@ -135,16 +135,20 @@ struct LoopText {
 
 void Gradient::Walk::reach_loop(const Entry& e) {
   const KeptLoop& loop = *e.loop;
-  for (const LoopPiece& p : loop.pieces)
+  for (const LoopPiece& p : loop.pieces) {
+    refuse_unseen(p.before);
     if (depends(p.before)) reached.insert(id(p.param));
+  }
   for (size_t before = 0; before != reached.size();) {
     before = reached.size();
     for (const Entry& inner : loop.log) reach(inner);
     for (const LoopPiece& p : loop.pieces)
       if (depends(p.end) && p.param.is(K::Tensor)) reached.insert(id(p.param));
   }
-  for (const LoopPiece& p : loop.pieces)
+  for (const LoopPiece& p : loop.pieces) {
+    refuse_unseen(p.end);
     if (depends(p.before) || depends(p.end)) reached.insert(id(p.after));
+  }
 }
 
 void Gradient::Walk::differentiate_loop(const Entry& e) {

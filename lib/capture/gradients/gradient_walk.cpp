@@ -152,9 +152,11 @@ void Gradient::Walk::reach(const Entry& e) {
   if (e.kept) {
     for (const GradientLog& log : e.kept->logs)
       for (const Entry& inner : log) reach(inner);
-    for (const KeptIf::Output& o : e.kept->outputs)
+    for (const KeptIf::Output& o : e.kept->outputs) {
+      std::ranges::for_each(o.in, [&](const AbstractValue& in) { refuse_unseen(in); });
       if (std::ranges::any_of(o.in, [&](const AbstractValue& in) { return depends(in); }))
         reached.insert(id(o.out));
+    }
     return;
   }
   if (e.loop) return reach_loop(e);
