@@ -204,6 +204,15 @@ def timed(files: dict, inputs: list) -> dict:
 
 # --- all of them
 
+def enter() -> None:
+    """Makes the packages importable, installed when they are missing."""
+    problem = environment.prepare() or environment.install(WANTED, PACKAGES, PACKAGES.parent / "stamp")
+    if problem:
+        raise SystemExit(problem)
+    sys.path.append(str(PACKAGES))
+    environment.enter()
+
+
 def run_one(tool: str, family: str, subject: str) -> dict:
     folder = pathlib.Path(tempfile.mkdtemp(prefix="graphs_"))
     try:
@@ -285,11 +294,7 @@ def main() -> int:
     options = parser.parse_args()
     if options.earlier:
         return show(json.loads(options.earlier.read_text()), options.write_table)
-    problem = environment.prepare() or environment.install(WANTED, PACKAGES, PACKAGES.parent / "stamp")
-    if problem:
-        raise SystemExit(problem)
-    sys.path.append(str(PACKAGES))
-    environment.enter()
+    enter()
     if options.one:
         print(json.dumps(one(options.tool, *options.one, options.folder)))
         return 0

@@ -1,0 +1,192 @@
+"""Counts what the transformers optimizer of ONNX Runtime fuses in our files and in those of the reference exporter.
+
+    fusions.py --build build/release [--jobs N] [--filter REGEX]
+
+Each model is small, with random parameters, traced, converted at opset 17 with dynamic axes, by the tool and by
+torch.onnx.export with dynamo=False. Of each kind of fused operator our file must give at least as many; KNOWN names where
+it does not, and says why. The optimized file still gives the results of the unoptimized one.
+"""
+import argparse
+import collections
+import concurrent.futures
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import compare  # beside this file
+
+OPSET = 17
+LIMIT_S = 600
+SMALL = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64, vocab_size=99)
+# class of transformers: model type of the optimizer, configuration, kind of input
+MODELS = {
+    "BertModel": ("bert", SMALL, "masked"),
+    "AlbertModel": ("bert", dict(SMALL, embedding_size=32), "masked"),
+    "DistilBertModel": ("bert", dict(dim=32, n_layers=2, n_heads=4, hidden_dim=64, vocab_size=99), "masked"),
+    "RobertaModel": ("bert", SMALL, "masked"),
+    "GPT2Model": ("gpt2", dict(n_embd=32, n_layer=2, n_head=4, vocab_size=99), "text"),
+    "LlamaModel": ("gpt2", dict(SMALL, num_key_value_heads=4), "text"),
+    "GemmaModel": ("gpt2", dict(SMALL, num_key_value_heads=4, head_dim=8), "text"),
+    "T5EncoderModel": ("t5", dict(d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4, vocab_size=99), "text"),
+    "ViTModel": ("vit", dict({k: v for k, v in SMALL.items() if k != "vocab_size"}, image_size=32, patch_size=8), "image"),
+    "BartEncoder": ("bart", dict(d_model=32, encoder_layers=2, encoder_attention_heads=4, encoder_ffn_dim=64,
+                                 vocab_size=99), "masked"),
+    "WhisperEncoder": ("bart", dict(d_model=32, encoder_layers=2, encoder_attention_heads=4, encoder_ffn_dim=64,
+                                    max_source_positions=16, num_mel_bins=8), "sound"),
+}
+ATTENTION = ["eager", "sdpa", "additive"]  # the last one with a mask that is added
+# Fused operators of which the reference's file gives more: the model and the operator, and why.
+MASK = ("the fusion looks for the And of constants and the two Reshapes that the reference's file has where the mask is "
+        "indexed; ours has them no more")
+KNOWN = {
+    ("BertModel eager", "Attention"): MASK,
+    ("AlbertModel eager", "Attention"): MASK,
+    ("DistilBertModel eager", "Attention"): MASK,
+    ("RobertaModel eager", "Attention"): MASK,
+    ("BertModel eager", "EmbedLayerNormalization"): "token types of zeros are gathered from a buffer",
+    ("DistilBertModel eager", "EmbedLayerNormalization"): "the mask's sizes are read from inner tensors, not from the ids",
+}
+
+
+def made(name: str, attention: str):
+    import torch
+    import transformers
+
+    torch.manual_seed(0)
+    _, values, kind = MODELS[name]
+    values = dict(values, attn_implementation="eager" if attention == "additive" else attention)
+    if name.endswith("Encoder"):
+        family = name.removesuffix("Encoder")
+        module = getattr(transformers.models, family.lower())
+        config = getattr(transformers, family + "Config")(**values)
+        made_of = importlib_of(module, family.lower(), name)
+    else:
+        made_of = getattr(transformers, name)
+        config = made_of.config_class(**values)
+    model = made_of(config).eval()
+    with torch.no_grad():
+        for p in model.parameters():  # a bias of zeros or a scale of ones would be no node
+            p.add_(torch.randn_like(p) * 0.02)
+    ids = torch.randint(1, 99, (2, 7))
+    arguments = {"text": (ids,), "masked": (ids, torch.ones_like(ids)), "image": (torch.randn(2, 3, 32, 32),),
+                 "sound": (torch.randn(2, 8, 32),)}[kind]
+
+    class First(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.model = model
+
+        def forward(self, x, mask=None):
+            if mask is not None and attention == "additive":  # as transformers had it up to version 4
+                mask = (1.0 - mask[:, None, None, :].to(torch.float32)) * torch.finfo(torch.float32).min
+            more = {} if mask is None else {"attention_mask": mask}
+            return self.model(x, **more)[0]
+
+    axes = {n: ({0: "batch", 1: "tokens"} if kind in ("text", "masked") else {0: "batch"})
+            for n in ["x", "mask"][:len(arguments)]}
+    return First(), arguments, axes
+
+
+def importlib_of(module, family: str, name: str):
+    import importlib
+
+    return getattr(importlib.import_module(f"{module.__name__}.modeling_{family}"), name)
+
+
+def fused(path: pathlib.Path, model_type: str) -> dict:
+    """How many of each operator of ONNX Runtime's own domain the optimizer makes."""
+    import onnx
+    from onnxruntime.transformers import optimizer
+
+    result = optimizer.optimize_model(str(path), model_type=model_type, num_heads=4, hidden_size=32, opt_level=0)
+    before = {n.op_type for n in onnx.load(path).graph.node}
+    after = collections.Counter(n.op_type for n in result.model.graph.node)
+    return {op: count for op, count in after.items() if op not in before} | {"nodes": sum(after.values())}
+
+
+def one(tool: str, name: str, attention: str, folder: pathlib.Path) -> dict:
+    import warnings
+
+    import torch
+
+    warnings.simplefilter("ignore")
+    model, arguments, axes = made(name, attention)
+    with torch.no_grad():
+        torch.jit.trace(model, arguments, check_trace=False).save(folder / "m.pt")
+    torch.save(arguments, folder / "inputs.pt")
+    words = [w for n, a in axes.items() for w in ("--dynamic-axes", f"{n}:" + ",".join(f"{k}={v}" for k, v in a.items()))]
+    run = subprocess.run([tool, str(folder / "m.pt"), "--inputs", str(folder / "inputs.pt"), "--opset", str(OPSET),
+                          "-o", str(folder / "ours.onnx"), "--verify", *words], capture_output=True, text=True)
+    if run.returncode:
+        return {"failed": run.stderr.strip()[:300]}
+    torch.onnx.export(model, arguments, str(folder / "reference.onnx"), dynamo=False, opset_version=OPSET,
+                      input_names=list(axes), dynamic_axes=axes)
+    return {who: fused(folder / f"{who}.onnx", MODELS[name][0]) for who in ("ours", "reference")}
+
+
+def run_one(tool: str, name: str, attention: str) -> dict:
+    with tempfile.TemporaryDirectory(prefix="fusions_") as folder:
+        run = subprocess.run([sys.executable, __file__, "--one", name, attention, "--tool", tool, "--folder", folder],
+                             capture_output=True, text=True, timeout=LIMIT_S)
+    lines = [line for line in run.stdout.splitlines() if line.startswith("{")]
+    return json.loads(lines[-1]) if lines else {"failed": (run.stderr.strip().splitlines() or ["?"])[-1][:300]}
+
+
+def judged(name: str, attention: str, result: dict) -> list[str]:
+    """What is wrong; prints the counts."""
+    subject = f"{name} {attention}"
+    if "failed" in result:
+        return [f"{subject}: {result['failed']}"]
+    mine, theirs = result["ours"], result["reference"]
+    kinds = [k for k in sorted(mine | theirs) if k != "nodes" and (mine.get(k) or theirs.get(k)) and k[0].isupper()]
+    print(f"{subject}: nodes {mine['nodes']}/{theirs['nodes']}; "
+          + ", ".join(f"{k} {mine.get(k, 0)}/{theirs.get(k, 0)}" for k in kinds), flush=True)
+    wrong = []
+    for k in FUSED:
+        fewer = mine.get(k, 0) < theirs.get(k, 0)
+        known = KNOWN.get((subject, k))
+        if fewer and not known:
+            wrong.append(f"{subject}: {k} {mine.get(k, 0)}, the reference's file gives {theirs.get(k, 0)}")
+        if known and not fewer:
+            wrong.append(f"{subject}: {k} is listed in KNOWN and is not fewer now")
+    return wrong
+
+
+FUSED = ["Attention", "MultiHeadAttention", "BiasGelu", "EmbedLayerNormalization", "FastGelu", "Gelu", "QuickGelu",
+         "RotaryEmbedding", "SimplifiedLayerNormalization", "SkipLayerNormalization",
+         "SkipSimplifiedLayerNormalization"]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", type=pathlib.Path, default=compare.ROOT / "build/release")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--filter", default="")
+    parser.add_argument("--one", nargs=2)
+    parser.add_argument("--tool")
+    parser.add_argument("--folder", type=pathlib.Path)
+    options = parser.parse_args()
+    compare.enter()
+    if options.one:
+        print(json.dumps(one(options.tool, *options.one, options.folder)))
+        return 0
+    tool = str(options.build.resolve() / "onnx-export")
+    subjects = [(n, a) for n in MODELS for a in ATTENTION
+                if (a != "additive" or MODELS[n][2] == "masked") and re.search(options.filter, f"{n} {a}")]
+    wrong, passed = [], 0
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for (name, attention), result in zip(subjects, pool.map(lambda s: run_one(tool, *s), subjects)):
+            found = judged(name, attention, result)
+            passed += not found
+            wrong += found
+    for w in wrong:
+        print(f"FAIL {w}")
+    print(f"{passed} passed, {len(subjects) - passed} failed")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
