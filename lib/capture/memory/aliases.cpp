@@ -180,7 +180,8 @@ void Joiner::relate(const AbstractValue& m, size_t k, const TensorHandle& h,
     if (!place) return Heap::share(mine, *h.storage);
     return tie(*place, inner);
   }
-  for (const auto& e : h.storage->entangled)
+  const auto entangled = h.storage->entangled;  // a copy: share() may add to it
+  for (const auto& e : entangled)
     if (auto other = e.lock(); other && other->serial < scope_start) Heap::share(mine, *other);
   for (const auto& a : h.storage->alternatives) {
     auto place = exported_place(k, h, a->handle.get());
