@@ -11,6 +11,7 @@
 // its own input says so with 0, which holds for empty tensors too; -1 stands for one unknown size
 // only where all others are positive numbers.
 #include <algorithm>
+#include <unordered_map>
 
 #include "lib/optimize/elements.h"
 #include "lib/optimize/passes.h"
@@ -23,7 +24,8 @@ using namespace ir;
 
 class Shapes {
  public:
-  explicit Shapes(Model& m) : rewriter_(m), dims_(rewriter_), sizes_(rewriter_, dims_) {
+  explicit Shapes(Model& m)
+      : rewriter_(m), dims_(rewriter_), sizes_(rewriter_, dims_), uses_(use_counts(m)) {
     for_each_graph(m.graph, [this](Graph& g) {
       for (const auto& n : g.nodes) takes_shapes_ |= n->op == "Shape";
     });
@@ -40,6 +42,7 @@ class Shapes {
   DimSources dims_;
   bool takes_shapes_ = false;  // without a Shape nobody asks where dims come from
   KnownElements sizes_;
+  const std::unordered_map<const Value*, size_t> uses_;  // before the pass
 
   void visit(Node& n) {
     if (n.op == "Reshape")
@@ -74,8 +77,8 @@ class Shapes {
     bool run = true;
     for (size_t i = 0; i + 1 < e.size(); ++i) run &= e[i].precedes(e[i + 1]);
     if (run && e[0].kind == Element::Kind::Item) return items(n, e, scalar);
-    if (run && e[0].kind == Element::Kind::Dim && !scalar)
-      shape_of(n, e);
+    if (run && e[0].kind == Element::Kind::Dim)
+      scalar ? dim_of(n, e[0]) : shape_of(n, e);
     else if (n.op == "Concat")
       regroup(n, e);
     return false;
@@ -104,6 +107,26 @@ class Shapes {
       if (!x != !y || (x && *x != *y)) return false;
     }
     return true;
+  }
+
+  // A dim is read from the tensor that it comes from, so that equal dims become one value. Not
+  // where one Shape would become two.
+  void dim_of(Node& n, const Element& e) {
+    const Node* shape = n.is("Gather") ? n.inputs[0]->producer : nullptr;
+    if (!shape || !shape->is("Shape") || shape->inputs[0] == e.source) return;
+    const auto all = sizes_.of(n.inputs[0]);
+    const bool one_source = all && std::ranges::all_of(*all, [&](const Element& other) {
+                              return other.is_number() || other.source == e.source;
+                            });
+    const auto uses = uses_.find(shape->outputs[0]);
+    if (!one_source && (uses == uses_.end() || uses->second > 1)) return;
+    const int64_t rank = *e.source->rank();
+    Value* sizes = rewriter_.insert(n, "Shape", {e.source},
+                                    Type::tensor(DType::Int64, std::vector<Dim>{Dim::of(rank)}));
+    n.inputs[0] = sizes;
+    n.inputs[1] = rewriter_.model().new_initializer(
+        n.name + "_index", Tensor::of<int64_t>(DType::Int64, {}, {e.index}));
+    rewriter_.mark_changed();
   }
 
   // A run of elements of one tensor: that tensor, or one node that takes them out of it.

@@ -47,7 +47,6 @@ KNOWN = {
     ("DistilBertModel eager", "Attention"): MASK,
     ("RobertaModel eager", "Attention"): MASK,
     ("BertModel eager", "EmbedLayerNormalization"): "token types of zeros are gathered from a buffer",
-    ("DistilBertModel eager", "EmbedLayerNormalization"): "the mask's sizes are read from inner tensors, not from the ids",
 }
 
 
