@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <regex>
 
@@ -433,7 +434,9 @@ at::Tensor random_like(const at::Tensor& example, const std::vector<int64_t>& si
   const at::Tensor wide = example.to(at::kLong);
   const int64_t low = range ? static_cast<int64_t>(range->first) : wide.min().item().toLong();
   const int64_t high = range ? static_cast<int64_t>(range->second) : wide.max().item().toLong();
-  at::Tensor t = random_integers(sizes, low, high + 1, at::kLong, generator);
+  constexpr int64_t largest = std::numeric_limits<int64_t>::max();
+  at::Tensor t =
+      random_integers(sizes, low, high < largest ? high + 1 : largest, at::kLong, generator);
   if (t.dim() == 1 && wide.dim() == 1 && wide.numel() > 1) {
     for (const bool descending : {false, true})
       if (wide.equal(std::get<0>(wide.sort(0, descending)))) {
