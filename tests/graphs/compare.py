@@ -107,76 +107,85 @@ def at_batch(arguments, size: int):
     return tuple(a[:1].repeat(size, *[1] * (a.dim() - 1)) if a.dim() else a for a in arguments)
 
 
-def one(tool: str, family: str, subject: str, folder: pathlib.Path) -> dict:
-    import warnings
+class Files:
+    """The files of one model that give LibTorch's results, and why the others do not."""
 
-    import torch
+    def __init__(self, tool: str, family: str, subject: str, folder: pathlib.Path, others: list[str]):
+        import cases
+        import torch
 
-    warnings.simplefilter("ignore")
-    import cases
+        module = importlib.import_module(family)
+        case = next(c for c in module.cases(True) if c.subject == subject and c.form in ("traced", "scripted"))
+        made = module.make(cases.Case(case.family, case.subject, "traced", case.key))
+        self.folder, path = folder, folder / "m.pt"
+        cases.write(made, "traced", path)
+        traced, arguments = cases.only_tensors(made)
+        loaded = torch.jit.load(path)
+        names = [a.name for a in loaded.forward.schema.arguments[1:]]
+        torch.save(arguments, folder / "inputs.pt")
+        self.paths, self.said = {}, {}
 
-    module = importlib.import_module(family)
-    case = next(c for c in module.cases(True) if c.subject == subject and c.form in ("traced", "scripted"))
-    made = module.make(cases.Case(case.family, case.subject, "traced", case.key))
-    path = folder / "m.pt"
-    cases.write(made, "traced", path)
-    traced, arguments = cases.only_tensors(made)
-    loaded = torch.jit.load(path)
-    names = [a.name for a in loaded.forward.schema.arguments[1:]]
-    torch.save(arguments, folder / "inputs.pt")
-    files, said = {}, {}
+        def expected(given):
+            with torch.no_grad():
+                return [t.numpy() for t in cases.leaves(loaded(*given)) if isinstance(t, torch.Tensor)]
 
-    def expected(given):
-        with torch.no_grad():
-            return [t.numpy() for t in cases.leaves(loaded(*given)) if isinstance(t, torch.Tensor)]
-
-    runs = [([a.numpy() for a in arguments], expected(arguments))]
-    other = at_batch(arguments, 3)
-    try:
-        further = [([a.numpy() for a in other], expected(other))]
-        dynamic = all(a.dim() for a in arguments)
-    except Exception:
-        dynamic, further = False, []
-
-    def made_by(name, make):
-        out = folder / f"{name}.onnx"
+        self.runs = [([a.numpy() for a in arguments], expected(arguments))]
+        other = at_batch(arguments, 3)
         try:
-            problem = make(out) or agrees(out, runs + (further if dynamic else []))
+            self.further = [([a.numpy() for a in other], expected(other))]
+            self.dynamic = all(a.dim() for a in arguments)
+        except Exception:
+            self.dynamic, self.further = False, []
+
+        def convert(dynamic):
+            self.add("ours", lambda out: ours(tool, path, folder / "inputs.pt", names, dynamic, out))
+
+        convert(self.dynamic)
+        if "ours" in self.said and self.dynamic:  # only the example's size converts
+            self.said.clear()
+            self.dynamic = False
+            convert(False)
+        for name in others:
+            self.add(name, lambda out: reference(traced, arguments, names, self.dynamic, out, name == "dynamo"))
+
+    def add(self, name: str, make) -> None:
+        out = self.folder / f"{name}.onnx"
+        try:
+            problem = make(out) or agrees(out, self.runs + (self.further if self.dynamic else []))
         except Exception as e:
             problem = f"{type(e).__name__}: {str(e).strip().splitlines()[0][:100] if str(e).strip() else ''}"
         if problem:
-            said[name] = problem
+            self.said[name] = problem
         else:
-            files[name] = out
+            self.paths[name] = out
 
-    made_by("ours", lambda out: ours(tool, path, folder / "inputs.pt", names, dynamic, out))
-    if "ours" in said and dynamic:  # only the example's size converts
-        said.clear()
-        dynamic = False
-        made_by("ours", lambda out: ours(tool, path, folder / "inputs.pt", names, False, out))
-    for name in OTHERS:
-        made_by(name, lambda out: reference(traced, arguments, names, dynamic, out, name == "dynamo"))
+
+def one(tool: str, family: str, subject: str, folder: pathlib.Path) -> dict:
+    import warnings
+
+    warnings.simplefilter("ignore")
+    files = Files(tool, family, subject, folder, OTHERS)
 
     import onnx
 
     def simplified(name, out, by):
         if by == "slim":
             import onnxslim
-            result = onnxslim.slim(onnx.load(files[name]))
+            result = onnxslim.slim(onnx.load(files.paths[name]))
         else:
             import onnxsim
-            result, _ = onnxsim.simplify(onnx.load(files[name]))
+            result, _ = onnxsim.simplify(onnx.load(files.paths[name]))
         onnx.save(result, out)
 
-    for name in [n for n in ["ours", *OTHERS] if n in files]:
+    for name in [n for n in ["ours", *OTHERS] if n in files.paths]:
         for by in ["slim", "sim"]:
-            made_by(f"{name}+{by}", lambda out: simplified(name, out, by))
-    result = {"family": family, "subject": subject, "dynamic": dynamic, "said": said, "files": {}}
-    for name, file in files.items():
+            files.add(f"{name}+{by}", lambda out: simplified(name, out, by))
+    result = {"family": family, "subject": subject, "dynamic": files.dynamic, "said": files.said, "files": {}}
+    for name, file in files.paths.items():
         model = onnx.load(file)
         result["files"][name] = {"nodes": count(model.graph), "bytes": file.stat().st_size,
                                  "operators": dict(collections.Counter(n.op_type for n in model.graph.node))}
-    for name, (load, latency) in timed(files, runs[0][0]).items():
+    for name, (load, latency) in timed(files.paths, files.runs[0][0]).items():
         result["files"][name].update(load_ms=load, ms=latency)
     return result
 

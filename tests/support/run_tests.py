@@ -112,6 +112,8 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
         Group("force_models", [python, str(tests / "foreign/force_models.py"), "--build", str(build)], by_name=True),
         Group("fusions", [python, str(tests / "graphs/fusions.py"), "--build", str(build), "--jobs", str(jobs)],
               by_name=True),
+        Group("friends", [python, str(tests / "graphs/friends.py"), "--build", str(build), "--jobs", str(jobs)],
+              by_name=True),
         Group("foreign", foreign, foreign + ["--part", "1/8"]),
     ]
 
