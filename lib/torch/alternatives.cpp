@@ -129,7 +129,8 @@ void add_alternatives(const InputOptions& o, const Loaded& m, ExampleFiles& file
     std::vector<c10::IValue> values = leaf_values(e, resized_inputs(e, sizes, e.options.seed));
     for (size_t i = 0; i < values.size(); ++i)
       for (const InputSpec& f : further)
-        if (covers(f.name, e.leaves[i].path) && !f.value.empty()) values[i] = built.leaves[i].value;
+        if (covers(f.name, e.leaves[i].path) && !f.value.empty())
+          values[i] = number_in(built.leaves[i].value, e.leaves[i].number_type);
     e.alternatives.push_back(std::move(values));
   }
 }

@@ -47,10 +47,17 @@ c10::ScalarType to_scalar_type(DType t) {
   return c10::ScalarType::Undefined;
 }
 
-at::Tensor number_tensor(const c10::IValue& v) {
+at::Tensor number_tensor(const c10::IValue& v, DType type) {
+  if (type != DType::Undefined) return number_tensor(v).to(to_scalar_type(type));
   if (v.isBool()) return at::scalar_tensor(v.toBool(), at::kBool);
   if (v.isInt()) return at::scalar_tensor(v.toInt(), at::kLong);
   return at::scalar_tensor(v.toDouble(), at::kDouble);
+}
+
+c10::IValue number_in(const c10::IValue& v, DType type) {
+  if (type == DType::Undefined) return v;
+  const at::Scalar s = number_tensor(v, type).item();
+  return v.isInt() ? c10::IValue(s.toLong()) : c10::IValue(s.toDouble());
 }
 
 TensorPtr to_host(const at::Tensor& t) {

@@ -19,8 +19,10 @@ c10::ScalarType to_scalar_type(DType t);
 // tensor becomes what it is in a written file: pairs of real and imaginary part on a last axis of
 // 2. Throws std::runtime_error for types ONNX does not have.
 TensorPtr to_host(const at::Tensor& t);
-// An int, float or bool of TorchScript as a 0-d tensor of its type.
-at::Tensor number_tensor(const c10::IValue& v);
+// An int, float or bool of TorchScript as a 0-d tensor of an element type; Undefined: its own.
+at::Tensor number_tensor(const c10::IValue& v, DType type = DType::Undefined);
+// The number that is left of `v` in an element type; Undefined: `v`.
+c10::IValue number_in(const c10::IValue& v, DType type);
 // A copy as a LibTorch tensor.
 at::Tensor from_host(const Tensor& t);
 

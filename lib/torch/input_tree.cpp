@@ -12,6 +12,7 @@
 #include <set>
 
 #include "lib/support/text.h"
+#include "lib/torch/convert.h"
 #include "lib/torch/values.h"
 
 namespace oe::torch_io {
@@ -376,6 +377,8 @@ class Tree {
     const size_t place = place_++;
     if (s.is_default || is_constant(s.path)) return v;
     InputLeaf leaf;
+    leaf.number_type = number_type(v, spec);
+    v = number_in(v, leaf.number_type);
     leaf.place = place;
     leaf.name = leaf.path = s.path;
     leaf.value = v;
@@ -386,6 +389,13 @@ class Tree {
     leaves.push_back(std::move(leaf));
     leaf_specs_.push_back(s.spec ? *s.spec : InputSpec());
     return v;
+  }
+
+  static DType number_type(const c10::IValue& v, const InputSpec* spec) {
+    const DType asked = spec ? spec->dtype : DType::Undefined;
+    const bool other = (v.isDouble() && is_float(asked) && asked != DType::Double) ||
+                       (v.isInt() && is_integer(asked) && asked != DType::Int64);
+    return other ? asked : DType::Undefined;
   }
 
   c10::IValue missing(const Slot& s) {

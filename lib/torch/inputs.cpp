@@ -15,6 +15,7 @@
 #include "lib/support/text.h"
 #include "lib/torch/alternatives.h"
 #include "lib/torch/axes.h"
+#include "lib/torch/convert.h"
 #include "lib/torch/input_tree.h"
 #include "lib/torch/values.h"
 
@@ -153,7 +154,9 @@ std::vector<c10::IValue> resized_inputs(const ExampleInputs& e,
       const std::vector<int64_t>& size = sizes.at(*at);
       const uint64_t own_seed = leaf_seed(seed, *at);
       if (!v.isTensor())
-        return seed == e.options.seed || leaf.fixed ? v : other_number(v, own_seed);
+        return seed == e.options.seed || leaf.fixed
+                   ? v
+                   : number_in(other_number(v, own_seed), leaf.number_type);
       const at::Tensor t = v.toTensor();
       if (leaf.fixed || (seed == e.options.seed && t.sizes().vec() == size)) return t.clone();
       return random_like(t, size, leaf.normal, leaf.range, own_seed).to(t.device());
@@ -169,8 +172,9 @@ std::vector<c10::IValue> drawn_arguments(const ExampleInputs& e, const Draw& dra
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (!order.enter(i)) continue;
     arguments[i] = map_leaves(arguments[i], [&](const c10::IValue& v) -> c10::IValue {
-      const std::optional<size_t> leaf = order.next();
-      return !leaf || e.leaves[*leaf].fixed ? v : varied(v, draw.variations.at(*leaf));
+      const std::optional<size_t> at = order.next();
+      if (!at || e.leaves[*at].fixed) return v;
+      return number_in(varied(v, draw.variations.at(*at)), e.leaves[*at].number_type);
     });
   }
   return arguments;

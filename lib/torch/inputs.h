@@ -29,6 +29,9 @@ struct InputLeaf {
   std::optional<std::pair<double, double>> range;  // it was drawn from: both ends are in it
   std::vector<bool> differs;  // per axis: an alternative has another size there
   bool fixed = false;         // resized_inputs() keeps the value (a number that the export froze)
+  // The element type that the file takes a number in, where its SPEC asks for another one than
+  // float64 or int64. The value is one that the type holds. Undefined: its own type.
+  DType number_type = DType::Undefined;
   std::string attribute;  // of the model that it is (--state=io): "rnn.hidden"; empty: an argument
 };
 

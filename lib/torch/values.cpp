@@ -10,6 +10,7 @@
 #include <ATen/ops/rand.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
+#include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/tensor.h>
 
 #include <algorithm>
@@ -405,7 +406,10 @@ c10::IValue make_value(const InputSpec& spec, const c10::TypePtr& declared, cons
     usage(path, "cannot read the value '" + v + "'", hint);
   }
   refuse_huge(j, path);
-  return typed_from_json(j, declared, spec, like, path);
+  const c10::IValue typed = typed_from_json(j, declared, spec, like, path);
+  if (typed.isInt() && is_integer(spec.dtype))
+    represented(at::scalar_tensor(typed.toInt(), at::kLong), to_scalar_type(spec.dtype), path);
+  return typed;
 }
 
 bool has_data(const at::Tensor& t) { return t.numel() == 0 || t.storage().data() != nullptr; }
