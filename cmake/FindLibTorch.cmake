@@ -6,8 +6,11 @@
 #   LibTorch_VERSION   such as 2.13
 
 set(_hints ${LIBTORCH_ROOT} $ENV{LIBTORCH_ROOT})
-file(GLOB _venv ${CMAKE_SOURCE_DIR}/.deps/venv/lib/python3*/site-packages/torch)
-list(APPEND _hints ${_venv})
+set(_elsewhere NO_DEFAULT_PATH)  # a folder that is named and incomplete is an error
+if(NOT _hints)
+  set(_elsewhere "")
+  file(GLOB _hints ${CMAKE_SOURCE_DIR}/.deps/venv/lib/python3*/site-packages/torch)
+endif()
 if(NOT _hints)
   execute_process(
     COMMAND python3 -c "import importlib.util as u; s = u.find_spec('torch'); print(s.submodule_search_locations[0] if s else '')"
@@ -15,9 +18,9 @@ if(NOT _hints)
   list(APPEND _hints ${_python_torch})
 endif()
 
-find_path(LibTorch_INCLUDE_DIR torch/csrc/jit/api/module.h HINTS ${_hints} PATH_SUFFIXES include)
-find_library(LibTorch_C10 c10 HINTS ${_hints} PATH_SUFFIXES lib)
-find_library(LibTorch_CPU torch_cpu HINTS ${_hints} PATH_SUFFIXES lib)
+find_path(LibTorch_INCLUDE_DIR torch/csrc/jit/api/module.h HINTS ${_hints} PATH_SUFFIXES include ${_elsewhere})
+find_library(LibTorch_C10 c10 HINTS ${_hints} PATH_SUFFIXES lib ${_elsewhere})
+find_library(LibTorch_CPU torch_cpu HINTS ${_hints} PATH_SUFFIXES lib ${_elsewhere})
 
 set(LibTorch_VERSION "")
 foreach(part MAJOR MINOR)
