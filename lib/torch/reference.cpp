@@ -2,6 +2,7 @@
 #include "lib/torch/reference.h"
 
 #include <ATen/Context.h>
+#include <ATen/ops/view_as_real.h>
 #include <ATen/record_function.h>
 #include <c10/core/GradMode.h>
 #include <torch/csrc/jit/api/function_impl.h>

@@ -1,4 +1,6 @@
 // What an archive says of itself, without LibTorch having been asked.
+#include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
 #include <torch/csrc/jit/api/module.h>
 
 #include <catch2/catch.hpp>

@@ -1,4 +1,5 @@
 // Which attempts a capture makes, one after the other, and why each ended.
+#include <ATen/ops/ones.h>
 #include <torch/csrc/jit/api/module.h>
 
 #include <catch2/catch.hpp>
