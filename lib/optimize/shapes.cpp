@@ -24,11 +24,11 @@ using namespace ir;
 
 class Shapes {
  public:
-  explicit Shapes(Model& m)
-      : rewriter_(m), dims_(rewriter_), sizes_(rewriter_, dims_), uses_(use_counts(m)) {
+  explicit Shapes(Model& m) : rewriter_(m), dims_(rewriter_), sizes_(rewriter_, dims_) {
     for_each_graph(m.graph, [this](Graph& g) {
       for (const auto& n : g.nodes) takes_shapes_ |= n->op == "Shape";
     });
+    if (takes_shapes_) uses_ = use_counts(m);
   }
 
   bool run() {
@@ -42,7 +42,7 @@ class Shapes {
   DimSources dims_;
   bool takes_shapes_ = false;  // without a Shape nobody asks where dims come from
   KnownElements sizes_;
-  const std::unordered_map<const Value*, size_t> uses_;  // before the pass
+  std::unordered_map<const Value*, size_t> uses_;  // before the pass; empty without a Shape
 
   void visit(Node& n) {
     if (n.op == "Reshape")

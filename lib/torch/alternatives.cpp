@@ -8,6 +8,7 @@
 #include "lib/support/text.h"
 #include "lib/torch/convert.h"
 #include "lib/torch/input_tree.h"
+#include "lib/torch/values.h"
 
 namespace oe::torch_io {
 namespace {
@@ -130,7 +131,8 @@ void add_alternatives(const InputOptions& o, const Loaded& m, ExampleFiles& file
     for (size_t i = 0; i < values.size(); ++i)
       for (const InputSpec& f : further)
         if (covers(f.name, e.leaves[i].path) && !f.value.empty())
-          values[i] = number_in(built.leaves[i].value, e.leaves[i].number_type);
+          values[i] =
+              represented_number(built.leaves[i].value, e.leaves[i].number_type, e.leaves[i].path);
     e.alternatives.push_back(std::move(values));
   }
 }

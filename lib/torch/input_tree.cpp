@@ -12,7 +12,6 @@
 #include <set>
 
 #include "lib/support/text.h"
-#include "lib/torch/convert.h"
 #include "lib/torch/values.h"
 
 namespace oe::torch_io {
@@ -378,7 +377,7 @@ class Tree {
     if (s.is_default || is_constant(s.path)) return v;
     InputLeaf leaf;
     leaf.number_type = number_type(v, spec);
-    v = number_in(v, leaf.number_type);
+    v = represented_number(v, leaf.number_type, s.path);
     leaf.place = place;
     leaf.name = leaf.path = s.path;
     leaf.value = v;

@@ -180,6 +180,10 @@ std::vector<c10::IValue> drawn_arguments(const ExampleInputs& e, const Draw& dra
   return arguments;
 }
 
+c10::IValue as_input(const InputLeaf& leaf, const c10::IValue& v) {
+  return leaf.number_type == DType::Undefined ? v : number_tensor(v, leaf.number_type);
+}
+
 std::vector<c10::IValue> leaf_values(const ExampleInputs& e,
                                      const std::vector<c10::IValue>& arguments) {
   std::vector<c10::IValue> values;

@@ -98,6 +98,9 @@ class LeafOrder {
   size_t next_ = 0, argument_ = 0, place_ = 0;
 };
 
+// A value of the leaf as the file takes it: a number of a narrower type is a 0-d tensor of that.
+c10::IValue as_input(const InputLeaf& leaf, const c10::IValue& v);
+
 // The tensors and numbers inside `arguments`, in the order of `e.leaves`.
 std::vector<c10::IValue> leaf_values(const ExampleInputs& e,
                                      const std::vector<c10::IValue>& arguments);

@@ -10,7 +10,6 @@
 #include <ATen/ops/rand.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
-#include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/tensor.h>
 
 #include <algorithm>
@@ -406,10 +405,12 @@ c10::IValue make_value(const InputSpec& spec, const c10::TypePtr& declared, cons
     usage(path, "cannot read the value '" + v + "'", hint);
   }
   refuse_huge(j, path);
-  const c10::IValue typed = typed_from_json(j, declared, spec, like, path);
-  if (typed.isInt() && is_integer(spec.dtype))
-    represented(at::scalar_tensor(typed.toInt(), at::kLong), to_scalar_type(spec.dtype), path);
-  return typed;
+  return typed_from_json(j, declared, spec, like, path);
+}
+
+c10::IValue represented_number(const c10::IValue& v, DType type, const std::string& path) {
+  if (type != DType::Undefined) represented(number_tensor(v), to_scalar_type(type), path);
+  return number_in(v, type);
 }
 
 bool has_data(const at::Tensor& t) { return t.numel() == 0 || t.storage().data() != nullptr; }

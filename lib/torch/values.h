@@ -26,6 +26,10 @@ c10::IValue retype(const c10::IValue& v, const c10::TypePtr& type, const std::st
 c10::IValue make_value(const InputSpec& spec, const c10::TypePtr& type, const c10::IValue& like,
                        const std::string& path, uint64_t seed, ExampleFiles& files);
 
+// The number as an element type holds it: floats are rounded, and a whole number that is none of
+// the type is a Failure(Usage). Undefined: `v`.
+c10::IValue represented_number(const c10::IValue& v, DType type, const std::string& path);
+
 // Whether the tensor's numbers are there: a trace stores only type and sizes of its inputs.
 bool has_data(const at::Tensor& t);
 

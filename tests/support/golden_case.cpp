@@ -95,10 +95,7 @@ void make_runs_of(const std::string& what, const Options& o, const torch_io::Loa
     torch_io::ExampleInputs fresh = torch_io::make_inputs(o.input, loaded);
     torch_io::add_state(module, state, given);
     for (const torch_io::InputLeaf& leaf : given.leaves)
-      run.inputs[leaf.name] =
-          host(leaf.number_type == DType::Undefined
-                   ? leaf.value
-                   : c10::IValue(torch_io::number_tensor(leaf.value, leaf.number_type)));
+      run.inputs[leaf.name] = host(torch_io::as_input(leaf, leaf.value));
     run.expected = expected(module.get_method(loaded.method)(std::move(fresh.arguments)).deepcopy(),
                             c, module);
     runs.push_back(std::move(run));

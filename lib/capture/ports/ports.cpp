@@ -7,7 +7,6 @@
 #include "lib/capture/operators/ranks.h"
 #include "lib/capture/values/snapshot.h"
 #include "lib/support/text.h"
-#include "lib/torch/convert.h"
 
 namespace oe::capture {
 namespace {
@@ -58,14 +57,10 @@ class InputBuilder {
   AbstractValue leaf(size_t i) {
     const auto& l = e_.leaves[i];
     PerWorld c = PerWorld::sized(leaves_.size());
-    for (size_t w = 0; w < leaves_.size(); ++w) {
-      const c10::IValue& v = leaves_[w][i];
-      c.set(w, l.number_type == DType::Undefined ? v : torch_io::number_tensor(v, l.number_type));
-    }
+    for (size_t w = 0; w < leaves_.size(); ++w) c.set(w, torch_io::as_input(l, leaves_[w][i]));
     program::Program& p = ex_.recorder.program();
-    if (l.value.isTensor() || l.number_type != DType::Undefined) {
-      std::vector<Axis> axes(l.value.isTensor() ? static_cast<size_t>(l.value.toTensor().dim())
-                                                : 0);
+    if (c.at(0).isTensor()) {
+      std::vector<Axis> axes(static_cast<size_t>(c.at(0).toTensor().dim()));
       for (size_t a = 0; a < l.axis_names.size(); ++a)
         if (!l.axis_names[a].empty()) axes[a] = {Taint::Shape, axis_ids_.at(l.axis_names[a])};
       TensorValuePtr t = ex_.values.input_tensor(nullptr, std::move(c), std::move(axes));
