@@ -16,7 +16,6 @@ import importlib
 import json
 import pathlib
 import re
-import shutil
 import statistics
 import subprocess
 import sys
@@ -222,22 +221,20 @@ def enter() -> None:
     environment.enter()
 
 
-def run_one(tool: str, family: str, subject: str) -> dict:
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="graphs_"))
-    try:
-        run = subprocess.run([sys.executable, __file__, "--one", family, subject, "--tool", tool,
-                              "--folder", str(folder)], capture_output=True, text=True, errors="replace",
-                             timeout=LIMIT_S)
-        lines = [line for line in run.stdout.splitlines() if line.startswith("{")]
-        if not lines:
-            said = run.stderr.strip().splitlines() or ["?"]
-            return {"family": family, "subject": subject, "failed": said[-1][:200]}
-        return json.loads(lines[-1])
-    except subprocess.TimeoutExpired:
-        return {"family": family, "subject": subject, "failed": f"no end within {LIMIT_S} s"}
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+def in_own_process(script: str, tool: str, *subject: str) -> dict:
+    """What `script --one SUBJECT... --tool TOOL --folder DIR` prints as JSON, or why nothing: {"failed": reason}."""
+    with tempfile.TemporaryDirectory(prefix="graphs_", ignore_cleanup_errors=True) as folder:
+        try:
+            run = subprocess.run([sys.executable, script, "--one", *subject, "--tool", tool, "--folder", folder],
+                                 capture_output=True, text=True, errors="replace", timeout=LIMIT_S)
+        except subprocess.TimeoutExpired:
+            return {"failed": f"no end within {LIMIT_S} s"}
+    lines = [line for line in run.stdout.splitlines() if line.startswith("{")]
+    return json.loads(lines[-1]) if lines else {"failed": (run.stderr.strip().splitlines() or ["?"])[-1][:300]}
 
+
+def run_one(tool: str, family: str, subject: str) -> dict:
+    return {"family": family, "subject": subject} | in_own_process(__file__, tool, family, subject)
 
 def best(result: dict, key: str) -> tuple[str, float]:
     others = {n: f[key] for n, f in result["files"].items() if n != "ours"}

@@ -4,16 +4,15 @@
 
 25 models of tests/foreign are converted at opset 17 with a dynamic batch, by the tool and by torch.onnx.export with
 dynamo=False. Each file goes through the tools that people run on an ONNX file next. A tool that works with the
-reference's file has to work with ours; KNOWN names where it does not, and says why. --write-table writes docs/friends.md.
+reference's file has to work with ours; KNOWN names where it does not, and says why. --write-table writes
+docs/friends.md.
 """
 import argparse
 import concurrent.futures
 import json
 import pathlib
 import re
-import subprocess
 import sys
-import tempfile
 import textwrap
 import warnings
 
@@ -23,7 +22,6 @@ environment = compare.environment
 compare.OPSET = 17
 PACKAGES = compare.ROOT / ".deps/friends/packages"
 WANTED = ["openvino==2026.4.1", "openvino-telemetry==2025.2.0", "onnx2torch==1.5.15", "onnxconverter-common==1.16.0"]
-LIMIT_S = 600
 MODELS = {
     "vision": ["squeezenet1_1", "mobilenet_v3_small", "shufflenet_v2_x0_5", "efficientnet_b0", "densenet121", "resnet18",
                "convnext_tiny", "swin_t", "lraspp_mobilenet_v3_large", "mnasnet0_5"],
@@ -176,14 +174,6 @@ def one(tool: str, family: str, subject: str, folder: pathlib.Path) -> dict:
     return result
 
 
-def run_one(tool: str, family: str, subject: str) -> dict:
-    with tempfile.TemporaryDirectory(prefix="friends_") as folder:
-        run = subprocess.run([sys.executable, __file__, "--one", family, subject, "--tool", tool, "--folder", folder],
-                             capture_output=True, text=True, errors="replace", timeout=LIMIT_S)
-    lines = [line for line in run.stdout.splitlines() if line.startswith("{")]
-    return json.loads(lines[-1]) if lines else {"failed": (run.stderr.strip().splitlines() or ["?"])[-1][:300]}
-
-
 # --- all of them
 
 def judged(subject: str, result: dict) -> list[str]:
@@ -241,7 +231,7 @@ def main() -> int:
     tool = str(options.build.resolve() / "onnx-export")
     results, wrong = {}, []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for (_, subject), result in zip(subjects, pool.map(lambda s: run_one(tool, *s), subjects)):
+        for (_, subject), result in zip(subjects, pool.map(lambda s: compare.in_own_process(__file__, tool, *s), subjects)):
             results[subject] = result
             wrong += judged(subject, result)
     print(table(results))
