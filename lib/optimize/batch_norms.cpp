@@ -5,7 +5,13 @@
 //   y = BatchNormalization (c, scale, shift, mean, var)  =>  y = Conv (x, w_bn, b_bn)
 //
 // with s = scale / sqrt(var + epsilon), w_bn = s w and b_bn = s (b - mean) + shift per channel of
-// the result. Exact up to rounding: weights are computed in float64 and rounded once. A changed
+// the result. A BatchNormalization of the rows of a reshaped MatMul goes into its matrix:
+//
+//   m = MatMul (x, w), r = Reshape (m, {-1, C})
+//   y = BatchNormalization (r, ...)  =>  m = MatMul (x, w_bn), a = Add (m, b_bn), y = Reshape (a,
+//   ...)
+//
+// Exact up to rounding: weights are computed in float64 and rounded once. A changed
 // weight keeps its name with the suffix _bn.
 #include <cmath>
 #include <unordered_map>
@@ -143,6 +149,7 @@ class Folder {
   void into_producer(Node& bn) {
     Node* n = bn.inputs[0]->producer;
     if (!n || !home_.contains(n) || home_[n] != home_[&bn] || uses_[bn.inputs[0]] != 1) return;
+    if (n->is("Reshape")) return into_matmul(bn, *n);
     if (!n->is("Conv") && !n->is("ConvTranspose") && !plain_gemm(*n)) return;
     const auto a = affine(bn);
     const auto old = a ? weights(*n, static_cast<int64_t>(a->s.size())) : std::nullopt;
@@ -157,6 +164,37 @@ class Folder {
     n->outputs[0] = bn.outputs[0];
     bn.outputs[0]->producer = n;
     r_.drop();
+  }
+
+  // Rows of the reshaped product are rows of the product: channels are its columns.
+  void into_matmul(Node& bn, Node& reshape) {
+    Value* product = reshape.inputs[0];
+    Node* n = product->producer;
+    if (!n || !n->is("MatMul") || !home_.contains(n) || home_[n] != home_[&bn] ||
+        uses_[product] != 1 || !product->type.shape)
+      return;
+    const TensorPtr w = r_.constant(n->inputs[1]);
+    const auto shape = r_.ints(reshape.inputs[1]);
+    const auto a = affine(bn);
+    if (!w || !a || !shape || !is_foldable(w->dtype()) || made_ + w->nbytes() > kMostBytes ||
+        w->numel() == 0 || w->dims().size() != 2)
+      return;
+    const auto channels = static_cast<int64_t>(a->s.size());
+    if (w->dims()[1] != channels || shape->size() != 2 || shape->back() != channels) return;
+    Numbers scaled = w->as_double();
+    for (size_t i = 0; i < scaled.size(); ++i) scaled[i] *= a->s[i % a->s.size()];
+    if (!finite(scaled)) return;
+    made_ += w->nbytes();
+    const std::string name = n->inputs[1]->name;
+    n->inputs[1] =
+        r_.model().new_initializer(name + "_bn", tensor_of(scaled, w->dims(), w->dtype()));
+    Value* shift =
+        r_.model().new_initializer(name + "_bias_bn", tensor_of(a->t, {channels}, w->dtype()));
+    Value* moved = r_.insert(bn, "Add", {product, shift}, product->type);
+    bn.op = "Reshape";
+    bn.inputs = {moved, reshape.inputs[1]};
+    bn.attributes = {};
+    r_.mark_changed();
   }
 
   // In front of the node: its weights take the scale, its bias the shift. Padding would not be

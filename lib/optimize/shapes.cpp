@@ -9,7 +9,8 @@
 // An element is a number, a dim of a tensor, or element i of some other tensor. Tensors of numbers
 // become initializers; a run of dims of one tensor becomes one Shape; a Reshape that copies dims of
 // its own input says so with 0, which holds for empty tensors too; -1 stands for one unknown size
-// only where all others are positive numbers.
+// only where all others are positive numbers. An Expand goes where the operator that reads it
+// broadcasts to the same shape: each of its dims is a dim of its own input or of another operand.
 #include <algorithm>
 #include <unordered_map>
 
@@ -49,6 +50,8 @@ class Shapes {
       reshape(n);
     else if (n.op == "Expand")
       expand(n);
+    else if (broadcasts(n))
+      leave_out_expands(n);
     Value* out = n.outputs.size() == 1 ? n.outputs[0] : nullptr;
     if (out) {
       if (auto e = sizes_.result_of(n)) {
@@ -234,8 +237,12 @@ class Shapes {
     const bool allow_zero = n.attributes.get_or<int64_t>("allowzero", 0);
     Ints list;
     size_t unknown = 0, copied = 0, zeros = 0, computed = 0;
+    const Shape& result = n.outputs[0]->type.shape;
     for (size_t i = 0; i < e->size(); ++i) {
-      const Element& d = (*e)[i];
+      Element d = (*e)[i];
+      // A -1 beside a dim, of which the size is known all the same: the -1 can be that of the dim.
+      if (d.is_number() && d.number < 0 && result && i < result->size() && (*result)[i].is_number())
+        d.number = (*result)[i].number;
       if (d.is_number()) {
         zeros += d.number == 0;
         computed += d.number < 0;
@@ -275,6 +282,45 @@ class Shapes {
         return;
     }
     set_constant_shape(n, std::move(list));
+  }
+
+  static bool broadcasts(const Node& n) {
+    static constexpr auto kOperators = {
+        "Add",  "And", "Div",         "Equal", "Greater", "GreaterOrEqual",
+        "Less", "Max", "LessOrEqual", "Min",   "Mod",     "Mul",
+        "Or",   "Pow", "Sub",         "Where", "Xor"};
+    return n.inputs.size() > 1 &&
+           std::ranges::any_of(kOperators, [&](const char* op) { return n.op == op; });
+  }
+
+  bool is_size(const Element& e, Value* v, size_t from_right) const {
+    if (!v || !v->rank() || from_right >= v->type.shape->size()) return false;
+    const auto axis = *v->rank() - 1 - static_cast<int64_t>(from_right);
+    return e.is_number() ? dims_.number(v, axis) == e.number : is_dim(e, v, axis);
+  }
+
+  void leave_out_expands(Node& n) {
+    for (Value*& operand : n.inputs) {
+      const Node* expand = operand ? produced_by(operand, "Expand") : nullptr;
+      const auto shape = expand ? sizes_.of(expand->inputs[1]) : std::nullopt;
+      if (!shape || !expand->inputs[0]->rank()) continue;
+      size_t found = 0;
+      for (size_t i = 0; i < shape->size(); ++i) {
+        const Element& e = (*shape)[i];
+        const size_t from_right = shape->size() - 1 - i;
+        const auto has = [&](Value* v) { return v != operand && is_size(e, v, from_right); };
+        const bool one =
+            e.is_number() && e.number == 1 &&
+            (from_right < expand->inputs[0]->type.shape->size() ||
+             std::ranges::any_of(n.inputs, [&](const Value* v) {
+               return v != operand && v && v->rank() && from_right < v->type.shape->size();
+             }));
+        found += one || has(expand->inputs[0]) || std::ranges::any_of(n.inputs, has);
+      }
+      if (found != shape->size()) continue;
+      operand = expand->inputs[0];
+      rewriter_.mark_changed();
+    }
   }
 };
 

@@ -147,6 +147,7 @@ std::optional<OnnxModel> onnx_model(const LoadedModel& loaded, const capture::Ca
   const std::vector<std::string> state_names = torch_io::state_names(loaded.module.module);
   const bool settled = parameters && o.export_params;
   apply_names(m, o, state_names, settled ? loaded.own_inputs : loaded.inputs.leaves.size(), d);
+  optimize::name_other_dims(m);
   made.writing = write_options(m, o, state_names);
   // Not before: a strict run lists every warning.
   if (o.strict) d.warnings_are_errors();

@@ -41,6 +41,7 @@ ir::Model walk(const program::Program& p, const Options& o, const lower::LowerOp
     optimize::cleanup(m, o.optimize);
   else
     optimize::optimize(m, optimize_options(o), watch.changed);
+  optimize::name_output_dims(m);
   ended("optimize", m);
   begins("legalize");
   opsets::legalize(m, o.opset, o.ort_target, d);

@@ -1,6 +1,8 @@
 // Whether the shapes that a model states are those that its outputs have.
 #include "lib/verify/stated.h"
 
+#include "lib/support/dim_expression.h"
+
 namespace oe::verify {
 
 void add_sizes(const Shape& stated, const Tensor& input, NamedSizes& sizes) {
@@ -16,12 +18,12 @@ std::string not_as_stated(const Tensor& t, const Shape& stated, const NamedSizes
            std::to_string(stated->size());
   for (size_t k = 0; k < stated->size(); ++k) {
     const Dim& d = (*stated)[k];
-    const auto named = d.is_symbol() ? sizes.find(d.symbol) : sizes.end();
-    if (!d.is_number() && named == sizes.end()) continue;
-    const int64_t size = d.is_number() ? d.number : named->second;
-    if (size == t.dims()[k]) continue;
+    const auto size = d.is_number()   ? std::optional(d.number)
+                      : d.is_symbol() ? evaluate_dim(d.symbol, sizes)
+                                      : std::nullopt;
+    if (!size || *size == t.dims()[k]) continue;
     return "axis " + std::to_string(k) + " is " + std::to_string(t.dims()[k]) +
-           ", the model says " + (d.is_number() ? "" : d.symbol + " = ") + std::to_string(size);
+           ", the model says " + (d.is_number() ? "" : d.symbol + " = ") + std::to_string(*size);
   }
   return {};
 }

@@ -15,7 +15,8 @@ using NamedSizes = std::map<std::string, int64_t>;
 void add_sizes(const Shape& stated, const Tensor& input, NamedSizes& sizes);
 
 // What the model states of the shape that the tensor does not have, as "axis 0 is 1, the model
-// says n = 4"; empty: nothing. A name that no input has says nothing.
+// says n = 4"; empty: nothing. A name stands for its size, or is an expression ("2*n", see
+// evaluate_dim); one that no input determines says nothing.
 std::string not_as_stated(const Tensor& t, const Shape& stated, const NamedSizes& sizes);
 
 }  // namespace oe::verify

@@ -14,6 +14,7 @@ import collections
 import concurrent.futures
 import importlib
 import json
+import os
 import pathlib
 import re
 import statistics
@@ -29,23 +30,28 @@ import environment  # noqa: E402
 PACKAGES = ROOT / ".deps/graphs/packages"
 WANTED = ["onnx==1.23.2", "onnxscript==0.7.2", "onnx_ir==1.1.0", "onnxslim==0.1.98", "onnxsim==0.8.1",
           "ml_dtypes==0.6.0", "colorama==0.4.6"]
-FAMILIES = ["vision", "timm_models", "transformer_models"]
+FAMILIES = ["vision", "timm_models", "transformer_models", "others"]
+WHOLE = ["others"]  # families of which --full is not needed for all models
 OPSET = 18
 LIMIT_S = 600
 RUNS = 15
 OTHERS = ["reference", "dynamo"]  # and each through the simplifiers
 
 
+# Why a model has more nodes than another file of it.
+REASONS: dict[str, str] = {}
+
 HEAD = """# Graphs
 
 Written by `scripts/compare-graphs --write-table`: models of other people's packages with random
-weights, traced, converted at opset {opset} with a dynamic batch, by this tool, by
+weights (those that are all 0 or all 1 before training are changed a little), traced, converted at opset {opset} with a dynamic batch, by this tool, by
 `torch.onnx.export(dynamo=False)` (*reference*) and by `torch.onnx.export(dynamo=True)` (*dynamo*),
 and each file through onnxslim and onnxsim. A file counts where ONNX Runtime gives LibTorch's
 result with it at two batch sizes; a dash stands for one that was not made or does not. Nodes are
 those of all graphs without Constant. Latency is the median of {runs} runs on one thread that
 alternate between the files of a model, with another model beside it on two cores: it compares a
-row, not rows. Of {models} models, {best} have no more nodes than the smallest of all other files.
+row, not rows. Load is the time that ONNX Runtime takes to make a session, memory what a session and a
+call of it take. Of two numbers, the first is ours and the second the best of all other files. Of {models} models, {best} have no more nodes than the smallest of all other files.
 
 """
 
@@ -106,6 +112,19 @@ def at_batch(arguments, size: int):
     return tuple(a[:1].repeat(size, *[1] * (a.dim() - 1)) if a.dim() else a for a in arguments)
 
 
+def as_if_trained(module) -> None:
+    """Weights that a fresh module has as zeros or ones get numbers beside them: a simplifier would take out what adds
+    0 or multiplies by 1, which no trained model has."""
+    import torch
+
+    torch.manual_seed(2)
+    for name, t in [*module.named_parameters(), *module.named_buffers()]:
+        learned = isinstance(t, torch.nn.Parameter) or name.endswith(("running_mean", "running_var"))
+        if learned and t.is_floating_point() and t.numel() and bool((t == t.flatten()[0]).all()):
+            with torch.no_grad():
+                t.add_(0.02 * torch.rand_like(t))
+
+
 class Files:
     """The files of one model that give LibTorch's results, and why the others do not."""
 
@@ -116,6 +135,7 @@ class Files:
         module = importlib.import_module(family)
         case = next(c for c in module.cases(True) if c.subject == subject and c.form in ("traced", "scripted"))
         made = module.make(cases.Case(case.family, case.subject, "traced", case.key))
+        as_if_trained(made.module)
         self.folder, path = folder, folder / "m.pt"
         cases.write(made, "traced", path)
         traced, arguments = cases.only_tensors(made)
@@ -165,6 +185,7 @@ def one(tool: str, family: str, subject: str, folder: pathlib.Path) -> dict:
     warnings.simplefilter("ignore")
     files = Files(tool, family, subject, folder, OTHERS)
 
+    import numpy
     import onnx
 
     def simplified(name, out, by):
@@ -186,7 +207,30 @@ def one(tool: str, family: str, subject: str, folder: pathlib.Path) -> dict:
                                  "operators": dict(collections.Counter(n.op_type for n in model.graph.node))}
     for name, (load, latency) in timed(files.paths, files.runs[0][0]).items():
         result["files"][name].update(load_ms=load, ms=latency)
+    numpy.savez(folder / "inputs.npz", *files.runs[0][0])
+    for name, file in files.paths.items():
+        run = subprocess.run([sys.executable, __file__, "--memory", str(file), str(folder / "inputs.npz")],
+                             capture_output=True, text=True, check=True)
+        result["files"][name]["memory"] = int(run.stdout)
     return result
+
+
+def memory(file: str, inputs: str) -> int:
+    """Bytes by which a session and a call of it make a fresh process grow."""
+    import numpy
+    import onnxruntime
+
+    def resident() -> int:
+        return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    with numpy.load(inputs) as archive:
+        values = [archive[name] for name in archive.files]
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    before = resident()
+    session = onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+    session.run(None, {i.name: v for i, v in zip(session.get_inputs(), values)})
+    return resident() - before
 
 
 def timed(files: dict, inputs: list) -> dict:
@@ -214,7 +258,7 @@ def timed(files: dict, inputs: list) -> dict:
 
 def enter() -> None:
     """Makes the packages importable, installed when they are missing."""
-    problem = environment.prepare() or environment.install(WANTED, PACKAGES, PACKAGES.parent / "stamp")
+    problem = environment.prepare(models=True) or environment.install(WANTED, PACKAGES, PACKAGES.parent / "stamp")
     if problem:
         raise SystemExit(problem)
     sys.path.append(str(PACKAGES))
@@ -237,7 +281,7 @@ def run_one(tool: str, family: str, subject: str) -> dict:
     return {"family": family, "subject": subject} | in_own_process(__file__, tool, family, subject)
 
 def best(result: dict, key: str) -> tuple[str, float]:
-    others = {n: f[key] for n, f in result["files"].items() if n != "ours"}
+    others = {n: f[key] for n, f in result["files"].items() if n != "ours" and key in f}
     name = min(others, key=others.get, default="")
     return name, others.get(name, float("inf"))
 
@@ -257,20 +301,46 @@ def line_of(result: dict) -> str:
             f"{mine['nodes']} nodes, {others}, fewest {fewest} ({name}); {mine['ms']:.2f} ms, fastest {ms:.2f} ({fast})")
 
 
+def pair(result: dict, key: str, shown) -> str:
+    """Ours, and the best of the others where there is one."""
+    mine, other = result["files"]["ours"].get(key), best(result, key)[1]
+    return "-" if mine is None else shown(mine) + ("" if other == float("inf") else f" / {shown(other)}")
+
+
 def table(results: list[dict]) -> str:
-    text = ["| model | batch | ours | reference | dynamo | fewest of the others | ours ms | fastest of the others |",
-            "|---|---|---|---|---|---|---|---|"]
+    text = ["| model | batch | ours | reference | dynamo | fewest of the others | ms | load ms | file MB | memory MB |",
+            "|---|---|---|---|---|---|---|---|---|---|"]
     for r in results:
         if "ours" not in r.get("files", {}):
             continue
         files = r["files"]
         name, fewest = best(r, "nodes")
-        fast, ms = best(r, "ms")
-        shown = [str(files[n]["nodes"]) if n in files else "-" for n in ["ours", *OTHERS]]
-        text.append(f"| {r['subject']} | {'dynamic' if r['dynamic'] else 'fixed'} | {' | '.join(shown)} | "
-                    f"{fewest if name else '-'}{f' ({name})' if name else ''} | {files['ours']['ms']:.2f} | "
-                    f"{f'{ms:.2f} ({fast})' if fast else '-'} |")
+        nodes = [str(files[n]["nodes"]) if n in files else "-" for n in ["ours", *OTHERS]]
+        cells = [r["subject"], "dynamic" if r["dynamic"] else "fixed", *nodes, f"{fewest} ({name})" if name else "-",
+                 pair(r, "ms", "{:.2f}".format), pair(r, "load_ms", "{:.0f}".format),
+                 pair(r, "bytes", lambda n: f"{n / 1e6:.2f}"), pair(r, "memory", lambda n: f"{n / 1e6:.0f}")]
+        text.append("| " + " | ".join(cells) + " |")
     return "\n".join(text)
+
+
+def misses(results: list[dict]) -> list[str]:
+    """A line for each model of which another file has fewer nodes: by how many, and which."""
+    lines = []
+    for r in results:
+        if "ours" not in r.get("files", {}):
+            continue
+        name, fewest = best(r, "nodes")
+        mine = r["files"]["ours"]
+        if mine["nodes"] <= fewest:
+            continue
+        theirs = r["files"][name]["operators"]
+        more = {op: n - theirs.get(op, 0) for op, n in mine["operators"].items() if n > theirs.get(op, 0)}
+        fewer = {op: n - mine["operators"].get(op, 0) for op, n in theirs.items() if n > mine["operators"].get(op, 0)}
+        counted = [", ".join(f"{n} {op}" for op, n in sorted(d.items()) if op != "Constant") for d in (more, fewer)]
+        reason = REASONS.get(r["subject"], "")
+        lines.append(f"- {r['subject']}: {mine['nodes'] - fewest} more than {name} ({counted[0]} more, "
+                     f"{counted[1] or 'nothing'} fewer). {reason}".strip())
+    return lines
 
 
 def show(results: list[dict], write: bool) -> int:
@@ -280,7 +350,8 @@ def show(results: list[dict], write: bool) -> int:
     smallest = sum(r["files"]["ours"]["nodes"] <= best(r, "nodes")[1] for r in mine)
     if write:
         head = HEAD.format(opset=OPSET, runs=RUNS, models=len(mine), best=smallest)
-        (ROOT / "docs/graphs.md").write_text(head + text + "\n")
+        tail = ["", "## Rows with more nodes than another file", "", *misses(mine)] if smallest < len(mine) else []
+        (ROOT / "docs/graphs.md").write_text("\n".join([head + text, *tail]) + "\n")
     return 0
 
 
@@ -295,9 +366,13 @@ def main() -> int:
     parser.add_argument("--from", type=pathlib.Path, dest="earlier")
     parser.add_argument("--write-table", action="store_true")
     parser.add_argument("--one", nargs=2)
+    parser.add_argument("--memory", nargs=2)
     parser.add_argument("--tool")
     parser.add_argument("--folder", type=pathlib.Path)
     options = parser.parse_args()
+    if options.memory:
+        print(memory(*options.memory))
+        return 0
     if options.earlier:
         return show(json.loads(options.earlier.read_text()), options.write_table)
     enter()
@@ -307,7 +382,8 @@ def main() -> int:
     tool = str(options.build.resolve() / "onnx-export")
     subjects = []
     for family in options.families.split(","):
-        seen = dict.fromkeys(c.subject for c in importlib.import_module(family).cases(options.full))
+        cases = importlib.import_module(family).cases(options.full or family in WHOLE)
+        seen = dict.fromkeys(c.subject for c in cases if c.form != "shipped")
         subjects += [(family, s) for s in seen if re.search(options.filter, s)]
     results = []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:

@@ -46,6 +46,7 @@ ir::Model optimized(const program::Program& p, const optimize::Options& o, Diagn
   if (d.has_errors()) return m;
   throw_problems("the graph after lower", ir::verify(m));
   optimize::optimize(m, o);
+  optimize::name_output_dims(m);
   throw_problems("the graph after optimize", ir::verify(m));
   return m;
 }
