@@ -177,7 +177,7 @@ def main() -> int:
               f"{sum(a.short.values())} in commands without a worker, {short}; before main(), where nobody can "
               f"answer: {early}")
     print(figure)
-    s.figure("A supervisor without memory ends in order, and the old or the new model is whole", figure)
+    s.figure("If an allocation of the supervisor fails after main() starts, the run ends with a documented exit code, and the old or the new model is complete", figure)
     return s.end()
 
 
