@@ -292,8 +292,9 @@ std::string help(CLI::App& app, bool all, Task task) {
     if (!all && o->get_group() != kBasic && o->nonpositional()) o->group("");
   if (task == Task::Verify) {
     app.footer(
-        "Without --input the inputs are those of the file, of MODEL's trace, or found in its "
-        "program. Exit codes:\n0 they agree, 6 they differ, 11 not everything could be compared, "
+        "Without --input, the inputs are those of FILE or of MODEL's trace, or are inferred from "
+        "its program.\nExit codes: 0 they agree, 6 they differ, 11 not everything could be "
+        "compared, "
         "others as of convert." +
         std::string(all ? "" : " --help-all lists every option."));
     return help_text(app);
@@ -308,7 +309,7 @@ std::string help(CLI::App& app, bool all, Task task) {
   app.footer(verb_lines() + (all ? ""
                                  : "\n--help-all lists every option, `onnx-export man` is the "
                                    "manual. Exit codes: 0 converted, 2 usage,\n3 MODEL is "
-                                   "unreadable or no TorchScript, 5 unsupported operators, 6 "
+                                   "unreadable or not TorchScript, 5 unsupported operators, 6 "
                                    "verification failed."));
   return help_text(app);
 }
