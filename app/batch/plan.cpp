@@ -62,7 +62,7 @@ void refuse_duplicates(const BatchLine& line, const std::vector<Item>& items) {
         throw Failure(
             ExitCode::Usage, "OE0732",
             "'" + at->second + "' and '" + item.model + "' would both write '" + output + "'",
-            "keep their folders with --mirror, or name the outputs in a --manifest");
+            "keep their folders with --mirror, or specify the outputs in a --manifest");
     }
 }
 

@@ -140,7 +140,7 @@ class Reader {
   void four_bytes() { push(made(static_cast<int64_t>(static_cast<int32_t>(number(4))))); }
   void long_number() {
     const uint64_t width = number(1);
-    if (width > 8) fail("holds an integer of more than 64 bits");
+    if (width > 8) fail("contains an integer of more than 64 bits");
     uint64_t v = number(width);
     if (width > 0 && width < 8 && v >> (8 * width - 1)) v |= ~uint64_t{0} << (8 * width);
     push(made(static_cast<int64_t>(v)));

@@ -108,7 +108,7 @@ class Checker {
     if (size == 0) throw Malformed("refers to a storage of the unknown type " + s.type);
     if (keeps_sizes_alone(*r)) return;
     if (static_cast<uint64_t>(s.elements) != r->size / size)
-      throw Malformed("says that the storage " + s.key + " has " + std::to_string(s.elements) +
+      throw Malformed("declares that the storage " + s.key + " has " + std::to_string(s.elements) +
                       " elements, but its record has " + std::to_string(r->size) + " bytes");
   }
 
@@ -224,7 +224,7 @@ void check_saved_values(const Archive& archive) {
     checker.visit(read_pickle(archive.read(*r, /*compare=*/r->crc != 0)));
     if (checker.has_objects()) throw Malformed("contains objects of classes, not plain values");
     if (checker.tensor_bytes() > std::max(kMostBytes, kMostTimes * archive.file().size()))
-      throw Malformed("holds tensors of " + std::to_string(checker.tensor_bytes() >> 20) +
+      throw Malformed("has tensors of " + std::to_string(checker.tensor_bytes() >> 20) +
                       " MiB in a file of far less");
   });
 }

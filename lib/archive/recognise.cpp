@@ -121,7 +121,7 @@ Archive recognise_zip(const fs::path& path, File file) {
         "be converted",
         "convert the file that torch.jit.save wrote before it was optimized for mobile");
   if (zip.find("MAR-INF/MANIFEST.json"))
-    unreadable("OE0105", path, "is a TorchServe archive (.mar); it holds " + some_names(records),
+    unreadable("OE0105", path, "is a TorchServe archive (.mar); it contains " + some_names(records),
                "unpack it (it is a zip file) and convert the .pt in it");
   if (zip.find("config.json") && zip.find("model.weights.h5"))
     unreadable("OE0105", path, "is a Keras file, not a TorchScript file",

@@ -140,7 +140,7 @@ void Zip::read_directory(uint64_t offset, uint64_t size, uint64_t entries) {
 void Zip::locate(Record& r) const {
   const std::string h = file_.read(r.header, kLocalSize + r.name.size());
   if (h.size() != kLocalSize + r.name.size() || !h.starts_with("PK\3\4"))
-    throw BadZip("has no header where the directory says", r.header, r.name);
+    throw BadZip("has no header at its position in the directory", r.header, r.name);
   const size_t extra = little_endian(h, 28, 2);
   if (little_endian(h, 26, 2) != r.name.size() || h.compare(kLocalSize, std::string::npos, r.name))
     throw BadZip("has another name in its header", r.header, r.name);

@@ -43,8 +43,8 @@ Cuda open_cuda() {
     cuda.missing = "LibTorch " + libtorch_version() +
                    " is a build for CPUs here: " + library.string() + " is missing";
     cuda.hint =
-        "build onnx-export with a LibTorch for CUDA: scripts/setup takes its folder in "
-        "LIBTORCH_ROOT";
+        "build onnx-export with a LibTorch for CUDA: set LIBTORCH_ROOT to its folder and run "
+        "scripts/setup";
     return cuda;
   }
   // RTLD_GLOBAL: LibTorch's libraries find each other's symbols, as if they were linked.
