@@ -402,7 +402,7 @@ def inputs(m: Maker) -> None:
                        ("object", ended(made("__torch__.Net", dict_of(w=WEIGHT)))),
                        ("subclass", ended(name_of("torch._tensor._rebuild_from_type_v2") + b")R")),
                        ("number", ended(b"K\1)R"))):
-        m.add("file of inputs", "inputs_" + name, good, "no file that torch.save wrote", UNREADABLE,
+        m.add("file of inputs", "inputs_" + name, good, "not a file that torch.save wrote", UNREADABLE,
               options=("--inputs", "in.pt"), files={"in.pt": saved(data)})
     plain = ended(tuple_of(tensor("0", "Float", 4, (2, 2), (2, 1))))
     m.add("none", "inputs_good", good, codes=(0,), early=False, options=("--inputs", "in.pt"),

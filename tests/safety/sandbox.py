@@ -141,8 +141,8 @@ def test_models_are_read_again() -> None:
     entries = b"".join(field(13, field(1, key) + field(2, value)) for key, value in
                        [(b"location", b"secret"), (b"offset", b"0"), (b"length", b"4")])
     outside = ["--external-data=always", "--external-data-threshold=1"]
-    cases = [([], "m.onnx", field(7, field(5, entries)), "names the file 'secret'"),
-             ([], "m.onnx", field(14, field(1, b"state_file") + field(2, b"secret")), "names the file 'secret'"),
+    cases = [([], "m.onnx", field(7, field(5, entries)), "refers to the file 'secret'"),
+             ([], "m.onnx", field(14, field(1, b"state_file") + field(2, b"secret")), "refers to the file 'secret'"),
              ([], "m.onnx", b"\xff", "a number has no end"),
              (outside, "m.onnx.data", b"more", "belong to no tensor")]
     for data, file, appended, expected in cases:
