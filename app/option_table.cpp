@@ -294,14 +294,13 @@ std::string help(CLI::App& app, bool all, Task task) {
     app.footer(
         "Without --input, the inputs are those of FILE or of MODEL's trace, or are inferred from "
         "its program.\nExit codes: 0 they agree, 6 they differ, 11 not everything could be "
-        "compared, "
-        "others as of convert." +
+        "compared, others as of\nconvert." +
         std::string(all ? "" : " --help-all lists every option."));
     return help_text(app);
   }
   if (task == Task::Check) {
     app.footer(
-        "Takes every option of convert; nothing is written. Exit codes: 0 it converts (with "
+        "Takes every option of convert and writes nothing. Exit codes: 0 it converts (with "
         "--all-opsets: at\nany), 5 it does not, others as of convert." +
         std::string(all ? "" : " --help-all lists every option."));
     return help_text(app);

@@ -355,8 +355,7 @@ constexpr VerbOfTask kVerbs[] = {
     {"check", Task::Check,
      "Lists everything that blocks the conversion of a TorchScript file. Writes no file."},
     {"verify", Task::Verify,
-     "Compares an ONNX file, made by any tool, with its TorchScript file: ONNX Runtime "
-     "against LibTorch, on several inputs and sizes."},
+     "Compares an ONNX file of any tool with its TorchScript file, on several inputs and sizes."},
     {"", Task::Convert,
      "Converts a TorchScript file (.pt) into an ONNX file that computes the same numbers."}};
 

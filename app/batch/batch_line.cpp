@@ -163,10 +163,8 @@ void add_batch_options(CLI::App& app, RawBatch& r) {
 }
 
 BatchLine parse_batch_line(const Strings& arguments) {
-  CLI::App app(
-      "Converts many TorchScript files, each in a confined worker of its own. The journal in the "
-      "output folder lets --resume continue.",
-      "onnx-export batch");
+  CLI::App app("Converts many TorchScript files, each in its own confined worker.",
+               "onnx-export batch");
   RawBatch r;
   set_up(app);
   add_batch_options(app, r);
