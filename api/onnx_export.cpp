@@ -93,9 +93,11 @@ json document_of(const std::string& program, const Words& words) {
   const Ended ended = run(program, words);
   json j = json::parse(ended.out, nullptr, /*allow_exceptions=*/false);
   if (!j.is_object() || !j.contains("schema_version"))
-    throw Error(program + " gave no document" + (ended.errors.empty() ? "" : ": " + ended.errors));
+    throw Error(program + " printed no JSON document" +
+                (ended.errors.empty() ? "" : ": " + ended.errors));
   if (j["schema_version"] != 1)
-    throw Error(program + " gives documents of another version: " + j["schema_version"].dump());
+    throw Error(program +
+                " prints JSON documents of another version: " + j["schema_version"].dump());
   return j;
 }
 
@@ -194,7 +196,7 @@ Result result(const std::string& program, Words words, const Words& files) {
   try {
     return result_of(document_of(program, words));
   } catch (const json::exception& e) {
-    throw Error(program + " gave another document than expected: " + e.what());
+    throw Error(program + " printed an unexpected JSON document: " + e.what());
   }
 }
 
@@ -234,7 +236,7 @@ std::string Tool::inspect(const std::string& file) const {
 std::string Tool::version() const {
   const std::string text = run(program_, {"--version"}).out;
   const size_t blank = text.find(' ');
-  if (blank == std::string::npos) throw Error(program_ + " --version says nothing");
+  if (blank == std::string::npos) throw Error(program_ + " --version printed nothing");
   return text.substr(blank + 1, text.find('\n') - blank - 1);
 }
 

@@ -85,7 +85,7 @@ class Expansion {
   void add_file(const std::string& path, const fs::path& folder) {
     constexpr int most = 16;
     const fs::path file = folder / path;
-    if (++depth_ > most) usage(file.string() + ": files of arguments name each other without end");
+    if (++depth_ > most) usage(file.string() + ": argument files include each other in a cycle");
     std::string text;
     try {
       text = read_whole_file(file);
@@ -93,7 +93,7 @@ class Expansion {
       throw;
     } catch (const std::exception& e) {
       usage(file.string() + ": cannot be read: " + e.what(),
-            "@FILE and --config FILE name files of arguments");
+            "@FILE and --config FILE specify argument files");
     }
     add(words_of(text, file.string()), file.parent_path());
     --depth_;

@@ -45,7 +45,7 @@ size_t choose(const char* option, const std::string& text, const Strings& choice
     if (choices[i] == text) return i;
   std::string hint = did_you_mean(text, choices);
   usage(std::string(option) + ": unknown value '" + text + "'",
-        hint.empty() ? "it is one of " + join(choices, ", ") : hint);
+        hint.empty() ? "use one of " + join(choices, ", ") : hint);
 }
 
 void require_format(const Strings& files, const Strings& endings) {
@@ -54,7 +54,7 @@ void require_format(const Strings& files, const Strings& endings) {
         endings.end()) {
       const Strings most(endings.begin(), endings.end() - 1);
       usage("--report: '" + file + "' has no format in its name",
-            "name a file that ends with " + join(most, ", ") + " or " + endings.back());
+            "use a file name that ends with " + join(most, ", ") + " or " + endings.back());
     }
 }
 
@@ -105,8 +105,8 @@ void parse_strictly(CLI::App& app, Strings arguments, const std::string& surplus
 
 void require_written(std::ostream& out) {
   if (!out.flush())
-    throw Failure(ExitCode::Unwritable, "OE0705", "standard output: not all of it was written",
-                  "the disk is full, or who reads it has gone");
+    throw Failure(ExitCode::Unwritable, "OE0705", "standard output: writing failed before the end",
+                  "free disk space, or check the program that reads the output");
 }
 
 std::string help_text(CLI::App& app) {

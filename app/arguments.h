@@ -27,10 +27,10 @@ void number(const char* option, const std::string& text, T& to, T low, T high) {
   T v{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
   if (error != std::errc() || end != text.data() + text.size())
-    usage(std::string(option) + ": '" + text + "' is no whole number");
+    usage(std::string(option) + ": '" + text + "' is not an integer");
   if (v < low || v > high)
     usage(std::string(option) + ": " + text + " is not supported",
-          "it goes from " + std::to_string(low) + " to " + std::to_string(high));
+          "supported: " + std::to_string(low) + " to " + std::to_string(high));
   to = v;
 }
 

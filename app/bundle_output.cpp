@@ -27,7 +27,7 @@ std::string replay_command(const Options& o) {
     return shell_word(fs::absolute(path).string());
   };
   std::string text =
-      "#!/bin/sh\n# Compares the two once more, beginning with the inputs on which they differed.\n"
+      "#!/bin/sh\n# Compares the two files again, starting with the inputs for which they differ.\n"
       "cd \"$(dirname \"$0\")\" || exit 1\n"
       "exec onnx-export verify " +
       absolute(o.load.model) + " " + absolute(o.onnx_file);
@@ -48,7 +48,7 @@ BundleOutput::BundleOutput(const Options& o) {
     unwritable("OE0701", parent, "the folder for the bundle does not exist");
   if (fs::exists(fs::symlink_status(target_, error)) &&
       !(fs::is_directory(target_, error) && fs::is_empty(target_, error)))
-    unwritable("OE0704", target_, "exists already", "name another folder with --bundle");
+    unwritable("OE0704", target_, "exists already", "choose another folder with --bundle");
   private_ = PrivateFolder(parent, {target_.filename().string()});
   made_ = private_.make_inside(kMade, 0755);
 }

@@ -17,12 +17,12 @@ namespace {
 
 [[noreturn]] void unsound(const std::string& file, const std::string& what) {
   throw Failure(ExitCode::Crashed, "OE0902",
-                safe_line("the worker's file '" + file + "' is not sound: " + what),
+                safe_line("the worker's file '" + file + "' is invalid: " + what),
                 "nothing was written; report it with the model");
 }
 
 void require_name(const std::string& file, const std::string& found, const std::string& allowed) {
-  if (found != allowed) unsound(file, "it names the file '" + found + "'");
+  if (found != allowed) unsound(file, "it refers to the file '" + found + "'");
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ class Unchanged {
   void require() const {
     if (state() != was_ || (named_ && !at_path()))
       throw Failure(ExitCode::Unreadable, "OE0117", path_ + ": changed while it was converted",
-                    "convert it again when nobody writes to it");
+                    "convert it again when no other process writes to it");
   }
 
  private:
@@ -122,7 +122,7 @@ Results in_worker(const Strings& arguments, ModelRun& run, const Unchanged& mode
                        !w.trial.sizes.empty();
     if (again && tries < kMostTries) {
       run.log.write(safe_line("the worker ended in " + w.trial.op + " at " + w.trial.sizes) +
-                    ": again, without these sizes");
+                    ": repeating without these sizes");
       left_out.insert(left_out.end(), {w.trial.sizes, w.trial.op});
       continue;
     }
@@ -264,7 +264,7 @@ void run_model(const std::vector<std::string>& given, ModelRun& run) {
   } catch (const std::exception& e) {
     if (is_out_of_memory(e)) throw;  // main() reports it without memory
     run.results.end(
-        {ExitCode::Internal, "OE0003", e.what(), "this is a bug, please report it", nullptr},
+        {ExitCode::Internal, "OE0003", e.what(), "this is a bug; please report it", nullptr},
         run.line.methods.size());
   }
   log_end(run);

@@ -292,15 +292,15 @@ std::string help(CLI::App& app, bool all, Task task) {
     if (!all && o->get_group() != kBasic && o->nonpositional()) o->group("");
   if (task == Task::Verify) {
     app.footer(
-        "Without --input the inputs are those of the file, of MODEL's trace, or found in its "
-        "program. Exit codes:\n0 they agree, 6 they differ, 11 not everything could be compared, "
-        "others as of convert." +
+        "Without --input, the inputs are those of FILE or of MODEL's trace, or are inferred from "
+        "its program.\nExit codes: 0 they agree, 6 they differ, 11 not everything could be "
+        "compared, others as of\nconvert." +
         std::string(all ? "" : " --help-all lists every option."));
     return help_text(app);
   }
   if (task == Task::Check) {
     app.footer(
-        "Takes every option of convert; nothing is written. Exit codes: 0 it converts (with "
+        "Takes every option of convert and writes nothing. Exit codes: 0 it converts (with "
         "--all-opsets: at\nany), 5 it does not, others as of convert." +
         std::string(all ? "" : " --help-all lists every option."));
     return help_text(app);
@@ -308,7 +308,7 @@ std::string help(CLI::App& app, bool all, Task task) {
   app.footer(verb_lines() + (all ? ""
                                  : "\n--help-all lists every option, `onnx-export man` is the "
                                    "manual. Exit codes: 0 converted, 2 usage,\n3 MODEL is "
-                                   "unreadable or no TorchScript, 5 unsupported operators, 6 "
+                                   "unreadable or not TorchScript, 5 unsupported operators, 6 "
                                    "verification failed."));
   return help_text(app);
 }

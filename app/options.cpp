@@ -23,8 +23,7 @@ namespace oe::app {
 namespace {
 
 constexpr const char* kOneModel =
-    "one MODEL is converted at a time, or many with onnx-export batch; a value with blanks needs "
-    "quotes";
+    "specify one MODEL, or use onnx-export batch for several; quote a value that contains blanks";
 
 bool looks_like_axes(const std::string& s) {
   return s.starts_with('{') || s.starts_with('@') ||
@@ -49,7 +48,7 @@ void tolerances(const char* option, const Strings& texts,
     char* end = nullptr;
     const double v = std::strtod(value.c_str(), &end);
     if (value.empty() || *end != '\0' || !(v >= 0))
-      usage(std::string(option) + ": '" + value + "' is no tolerance");
+      usage(std::string(option) + ": '" + value + "' is not a tolerance");
     to.emplace_back(colon == std::string::npos ? "" : text.substr(0, colon), v);
   }
 }
@@ -99,12 +98,12 @@ void file_options(const Raw& r, Options& o) {
   o.write.external_file = r.external_file;
   if (r.external_file.find('/') != std::string::npos || r.external_file == "." ||
       r.external_file == "..")
-    usage("--external-data-file: '" + r.external_file + "' is no plain file name",
-          "it lies beside the model");
+    usage("--external-data-file: '" + r.external_file + "' is not a plain file name",
+          "the file is written beside the model");
   if (!r.threshold.empty())
     o.write.threshold = parse_size(r.threshold, "--external-data-threshold");
   if (!r.align.empty()) o.write.align = parse_size(r.align, "--external-data-align");
-  if (o.write.align < 1) usage("--external-data-align: 0 is no alignment");
+  if (o.write.align < 1) usage("--external-data-align: 0 is not an alignment");
   if (r.keep_doc && r.strip_doc)
     usage("--keep-doc-strings and --strip-doc-strings contradict each other");
   o.write.doc_strings = r.keep_doc;
@@ -112,7 +111,8 @@ void file_options(const Raw& r, Options& o) {
   const bool in_place = o.write.external == onnx::WriteOptions::External::InPlace;
   if (in_place && !r.external_file.empty())
     usage(
-        "--external-data=in-place: the weights stay in MODEL; --external-data-file names another");
+        "--external-data=in-place: the weights stay in MODEL; --external-data-file names another "
+        "file");
   if (in_place) {
     if (o.output.empty())
       o.output = std::filesystem::path(o.load.model).replace_extension(".onnx").string();
@@ -136,17 +136,17 @@ void file_options(const Raw& r, Options& o) {
 // What `check` cannot do: it writes no file, and compares none.
 void refuse_results(const Options& o) {
   if (o.verify)
-    usage("check: --verify compares what is written, and check writes nothing",
-          "onnx-export MODEL --verify --dry-run compares and leaves no file");
-  if (!o.test_data.empty()) usage("check: --save-test-data writes files, and check writes nothing");
-  if (!o.stop_after.empty()) usage("check: --stop-after ends a conversion, and check is none");
-  if (o.output == "-") usage("check: -o - is for the model, and check writes none");
+    usage("check: --verify compares a written file, but check writes none",
+          "use onnx-export MODEL --verify --dry-run, which compares and keeps no file");
+  if (!o.test_data.empty()) usage("check: --save-test-data writes files, but check writes none");
+  if (!o.stop_after.empty()) usage("check: --stop-after applies only to a conversion");
+  if (o.output == "-") usage("check: -o - writes a model, but check writes none");
 }
 
 void stop_after(const Raw& r, Options& o) {
   choose("--stop-after", r.stop_after);
   if (o.verify || !o.test_data.empty())
-    usage("--stop-after: --verify and --save-test-data are for a model that was written");
+    usage("--stop-after: --verify and --save-test-data need the written model");
   o.stop_after = r.stop_after;
   o.dry_run = true;
 }
@@ -160,10 +160,10 @@ void without_effect(const Raw& r, Options& o) {
 
 void verify_options(Options& o) {
   if (o.onnx_file.empty())
-    usage("verify: no FILE given: the ONNX file that is compared with " + o.load.model,
-          "onnx-export verify --help shows how to call it");
+    usage("verify: FILE is missing: the ONNX file to compare with " + o.load.model,
+          "onnx-export verify --help shows the usage");
   if (o.load.methods.size() > 1)
-    usage("verify: one method is compared at a time, and --method names several");
+    usage("verify: --method names several methods, but only one can be compared at a time");
   o.verify = true;
   o.output = o.onnx_file;
 }
@@ -177,15 +177,15 @@ void report_options(const Raw& r, Options& o) {
   o.diagnostic_format = static_cast<DiagnosticFormat>(choose("--diag-format", r.diag_format));
   o.progress = static_cast<Progress>(choose("--progress", r.progress));
   if (o.diagnostic_format != DiagnosticFormat::Sarif) return;
-  if (o.json) usage("--diag-format sarif and --json both want standard output");
-  if (o.output == "-") usage("--diag-format sarif and -o - both want standard output");
+  if (o.json) usage("--diag-format sarif and --json both write to standard output");
+  if (o.output == "-") usage("--diag-format sarif and -o - both write to standard output");
 }
 
 void module_functions(const Raw& r, Options& o) {
   if (r.functions.empty()) return;
   if (o.opset < 15 || o.ir_version.value_or(8) < 8)
     usage("--modules-as-functions: functions need opset 15 or newer, and IR version 8 or newer",
-          "leave out --opset and --ir-version, or ask for these");
+          "remove --opset and --ir-version, or choose such versions");
   o.modules_as_functions = true;
   if (r.functions != "all" && r.functions != "true")
     o.function_classes = names("--modules-as-functions", {r.functions});
@@ -209,8 +209,7 @@ void precision_option(const std::string& text, Options& o) {
       to.half_io = choose("--to", value, {"float32", "half"}) == 1;
   }
   if (bf16 && o.opset < 13)
-    usage("--to bf16: ONNX has arithmetic in bfloat16 from opset 13 on",
-          "ask for --opset 13 or newer");
+    usage("--to bf16: ONNX has arithmetic in bfloat16 from opset 13 on", "use --opset 13 or newer");
   if (o.write.external == onnx::WriteOptions::External::InPlace)
     usage("--to rounds the weights: they cannot stay in MODEL (--external-data=in-place)");
 }
@@ -226,12 +225,12 @@ std::string device(const std::string& text) {
 // Gives the texts their meaning.
 Options interpret(Raw& r) {
   Options o = r.o;
-  if (r.model.empty()) usage("no MODEL given", "onnx-export --help shows how to call it");
+  if (r.model.empty()) usage("no MODEL given", "onnx-export --help shows the usage");
   o.load.model = r.model;
   second_argument(r, o);
   if (r.opset.find(',') != std::string::npos)
-    usage("--opset: one opset is written at a time",
-          "onnx-export check " + shell_word(r.model) + " --all-opsets tells what each can say");
+    usage("--opset: specify one opset", "onnx-export check " + shell_word(r.model) +
+                                            " --all-opsets shows the result for each opset");
   number("--opset", r.opset, o.opset, kOldestOpset, kNewestOpset);
   if (!r.ir_version.empty()) {
     o.ir_version = 0;
@@ -244,8 +243,10 @@ Options interpret(Raw& r) {
     usage("--inputs-from and --inputs contradict each other");
   for (const InputSpec& s : o.input.specs)
     if (!o.input.folder.empty() && s.name.empty())
-      usage("--inputs-from gives the inputs in order: --input has to name the one it stands for",
-            "--input NAME:SHAPE replaces an input, or gives one that the folder has no file for");
+      usage(
+          "--inputs-from specifies the inputs in order: --input must name the input that it "
+          "replaces",
+          "write --input NAME:SHAPE; it replaces an input, or adds one without a file");
   std::vector<InputSpec> further;
   for (const std::string& s : r.alt_inputs) further.push_back(parse_input_spec(s, "--alt-input"));
   if (!further.empty()) o.input.alternatives.push_back(std::move(further));
@@ -310,8 +311,8 @@ Options interpret(Raw& r) {
   o.ort_lib = r.ort_lib;
   o.provider = static_cast<Provider>(choose("--provider", r.provider));
   if (o.latency && !o.verify && o.task != Task::Verify)
-    usage("--latency times the file that --verify runs", "add --verify");
-  if (!r.provider.empty() && !o.verify) usage("--provider says where --verify runs the file");
+    usage("--latency needs --verify, which runs the file", "add --verify");
+  if (!r.provider.empty() && !o.verify) usage("--provider needs --verify, which runs the file");
   o.test_data = r.test_data;
   report_options(r, o);
   if (!r.stop_after.empty()) stop_after(r, o);
@@ -354,8 +355,7 @@ constexpr VerbOfTask kVerbs[] = {
     {"check", Task::Check,
      "Lists everything that blocks the conversion of a TorchScript file. Writes no file."},
     {"verify", Task::Verify,
-     "Compares an ONNX file, made by any tool, with its TorchScript file: ONNX Runtime "
-     "against LibTorch, on several inputs and sizes."},
+     "Compares an ONNX file of any tool with its TorchScript file, on several inputs and sizes."},
     {"", Task::Convert,
      "Converts a TorchScript file (.pt) into an ONNX file that computes the same numbers."}};
 

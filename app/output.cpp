@@ -62,7 +62,7 @@ Output::Output(const std::vector<Options>& methods)
   if (o_.output == "-") {
     if (isatty(STDOUT_FILENO))
       throw Failure(ExitCode::Usage, "OE0706", "-o -: standard output is a terminal",
-                    "redirect it, or name a file");
+                    "redirect it, or specify a file");
     const char* folder = std::getenv("TMPDIR");
     folder_ = folder && *folder ? folder : "/tmp";
     private_ = PrivateFolder(folder_, {});
@@ -71,7 +71,7 @@ Output::Output(const std::vector<Options>& methods)
   }
   const fs::path first = o_.output;
   if (first.filename().empty())
-    unwritable("OE0702", first, "is a directory", "name the file to write");
+    unwritable("OE0702", first, "is a directory", "specify the file to write");
   folder_ = first.parent_path();
   const fs::path folder = folder_.empty() ? fs::path(".") : folder_;
   std::error_code error;
@@ -151,12 +151,12 @@ void Output::check_beside() const {
   std::error_code error;
   const auto refuse = [&](const std::string& why) {
     throw Failure(ExitCode::Usage, "OE0709", "--external-data=in-place: " + why,
-                  "name another file with -o, or use --external-data=always");
+                  "choose another file with -o, or use --external-data=always");
   };
   if (fs::is_symlink(fs::symlink_status(model, error)))
     refuse("'" + model.string() + "' is a symbolic link, which readers of ONNX do not follow");
   if (!fs::equivalent(folder, model.has_parent_path() ? model.parent_path() : fs::path("."), error))
-    refuse("'" + o_.output + "' has to lie in the folder of '" + model.string() + "'");
+    refuse("'" + o_.output + "' must be in the folder of '" + model.string() + "'");
 }
 
 void Output::discard() noexcept {
@@ -172,9 +172,9 @@ void Output::check_target(const Made& made) const {
     unwritable("OE0702", target, error.message());
   if (!fs::exists(status)) return;
   if (fs::is_symlink(status))
-    unwritable("OE0702", target, "is a symbolic link", "name the file it points to");
+    unwritable("OE0702", target, "is a symbolic link", "specify the file that it points to");
   if (fs::is_directory(status))
-    unwritable("OE0702", target, "is a directory", "name the file to write");
+    unwritable("OE0702", target, "is a directory", "specify the file to write");
   if (!fs::is_regular_file(status)) unwritable("OE0702", target, "is not a regular file");
   if (fs::equivalent(target, o_.load.model, error))
     unwritable("OE0702", target, std::string("the ") + made.what + " would overwrite the input");
@@ -229,7 +229,7 @@ std::vector<Output::Made> Output::beside(const std::vector<Report>& reports) con
   // The worker chose the names; they are taken from it in the form that it was asked for only.
   const auto add = [&](const std::string& wanted, const std::string& name, const char* what) {
     if (!is_name_or_hashed(wanted, name))
-      throw Failure(ExitCode::Internal, "OE0003", "the worker wrote a file of another name");
+      throw Failure(ExitCode::Internal, "OE0003", "the worker wrote a file with another name");
     if (std::ranges::none_of(all, [&](const Made& m) { return m.name == name; }))
       all.push_back({name, what});
   };
@@ -261,7 +261,7 @@ std::vector<KnownFile> Output::replaced(const std::vector<Made>& beside) const {
 
 void Output::require_moved(int error, const std::string& name) const {
   if (error == EEXIST)
-    unwritable("OE0704", folder_ / name, "appeared while the model was converted",
+    unwritable("OE0704", folder_ / name, "was created while the model was converted",
                "convert the model again");
   if (error) unwritable("OE0705", folder_ / name, std::strerror(error));
 }

@@ -85,7 +85,7 @@ PrivateFolder::PrivateFolder(const std::filesystem::path& folder, std::vector<st
       if (Clock::now() > until)
         unwritable("OE0711", around_.path() / targets.at(0),
                    "process " + holder + " (onnx-export) is writing this output",
-                   "wait until it ends, or name another output");
+                   "wait until it ends, or choose another output");
     }
     pause_or_end();
   }

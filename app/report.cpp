@@ -97,9 +97,7 @@ std::string verdict(const Report& r, const Options& o) {
   std::string text = safe_line(
       o.load.model + (o.load.methods.empty() ? ": " : ", method " + o.load.method + ": "));
   if (r.stop)
-    return text +
-           "not known: the first obstacle ended the run, and what comes after it was not "
-           "looked at";
+    return text + "not known: the first obstacle ended the run, and the rest was not checked";
   const auto lowest = [&] {
     return out.lowest_opset ? "; it does from opset " + std::to_string(out.lowest_opset) + " on"
                             : std::string();

@@ -43,7 +43,7 @@ void RunLog::open(const Options& o) {
   if (o.log_file.empty()) return;
   const auto refuse = [&](const std::string& why) {
     throw Failure(ExitCode::Unwritable, "OE0710", "--log-file " + o.log_file + ": " + why,
-                  "name another file");
+                  "choose another file");
   };
   if (same_file(o.log_file, o.load.model)) refuse("is the model");
   if (same_file(o.log_file, o.output)) refuse("is the output");

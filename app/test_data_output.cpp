@@ -51,7 +51,7 @@ void TestDataOutput::check() const {
   const fs::file_status status = fs::symlink_status(target_, error);
   if (!fs::exists(status)) return;
   if (fs::is_symlink(status))
-    unwritable("OE0702", target_, "is a symbolic link", "name the folder it points to");
+    unwritable("OE0702", target_, "is a symbolic link", "specify the folder that it points to");
   if (!fs::is_directory(status)) unwritable("OE0702", target_, "is not a folder");
   for (const std::string& part : parts_) {
     const fs::path of_part = target_ / part;
@@ -63,10 +63,10 @@ void TestDataOutput::check() const {
     for (const std::string& set : *sets) {
       if (!force_)
         unwritable("OE0704", of_part / set, "exists already",
-                   "overwrite it with --force, or name another folder with --save-test-data");
+                   "overwrite it with --force, or choose another folder with --save-test-data");
       if (!holds_test_data_alone(of_part / set))
-        unwritable("OE0704", of_part / set, "holds other files than input_N.pb and output_N.pb",
-                   "name another folder with --save-test-data");
+        unwritable("OE0704", of_part / set, "contains files other than input_N.pb and output_N.pb",
+                   "choose another folder with --save-test-data");
     }
   }
 }

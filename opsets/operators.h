@@ -1,5 +1,5 @@
-// What becomes of every operator: opsets/operators.tsv, as the golden cases measured it, in the
-// binary. Standard library only.
+// The ONNX form of every operator: opsets/operators.tsv, as measured by the golden cases, compiled
+// into the program. Standard library only.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace oe::opsets {
 struct OperatorFacts {
   struct Range {
     int64_t first = 0, last = 0;  // opsets, both included
-    std::string_view operators;   // of ONNX: "Mul Sub"; "-": nothing is left of it
+    std::string_view operators;   // of ONNX: "Mul Sub"; "-": no node remains
   };
   std::string_view name;       // "aten::add.Tensor"
   std::string_view signature;  // "(Tensor self, Tensor other) -> Tensor"
@@ -21,13 +21,13 @@ struct OperatorFacts {
   int64_t every_since =
       0;  // the lowest at which all cases of it alone do; 0: it has none of its own
   std::vector<Range> becomes;  // in its simplest case
-  std::string_view refused;    // what is; may be empty
+  std::string_view refused;    // what is refused; may be empty
 };
 
 // Ascending by name.
 const std::vector<OperatorFacts>& operators();
 
-// What is known of an operator's derivative inside a model: opsets/derivatives.tsv.
+// Facts about an operator's derivative inside a model: opsets/derivatives.tsv.
 struct DerivativeFacts {
   std::string_view name;  // "aten::add.Tensor"; of what is not covered: PyTorch's name of the test
   // "rule"; "parts": through the operators that it consists of; or "first refused", "second wrong"

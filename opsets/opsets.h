@@ -8,9 +8,9 @@
 
 namespace oe::opsets {
 
-// Walks the ladder down to `target`. A use that cannot be said below opset N is reported with
-// needs_opset = N. `avoid_ort_gaps`: also cast around element types that ONNX Runtime's CPU
-// kernels are known not to implement (--target ort).
+// Walks the ladder down to `target`. A use that cannot be expressed below opset N is reported with
+// needs_opset = N. `avoid_ort_gaps`: also cast around element types that ONNX Runtime's CPU kernels
+// do not implement (--target ort).
 void legalize(ir::Model& m, int64_t target, bool avoid_ort_gaps, Diagnostics& d);
 
 // legalize() to several opsets with one walk.

@@ -57,7 +57,7 @@ Baseline::Figures Baseline::figures(const ordered_json& d) {
 Baseline::Baseline(const std::string& file) {
   const auto wrong = [&](const std::string& why) {
     return Failure(ExitCode::Unreadable, "OE0737", file + ": " + why,
-                   "a baseline is what --report NAME.jsonl of this version wrote");
+                   "use a file that --report NAME.jsonl of this version wrote");
   };
   std::string text;
   try {

@@ -63,7 +63,7 @@ void refuse_existing(const BatchLine& line, const std::vector<Item>& items,
   unwritable("OE0704", first,
              "exists already" +
                  (count > 1 ? ", and so do " + std::to_string(count - 1) + " more" : std::string()),
-             "overwrite with --force, or name another folder with -o");
+             "overwrite with --force, or choose another folder with -o");
 }
 
 Journal open_journal(const BatchLine& line, const std::vector<Item>& items) {
@@ -188,7 +188,7 @@ int batch(const std::vector<std::string>& given) {
     stop = stop_of(f);
   } catch (const std::exception& e) {
     if (is_out_of_memory(e)) throw;  // main() reports it without memory
-    stop = {ExitCode::Internal, "OE0003", e.what(), "this is a bug, please report it", nullptr};
+    stop = {ExitCode::Internal, "OE0003", e.what(), "this is a bug; please report it", nullptr};
   }
   if (wants_json(given))
     std::cout << dump(verb_document("batch", ordered_json::object(), stop.exit_code,

@@ -36,16 +36,18 @@ std::optional<std::pair<size_t, size_t>> shard_of_environment() {
     const size_t first = number_in("SLURM_ARRAY_TASK_MIN").value_or(0);
     const auto count = number_in("SLURM_ARRAY_TASK_COUNT");
     if (!count || *id < first)
-      usage("SLURM_ARRAY_TASK_ID is set, and SLURM_ARRAY_TASK_COUNT or _MIN does not fit it",
-            "name the part with --shard K/N");
+      usage(
+          "SLURM_ARRAY_TASK_ID is set, but SLURM_ARRAY_TASK_COUNT or _MIN is missing or does "
+          "not match it",
+          "specify the part with --shard K/N");
     return std::pair{*id - first + 1, *count};
   }
   // The environment of an indexed Job has the index alone.
   if (const auto index = number_in("JOB_COMPLETION_INDEX")) {
     const auto count = number_in("JOB_COMPLETIONS");
     if (!count)
-      usage("JOB_COMPLETION_INDEX is set, and nothing says how many there are",
-            "set JOB_COMPLETIONS to the Job's completions, or name the part with --shard K/N");
+      usage("JOB_COMPLETION_INDEX is set, but JOB_COMPLETIONS is not",
+            "set JOB_COMPLETIONS to the Job's completions, or specify the part with --shard K/N");
     return std::pair{*index + 1, *count};
   }
   return std::nullopt;
@@ -58,7 +60,7 @@ std::pair<size_t, size_t> shard(const std::string& text) {
   } else {
     const size_t slash = text.find('/');
     if (slash == std::string::npos || slash == 0 || slash + 1 == text.size())
-      usage("--shard: '" + text + "' is not K/N", "the third of eight parts is --shard 3/8");
+      usage("--shard: '" + text + "' is not K/N", "write the third of eight parts as --shard 3/8");
     number("--shard", text.substr(0, slash), s.first, size_t{1}, size_t{1000000});
     number("--shard", text.substr(slash + 1), s.second, size_t{1}, size_t{1000000});
   }
@@ -71,7 +73,7 @@ std::pair<size_t, size_t> shard(const std::string& text) {
 
 BatchTask task_of(const RawBatch& r) {
   const int tasks = r.check + r.inspect + !r.line.verify_files.empty() + r.line.merge;
-  if (tasks > 1) usage("--check, --inspect, --verify-files and --merge exclude each other");
+  if (tasks > 1) usage("--check, --inspect, --verify-files and --merge cannot be combined");
   if (r.check) return BatchTask::Check;
   if (r.inspect) return BatchTask::Inspect;
   return r.line.verify_files.empty() ? BatchTask::Convert : BatchTask::Verify;
@@ -81,21 +83,21 @@ BatchTask task_of(const RawBatch& r) {
 void require_consistent(const RawBatch& r, const BatchLine& line) {
   const bool writes = line.task == BatchTask::Convert;
   if (r.line.merge) {
-    if (line.output.empty()) usage("--merge: name the folder of the parts with -o");
+    if (line.output.empty()) usage("--merge: specify the folder of the parts with -o");
     return;
   }
   if (r.line.sources.empty() && r.line.list.empty() && r.line.manifest.empty())
     usage("batch: no SOURCE given", "onnx-export batch FOLDER -o OUT");
   if (writes && line.output.empty() && !r.line.dry_run)
-    usage("batch: no output folder given", "name it with -o OUT");
+    usage("batch: no output folder given", "specify it with -o OUT");
   if (!writes && !line.output.empty())
-    usage("-o: --check, --inspect and --verify-files write no models", "leave it out");
+    usage("-o: --check, --inspect and --verify-files write no models", "remove it");
   if (r.mirror && r.flat) usage("--mirror and --flat contradict each other");
   if (r.keep_going && r.line.fail_fast) usage("--keep-going and --fail-fast contradict each other");
   if (r.line.resume && line.output.empty())
-    usage("--resume: the journal is in the output folder; name it with -o");
+    usage("--resume: the journal is in the output folder; specify it with -o");
   if (!writes && !r.convert.verify.empty())
-    usage("--verify compares what is converted; here nothing is");
+    usage("--verify compares converted models, but nothing is converted here");
 }
 
 }  // namespace
@@ -130,53 +132,53 @@ void add_batch_options(CLI::App& app, RawBatch& r) {
   flag("--sidecars", r.line.sidecars,
        "Read more options of NAME.pt from the file NAME.onnx-export beside it");
   flag("--dry-run", r.line.dry_run, "List the planned work, and exit");
-  text("-j,--jobs", r.jobs, "models at a time (default: one for each two processors)", "N");
-  flag("--keep-going", r.keep_going, "a model that fails does not end the batch (default)");
-  flag("--fail-fast", r.line.fail_fast, "start no further model after one failed");
+  text("-j,--jobs", r.jobs, "Models at a time (default: one for every two processors)", "N");
+  flag("--keep-going", r.keep_going, "Continue after a model that fails (default)");
+  flag("--fail-fast", r.line.fail_fast, "Start no further model after a failure");
   flag("--resume", r.line.resume,
-       "continue: what the journal has as finished, with outputs that are unchanged, is kept");
+       "Continue the batch of the journal: keep models that are finished and unchanged");
   app.add_option("--report", r.line.reports,
-                 "write a report; the ending is the format: .html (a page), .jsonl (a document a "
-                 "model), .json (a list of them), .md, .xml (JUnit) or .sarif; repeatable")
+                 "Write a report; the extension selects the format: .html (a page), .jsonl (a "
+                 "JSON document in each line), .json (a list of them), .md, .xml (JUnit) or "
+                 ".sarif; repeatable")
       ->type_name("FILE")
       ->group(kBatch)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   text("--pages", r.line.pages,
-       "write a page of each model into this folder; .html reports link to them", "DIR");
+       "Write a page for each model into this folder; .html reports link to them", "DIR");
   text("--baseline", r.line.baseline,
-       "an earlier .jsonl report: exit code 12 only where a model got worse since", "FILE");
-  flag("--check", r.check, "list everything that blocks conversion; nothing is written");
-  flag("--inspect", r.inspect, "list what is in each file, without running it");
+       "Compare with an earlier .jsonl report; exit code 12 only if a model got worse", "FILE");
+  flag("--check", r.check, "List everything that blocks conversion; write no models");
+  flag("--inspect", r.inspect, "List the content of each file, without running it");
   text("--verify-files", r.line.verify_files,
-       "compare each model with the ONNX file of its name in DIR; nothing is converted", "DIR");
+       "Compare each model with the ONNX file of its name in DIR; convert nothing", "DIR");
   text("--shard", r.shard,
-       "do the K-th of N parts (also from SLURM_ARRAY_TASK_ID, _COUNT and _MIN, or "
+       "Do the K-th of N parts (also from SLURM_ARRAY_TASK_ID, _COUNT and _MIN, or "
        "JOB_COMPLETION_INDEX and JOB_COMPLETIONS)",
        "K/N");
   flag("--merge", r.line.merge,
-       "make the reports of all parts from the journals in -o DIR, and name what no part did");
+       "Write the reports of all parts from the journals in -o DIR, and list models that no part "
+       "did");
 }
 
 BatchLine parse_batch_line(const Strings& arguments) {
-  CLI::App app(
-      "Converts many TorchScript files, each in a confined worker of its own. The journal in the "
-      "output folder lets --resume continue.",
-      "onnx-export batch");
+  CLI::App app("Converts many TorchScript files, each in its own confined worker.",
+               "onnx-export batch");
   RawBatch r;
   set_up(app);
   add_batch_options(app, r);
   take_all_of_repeated(app);
   parse_strictly(app, prepared(familiar(arguments, long_names(app))),
-                 "onnx-export batch --help shows how to call it");
+                 "onnx-export batch --help shows the usage");
   BatchLine line;
   if (r.convert.help) {
     for (CLI::Option* o : app.get_options())
       if (o->nonpositional() && o->get_group() != kBatch && o->get_group() != "Options")
         o->group("");
     app.footer(
-        "Every other option is one of `onnx-export --help-all`, and holds for each model. Exit "
-        "codes: 0 all\nconverted, 12 some failed, others as of convert.");
+        "Every other option of `onnx-export --help-all` applies to each model. Exit codes: 0 "
+        "all\nconverted, 12 some failed, others as of convert.");
     line.text = help_text(app);
     return line;
   }
@@ -195,7 +197,7 @@ BatchLine parse_batch_line(const Strings& arguments) {
   if (!line.merge) line.shard = shard(r.shard);
   require_format(line.reports, {".html", ".json", ".jsonl", ".md", ".xml", ".sarif"});
   if (!line.pages.empty() && line.task == BatchTask::Inspect)
-    usage("--pages: --inspect converts nothing that a page could show");
+    usage("--pages: --inspect converts no models, so there is nothing to show");
   require_consistent(r, line);
   if (!line.filter.empty()) try {
       std::regex(line.filter, std::regex::extended);

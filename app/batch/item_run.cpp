@@ -204,7 +204,7 @@ ordered_json lost_item(const BatchLine& line, const Item& item, int signal, int 
                                "convert with fewer --jobs", nullptr}
                         : Stop{ExitCode::Crashed, "OE0901",
                                "the run of the model " +
-                                   (signal ? "was ended by SIG" + std::string(name ? name : "?")
+                                   (signal ? "was killed by SIG" + std::string(name ? name : "?")
                                            : "exited with status " + std::to_string(status)) +
                                    " without a report",
                                "another process killed it, or report it with the model", nullptr};

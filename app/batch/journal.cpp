@@ -58,7 +58,7 @@ Journal::Journal() {
   if (fd_) return;
   std::string name = (path / "onnx-export-XXXXXX").string();
   fd_ = Descriptor(mkostemp(name.data(), O_CLOEXEC));
-  if (!fd_) unwritable("OE0705", path, std::strerror(errno), "name another folder with TMPDIR");
+  if (!fd_) unwritable("OE0705", path, std::strerror(errno), "set TMPDIR to another folder");
   unlink(name.c_str());
 }
 
@@ -72,7 +72,7 @@ Journal::Journal(const fs::path& file, Open how, bool force) : file_(file) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   if (flock(fd_.get(), LOCK_EX | LOCK_NB) != 0)
     unwritable("OE0736", file, "another batch is working on this folder",
-               "wait for its end, or name another folder with -o");
+               "wait until it ends, or choose another folder with -o");
   if (fresh) {
     const Folder folder(file.parent_path());
     if (const int error = folder.sync()) unwritable("OE0705", file, std::strerror(error));
@@ -126,9 +126,10 @@ void Journal::load() {
                                                     nullptr, /*allow_exceptions=*/false);
       if (!line.is_object() || !line.contains("event")) throw why("is damaged");
       try {
-        if (number == 1 && line.at("event") != "batch") throw why("is not the head of a journal");
+        if (number == 1 && line.at("event") != "batch")
+          throw why("is not the first line of a journal");
         if (line.at("event") == "batch" && line.at("format") != kFormat)
-          throw why("is of the unknown format " + line.at("format").dump());
+          throw why("has the unknown format " + line.at("format").dump());
         take(line, begin + done);
       } catch (const ordered_json::exception&) {
         throw why("is damaged");
@@ -216,7 +217,7 @@ ordered_json Journal::line_of(const JournalEntry& e) const {
   }
   ordered_json line = ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!line.is_object() || !line.contains("document"))
-    throw Failure(ExitCode::Unreadable, "OE0734", file_.string() + ": was changed meanwhile",
+    throw Failure(ExitCode::Unreadable, "OE0734", file_.string() + ": was changed during the batch",
                   "begin a new batch with --force");
   return line;
 }

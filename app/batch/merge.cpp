@@ -23,7 +23,7 @@ std::vector<fs::path> journals_in(const std::string& folder) {
   std::ranges::sort(all);
   if (all.empty())
     throw Failure(ExitCode::Unreadable, "OE0734", folder + ": has no journal of a batch",
-                  "name the output folder of the batch with -o");
+                  "specify the output folder of the batch with -o");
   return all;
 }
 

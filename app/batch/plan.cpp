@@ -62,7 +62,7 @@ void refuse_duplicates(const BatchLine& line, const std::vector<Item>& items) {
         throw Failure(
             ExitCode::Usage, "OE0732",
             "'" + at->second + "' and '" + item.model + "' would both write '" + output + "'",
-            "keep their folders with --mirror, or name the outputs in a --manifest");
+            "keep their folders with --mirror, or specify the outputs in a --manifest");
     }
 }
 
@@ -151,7 +151,7 @@ std::vector<Item> plan(const BatchLine& line) {
   }
   if (items.empty())
     throw Failure(ExitCode::Unreadable, "OE0731", "no model's path matches --filter " + line.filter,
-                  "leave --filter out to see all paths with --dry-run");
+                  "run --dry-run without --filter to list all paths");
   if (line.task == BatchTask::Convert) refuse_duplicates(line, items);
   return part_of(std::move(items), line.shard);
 }

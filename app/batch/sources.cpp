@@ -81,9 +81,9 @@ void add_source(const std::string& source, std::vector<Source>& all) {
   if (fs::is_directory(source, error)) {
     std::vector<Source> inside = Search(source).run();
     if (inside.empty())
-      no_model(source, "the folder holds no file that is named as a model",
-               "names of models end with .pt, .pth, .ts, .jit, .ptl or .torchscript; any other "
-               "file can be named itself");
+      no_model(source, "no file in the folder has the extension of a model",
+               "models have the extensions .pt, .pth, .ts, .jit, .ptl or .torchscript; specify "
+               "any other file itself");
     std::ranges::move(inside, std::back_inserter(all));
     return;
   }
@@ -149,7 +149,7 @@ class Entry {
  private:
   std::string text(const char* key) const {
     if (!json_.contains(key)) return {};
-    if (!json_[key].is_string()) wrong("'" + std::string(key) + "' is not a text");
+    if (!json_[key].is_string()) wrong("'" + std::string(key) + "' is not a string");
     return json_[key];
   }
   Strings list(const char* key) const {
@@ -157,7 +157,7 @@ class Entry {
     const ordered_json& j = json_[key];
     const bool texts =
         j.is_array() && std::ranges::all_of(j, [](const ordered_json& e) { return e.is_string(); });
-    if (!texts) wrong("'" + std::string(key) + "' is not a list of texts");
+    if (!texts) wrong("'" + std::string(key) + "' is not a list of strings");
     return j.get<Strings>();
   }
 
@@ -180,7 +180,7 @@ std::vector<Source> read_manifest(const std::string& path, BatchTask task) {
       entry.wrong("'options': " + std::string(f.what()), f.hint);
     }
   }
-  if (all.empty()) no_model(path, "the manifest names no model", "");
+  if (all.empty()) no_model(path, "the manifest has no model", "");
   return all;
 }
 

@@ -336,7 +336,7 @@ Stop stop_of(const WorkerResult& w, const WorkerJob& job) {
     return memory_stop("the worker ran out of memory" + where, w, job);
   const char* name = w.signal ? sigabbrev_np(w.signal) : nullptr;
   const std::string how =
-      w.signal ? "was ended by SIG" + std::string(name ? name : "?")
+      w.signal ? "was killed by SIG" + std::string(name ? name : "?")
                : "exited with status " + std::to_string(w.exit_status) + " without a report";
   return {ExitCode::Crashed, "OE0901",
           "the worker " + how + where + (w.start_error.empty() ? "" : ": " + w.start_error),

@@ -206,7 +206,7 @@ void Completion::options(CLI::App& app) {
 }
 
 void Completion::read() {
-  if (shell_.empty()) usage("completion: no SHELL given", "it is one of bash, zsh, fish");
+  if (shell_.empty()) usage("completion: no SHELL given", "use bash, zsh or fish");
   choose("SHELL", shell_);
 }
 

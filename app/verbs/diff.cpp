@@ -10,7 +10,7 @@ void Diff::options(CLI::App& app) {
 }
 
 void Diff::read() {
-  if (right.empty()) usage("diff: two models are compared", "onnx-export diff A.onnx B.onnx");
+  if (right.empty()) usage("diff: specify two models", "onnx-export diff A.onnx B.onnx");
 }
 
 }  // namespace oe::app

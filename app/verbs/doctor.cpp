@@ -33,8 +33,9 @@ void Doctor::finish(Report& r, std::ostream& out) {
   else
     out << labelled("worker",
                     {problem, r.stop->hint.empty()
-                                  ? "onnx-export-worker must be beside onnx-export, and LibTorch's "
-                                    "libraries where it was built with them: scripts/setup"
+                                  ? "onnx-export-worker must be in the same directory as "
+                                    "onnx-export, and LibTorch in the folder that it was built "
+                                    "with: run scripts/setup"
                                   : r.stop->hint});
   r.stop.reset();
   r.outcome.exit_code = ExitCode::MissingPart;

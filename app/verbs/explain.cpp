@@ -76,7 +76,7 @@ void Explain::options(CLI::App& app) {
 }
 
 void Explain::read() {
-  if (what_.empty()) usage("explain: nothing to explain is given", "onnx-export explain OE5101");
+  if (what_.empty()) usage("explain: specify a code or an operator", "onnx-export explain OE5101");
 }
 
 std::optional<ExitCode> Explain::run(std::ostream& out) {
@@ -89,7 +89,7 @@ std::optional<ExitCode> Explain::run(std::ostream& out) {
   const std::string form = functional(name);
   std::ostringstream text;
   if (!form.empty() && explain_operator(form, text)) {
-    out << name << ": computed as the following and written back, while the model is captured\n\n"
+    out << name << ": computed like the following operator, and written back during capture\n\n"
         << text.str();
     return ExitCode::Ok;
   }
@@ -99,11 +99,11 @@ std::optional<ExitCode> Explain::run(std::ostream& out) {
     known.emplace_back(opsets::operator_name(f.name));
   }
   const std::string hint = did_you_mean(name, known);
-  usage("explain: '" + what_ + "' is no code and no operator that is listed",
+  usage("explain: '" + what_ + "' is neither a code nor a listed operator",
         !hint.empty()
             ? hint
-            : "onnx-export list-ops lists them; lists, dicts and control flow are resolved "
-              "while the model is captured and need no line");
+            : "onnx-export list-ops lists the operators; those on lists, dicts and control flow "
+              "are resolved during capture and not listed");
 }
 
 }  // namespace oe::app

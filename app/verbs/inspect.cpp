@@ -58,7 +58,7 @@ void Inspect::read() {
   if (onnx && !source.empty()) usage("--source: an ONNX model has no source");
   if (onnx && !method.empty()) usage("--method: an ONNX model has no methods");
   if (!method.empty() && !guess)
-    usage("--method: names the method whose inputs are searched for", "add --guess=auto");
+    usage("--method: specifies the method whose inputs --guess=auto infers", "add --guess=auto");
 }
 
 std::optional<ExitCode> Inspect::run(std::ostream& out) {

@@ -79,7 +79,7 @@ int run_verb(const VerbEntry& entry, const Strings& arguments) {
     r.stop = stop_of(f);
   } catch (const std::exception& e) {
     if (is_out_of_memory(e)) throw;  // main() reports it without memory
-    r.stop = {ExitCode::Internal, "OE0003", e.what(), "this is a bug, please report it", nullptr};
+    r.stop = {ExitCode::Internal, "OE0003", e.what(), "this is a bug; please report it", nullptr};
   }
   if (r.stop && wants_json(arguments))
     std::cout << dump(verb_document(entry.name, ordered_json::object(), r.exit_code(),

@@ -78,7 +78,7 @@ VerbLine::VerbLine(const VerbEntry& entry)
 std::unique_ptr<Verb> read_verb(const VerbEntry& entry, const Strings& arguments,
                                 std::string& text) {
   VerbLine line(entry);
-  parse_strictly(line.app, arguments, line.app.get_name() + " --help shows how to call it");
+  parse_strictly(line.app, arguments, line.app.get_name() + " --help shows the usage");
   if (line.help) {
     text = help_text(line.app);
     return nullptr;

@@ -75,10 +75,10 @@ Report reported(const F& work) {
       stop(ExitCode::Limit, "OE0801", "out of memory: " + message);
     else
       stop(ExitCode::Internal, "OE0003", message,
-           "this is a bug in onnx-export, please report it with the model");
+           "this is a bug in onnx-export; please report it with the model");
   } catch (...) {
     stop(ExitCode::Internal, "OE0003", "an exception of an unknown kind",
-         "this is a bug in onnx-export, please report it with the model");
+         "this is a bug in onnx-export; please report it with the model");
   }
   return r;
 }

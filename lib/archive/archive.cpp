@@ -82,17 +82,17 @@ std::string Archive::check_name(const std::string& name, uint64_t at) {
   const auto bad = [&](const std::string& what) {
     throw BadZip("has a name that " + what, at, "'" + name + "'");
   };
-  if (name.find('\0') != std::string::npos) bad("holds a NUL");
+  if (name.find('\0') != std::string::npos) bad("contains a NUL");
   const size_t slash = name.find('/');
   if (slash == 0) bad("is absolute");
-  if (slash == std::string::npos || slash + 1 == name.size()) bad("lies in no folder");
-  if (name.find('\\') != std::string::npos) bad("holds a backslash");
+  if (slash == std::string::npos || slash + 1 == name.size()) bad("is in no folder");
+  if (name.find('\\') != std::string::npos) bad("contains a backslash");
   const std::string inside = name + "/";
   if (inside.starts_with("../") || inside.find("/../") != std::string::npos)
     bad("points outside the archive");
   const std::string folder = name.substr(0, slash);
   if (folder_.empty()) folder_ = folder;
-  if (folder != folder_) bad("lies in another folder than '" + folder_ + "'");
+  if (folder != folder_) bad("is in another folder than '" + folder_ + "'");
   return name.substr(slash + 1);
 }
 
@@ -105,7 +105,7 @@ void Archive::check_places() const {
     const uint64_t limit = i + 1 < order.size() ? order[i + 1]->header : zip_.directory();
     if (r.offset > limit || r.stored_size > limit - r.offset)
       throw BadZip(i + 1 < order.size() ? "overlaps record " + safe_line(order[i + 1]->name)
-                                        : "reaches into the directory, or beyond the file",
+                                        : "extends into the directory or beyond the file",
                    r.header, r.name);
   }
 }
@@ -115,12 +115,12 @@ void Archive::check_compression() const {
   for (const Record& r : records_) {
     if (!r.deflated) continue;
     if (r.size > UINT64_MAX - size)
-      throw BadZip("says that it is larger than any file", r.header, r.name);
+      throw BadZip("claims to be larger than any file", r.header, r.name);
     size += r.size;
     stored += r.stored_size;
   }
   if (size > std::max(kMostCompressed, kMostRatio * stored))
-    throw BadZip("holds " + std::to_string(stored) + " compressed bytes that stand for " +
+    throw BadZip("holds " + std::to_string(stored) + " compressed bytes that expand to " +
                      std::to_string(size),
                  0);
 }

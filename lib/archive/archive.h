@@ -1,5 +1,5 @@
-// The archive that torch.jit.save writes, read strictly: what two readers could understand in two
-// ways is refused.
+// The archive that torch.jit.save writes, read strictly: refuses bytes that two readers could
+// interpret differently.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,7 @@
 
 namespace oe::archive {
 
-// Says where the archive at `path` is broken: Failure(Refused, OE0114).
+// Throws Failure(Refused, OE0114) with the broken place of the archive at `path`.
 [[noreturn]] void refuse(const std::filesystem::path& path, const BadZip& e);
 
 // Bytes of a record that is read as a whole: pickles and code, no tensors.

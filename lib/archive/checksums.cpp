@@ -29,7 +29,7 @@ struct Piece {
   uint32_t sum = 0;
 };
 
-void cut(const Record& r) { throw BadZip("was cut while it was read", r.offset, r.name); }
+void cut(const Record& r) { throw BadZip("was truncated while it was read", r.offset, r.name); }
 
 uint32_t sum_of(const File& file, const Piece& p, std::string& buffer) {
   uint32_t sum = 0;
@@ -106,7 +106,7 @@ void check_sums(const Archive& archive, const std::stop_token& stop) try {
     for (; i < pieces.size() && pieces[i].record == &r; ++i)
       sum = static_cast<uint32_t>(
           crc32_combine(sum, pieces[i].sum, static_cast<z_off_t>(pieces[i].size)));
-    if (sum != r.crc) throw BadZip("does not have its checksum", r.offset, r.name);
+    if (sum != r.crc) throw BadZip("does not match its checksum", r.offset, r.name);
   }
 } catch (const BadZip& e) {
   refuse(archive.path(), e);

@@ -215,8 +215,8 @@ void check_code(const Archive& archive) {
     size += r.size;
     if (r.size > kLargestCode || size > kMostCode)
       fail(archive, r,
-           "holds too much code: the limits are " + std::to_string(kLargestCode >> 20) +
-               " MiB in a record and " + std::to_string(kMostCode >> 20) + " MiB in all");
+           "contains too much code: the limits are " + std::to_string(kLargestCode >> 20) +
+               " MiB in one record and " + std::to_string(kMostCode >> 20) + " MiB in all");
     const std::string text = archive.read(r);
     try {
       check_code_text(text);

@@ -38,7 +38,7 @@ class Reader {
   LegacyModel run() {
     if (record_.size > kLargestJson) fail("is larger than 16 MiB");
     const Json all = Json::parse(archive_.read(record_), nullptr, /*allow_exceptions=*/false);
-    if (!all.is_object()) fail("is no JSON object");
+    if (!all.is_object()) fail("is not a JSON object");
     LegacyModel m;
     m.version = number(all, "protoVersion");
     if (m.version < 1 || m.version > 5)
@@ -59,7 +59,7 @@ class Reader {
 
   const Json& field(const Json& of, const char* name) const {
     static const Json none;
-    if (!of.is_object()) fail(std::string("has something else where ") + name + " belongs");
+    if (!of.is_object()) fail(std::string("has no object with the member ") + name);
     const auto it = of.find(name);
     return it == of.end() ? none : *it;
   }
@@ -101,7 +101,7 @@ class Reader {
     const Json& v = field(of, name);
     if (v.is_null()) return {};
     std::string key = text(v, "key");
-    if (!archive_.find(key)) fail("names the record '" + key + "', which is not there");
+    if (!archive_.find(key)) fail("names the record '" + key + "', which does not exist");
     return key;
   }
 
@@ -129,7 +129,7 @@ class Reader {
     const Record* r = archive_.find(t.record);
     if (!r || r->deflated) fail("has a tensor without stored bytes");
     if (t.offset < 0 || t.sizes.size() != t.strides.size())
-      fail("has a tensor of as many sizes as it has no strides");
+      fail("has a tensor with different numbers of sizes and strides");
     if (!lies_within(t.offset, t.sizes, t.strides, r->size / byte_size(t.dtype)))
       fail("has a tensor that reaches beyond its record " + t.record);
     return t;
@@ -149,7 +149,7 @@ class Reader {
     for (const Json& a : items(of, "attributes")) {
       m.attributes.push_back({text(a, "name"), text(a, "type"), index(a, "id")});
       if (!is_plain_type(m.attributes.back().type))
-        fail("has a type that nests too deep, for " + m.attributes.back().name);
+        fail("has a type that nests too deeply, for " + m.attributes.back().name);
     }
     m.code = record(of, "torchscriptArena");
     m.lines = record(of, "torchscriptDebugArena");

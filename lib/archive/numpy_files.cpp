@@ -114,23 +114,24 @@ Header read_header(const std::string& file, std::string_view bytes, uint64_t tot
   const size_t begin = wide ? 12 : 10, length = little_endian(bytes, 8, wide ? 4 : 2);
   if (begin + length > total) fail(file, "is truncated");
   if (length > kLongestHeader)
-    fail(file, "has a header of " + std::to_string(length) + " bytes, which is no plain array's");
+    fail(file, "has a header of " + std::to_string(length) + " bytes, too long for a plain array");
   const std::string_view header = bytes.substr(begin, length);
   const auto element = enclosed(value_of(header, "descr"), '\'', '\'');
   const auto shape = enclosed(value_of(header, "shape"), '(', ')');
-  if (!element || !is_type(*element) || !shape) fail(file, "holds no plain array of numbers");
+  if (!element || !is_type(*element) || !shape)
+    fail(file, "does not contain a plain array of numbers");
   const DType type = numpy_type(*element);
   if (type == DType::Undefined)
     fail(file, "has elements of type " + *element + ", which cannot be read",
-         "an array of numbers is needed: array.astype('float32')");
+         "save an array of numbers: array.astype('float32')");
   if ((*element)[0] == '>')
-    fail(file, "has its bytes in another order (" + *element + ")",
+    fail(file, "has another byte order (" + *element + ")",
          "save it as array.astype('<" + element->substr(1) + "')");
   auto dims = npy_shape(*shape, byte_size(type));
   if (!dims) fail(file, "has an impossible shape (" + *shape + ")");
   const uint64_t size = dims->second, there = total - begin - length;
   if (there < size) fail(file, "is truncated");
-  if (there > size) fail(file, "holds more bytes than its shape (" + *shape + ") takes");
+  if (there > size) fail(file, "has more bytes than its shape (" + *shape + ") takes");
   const auto order = value_of(header, "fortran_order");
   return {type, std::move(dims->first), order && order->starts_with("True"), begin + length, size};
 }
@@ -168,7 +169,7 @@ TensorPtr read_npz(const std::string& file, const std::string& key) try {
       if (r.deflated && r.size > std::max(kMostCompressed, kMostRatio * r.stored_size))
         fail(file,
              "its record " + r.name + " holds " + std::to_string(r.stored_size) +
-                 " compressed bytes that stand for " + std::to_string(r.size),
+                 " compressed bytes that expand to " + std::to_string(r.size),
              "save it with numpy.savez, which does not compress");
       zip.locate(r);
       return parse_npy(file + ":" + name, zip.read(r));
@@ -176,8 +177,8 @@ TensorPtr read_npz(const std::string& file, const std::string& key) try {
     keys.push_back(std::move(name));
   }
   fail(file,
-       keys.empty()  ? "holds no array"
-       : key.empty() ? "holds several arrays; name one as file.npz:key"
+       keys.empty()  ? "contains no array"
+       : key.empty() ? "contains several arrays; select one as file.npz:key"
                      : "has no array '" + key + "'",
        keys.empty() ? "" : "it has " + join(keys, ", "));
 } catch (const BadZip& e) {

@@ -34,7 +34,7 @@ class Reader {
       opcode_at_ = at_;
       step(static_cast<unsigned char>(take(1)[0]));
     }
-    if (at_ != bytes_.size()) fail("goes on behind its end");
+    if (at_ != bytes_.size()) fail("has data after its end");
     return done_;
   }
 
@@ -53,7 +53,7 @@ class Reader {
   void step(unsigned char code);
 
   std::string_view take(uint64_t count) {
-    if (count > bytes_.size() - at_) fail("says a length beyond its end");
+    if (count > bytes_.size() - at_) fail("has a length beyond its end");
     const std::string_view taken = bytes_.substr(at_, count);
     at_ += count;
     return taken;
@@ -81,7 +81,7 @@ class Reader {
   // --- the stack
   void push(Growing v) { stack_.push_back(std::move(v)); }
   Growing& top() {
-    if (stack_.size() <= floor()) fail("takes more values than it has");
+    if (stack_.size() <= floor()) fail("takes more values from the stack than it has");
     return stack_.back();
   }
   Growing pop() {
@@ -91,7 +91,7 @@ class Reader {
   }
   size_t floor() const { return marks_.empty() ? 0 : marks_.back(); }
   Items pop_to_mark() {
-    if (marks_.empty()) fail("has no mark where it needs one");
+    if (marks_.empty()) fail("lacks a mark on the stack");
     Items items(stack_.begin() + static_cast<long>(marks_.back()), stack_.end());
     stack_.resize(marks_.back());
     marks_.pop_back();
@@ -116,16 +116,16 @@ class Reader {
   template <class T>
   T& grow(const Items& items, const char* what) {
     T* container = std::get_if<T>(&top()->is);
-    if (!container) fail(std::string("adds to a value that is no ") + what);
-    if (top()->held) fail("changes a value that another one holds");
+    if (!container) fail(std::string("adds to a value that is not a ") + what);
+    if (top()->held) fail("changes a value that another value contains");
     hold(*top(), items);
-    if (top()->held) fail("holds a value inside itself");
+    if (top()->held) fail("has a value that contains itself");
     return *container;
   }
 
   // --- opcodes
   void protocol() {
-    if (number(1) != 2) fail("is of another protocol than 2");
+    if (number(1) != 2) fail("has a protocol other than 2");
   }
   void mark() { marks_.push_back(stack_.size()); }
   void none() { push(none_); }
@@ -140,7 +140,7 @@ class Reader {
   void four_bytes() { push(made(static_cast<int64_t>(static_cast<int32_t>(number(4))))); }
   void long_number() {
     const uint64_t width = number(1);
-    if (width > 8) fail("holds an integer of more than 64 bits");
+    if (width > 8) fail("contains an integer of more than 64 bits");
     uint64_t v = number(width);
     if (width > 0 && width < 8 && v >> (8 * width - 1)) v |= ~uint64_t{0} << (8 * width);
     push(made(static_cast<int64_t>(v)));
@@ -193,7 +193,7 @@ class Reader {
   }
   void make_call(bool creates) {
     Growing arguments = pop(), callee = pop();
-    if (!callee->as<Global>()) fail("calls a value that is no function or class");
+    if (!callee->as<Global>()) fail("calls a value that is not a function or class");
     push_holding(made(Called{callee, arguments, nullptr, creates}), {callee, arguments});
     // Nobody looks into an object again for each of its holders.
     if (callee->as<Global>()->name.starts_with("__torch__.")) top()->expanded = 1;
@@ -226,7 +226,7 @@ class Reader {
   void get_long() { get(number(4)); }
   void stop() {
     done_ = pop();
-    if (!stack_.empty() || !marks_.empty()) fail("ends with values that nobody took");
+    if (!stack_.empty() || !marks_.empty()) fail("ends with unused values");
   }
 
   std::string_view bytes_;

@@ -1,5 +1,5 @@
-// Pickles of a PyTorch archive as plain values: nothing is called, imported or built. Knows what
-// LibTorch's own unpickler knows (protocol 2) and refuses the rest.
+// Pickles of a PyTorch archive as plain values: nothing is called, imported or built. Accepts what
+// LibTorch's own unpickler accepts (protocol 2) and refuses the rest.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ struct List {
 struct Dict {
   std::vector<std::pair<ValuePtr, ValuePtr>> items;
 };
-// What calling `callee` with `arguments` (a tuple; of an enum its value) would give, and the state
-// set on it (null: none).
+// The result of calling `callee` with `arguments` (a tuple; for an enum its value), and the state
+// that is set on it (null: none).
 struct Called {
   ValuePtr callee, arguments, state;
   bool creates = false;  // by NEWOBJ: LibTorch ignores the arguments, and calls with the state
@@ -57,19 +57,19 @@ struct BadPickle : std::runtime_error {
 
 // How deep values may nest.
 constexpr size_t kDeepest = 1000;
-// How many values a pickle may have, None, bools and small numbers not counted: each takes some
+// The largest number of values of a pickle, without None, bools and small numbers: each takes about
 // 100 bytes here, and one byte in the pickle.
 constexpr size_t kMostValues = 5'000'000;
-// How many values its containers may have, where those that several hold count for each: LibTorch
-// compares, hashes and copies them so. Or this many times the values of the pickle.
+// The largest number of values in its containers, where a shared value counts once for each:
+// LibTorch compares, hashes and copies them in this way. Or this many times the pickle's values.
 constexpr uint64_t kMostExpanded = 1'000'000;
 constexpr uint64_t kMostExpansion = 16;
 
-// The one value of a pickle. Throws BadPickle where it uses an opcode that LibTorch does not, says
-// a length beyond its end, reads a memo that was not written or writes one beyond its own size,
-// nests deeper than kDeepest, has more values than kMostValues or more when expanded than
-// kMostExpanded, has a container as a key, takes more from the stack than is there, or does not end
-// with its value.
+// The one value of a pickle. Throws BadPickle if the pickle uses an opcode that LibTorch does not,
+// has a length beyond its end, reads a memo that was not written or writes one beyond its own size,
+// nests deeper than kDeepest, has more values than kMostValues or expands to more than
+// kMostExpanded, has a container as a key, pops more than the stack has, or does not end with its
+// value.
 ValuePtr read_pickle(std::string_view bytes);
 
 }  // namespace oe::archive

@@ -90,7 +90,7 @@ class Checker {
       if (call.creates && !call.state) throw Malformed("makes a " + name + " without a state");
     } else if (!is_old_class(name)) {
       if (!is_function(name) || call.creates || call.state || !given)
-        throw Malformed("calls " + name + " in a way of which PyTorch knows nothing");
+        throw Malformed("calls " + name + " in a way that PyTorch does not");
     }
     if (makes_tensor(call)) check_tensor(call);
     if (makes_sparse_tensor(call)) check_sparse_tensor(call);
@@ -108,7 +108,7 @@ class Checker {
     if (size == 0) throw Malformed("refers to a storage of the unknown type " + s.type);
     if (keeps_sizes_alone(*r)) return;
     if (static_cast<uint64_t>(s.elements) != r->size / size)
-      throw Malformed("says that the storage " + s.key + " has " + std::to_string(s.elements) +
+      throw Malformed("declares that the storage " + s.key + " has " + std::to_string(s.elements) +
                       " elements, but its record has " + std::to_string(r->size) + " bytes");
   }
 
@@ -142,7 +142,7 @@ class Checker {
     const auto* type = given.items.size() == 2 ? given.items[1]->as<std::string>() : nullptr;
     const auto* called = type ? given.items[0]->as<Called>() : nullptr;
     if (!type || (!called && !given.items[0]->as<List>() && !given.items[0]->as<Dict>()))
-      throw Malformed("gives a type to something else than a list or dict");
+      throw Malformed("sets the type of a value that is not a list or dict");
     if (!is_plain_type(*type)) throw Malformed("has a type that nests too deep");
   }
 
@@ -176,8 +176,8 @@ void require_module(const ValuePtr& data) {
   const auto* object = data->as<Called>();
   const std::string name = object ? object->callee->as<Global>()->name : "";
   if (!name.starts_with(kOwn) || name.starts_with(kOfLibraries) || !object->state)
-    throw Malformed("holds " + (name.empty() ? std::string("a plain value") : "a " + name) +
-                    " where the module belongs");
+    throw Malformed("has " + (name.empty() ? std::string("a plain value") : "a " + name) +
+                    " instead of a module");
 }
 
 template <class F>
@@ -222,9 +222,9 @@ void check_saved_values(const Archive& archive) {
   check_record(archive, *r, [&] {
     Checker checker(archive, folder);
     checker.visit(read_pickle(archive.read(*r, /*compare=*/r->crc != 0)));
-    if (checker.has_objects()) throw Malformed("holds objects of classes, not plain values");
+    if (checker.has_objects()) throw Malformed("contains objects of classes, not plain values");
     if (checker.tensor_bytes() > std::max(kMostBytes, kMostTimes * archive.file().size()))
-      throw Malformed("holds tensors of " + std::to_string(checker.tensor_bytes() >> 20) +
+      throw Malformed("has tensors of " + std::to_string(checker.tensor_bytes() >> 20) +
                       " MiB in a file of far less");
   });
 }

@@ -63,12 +63,12 @@ std::optional<std::string> foreign_class(const std::string& pickle) {
   if (const auto c = foreign_class(pickle))
     unreadable("OE0107", path,
                "is an eager PyTorch pickle (torch.save of a " + *c + "), not a TorchScript file",
-               "it holds Python objects, not a program; load it in Python, then " +
+               "it contains Python objects, not a program; load it in Python, then " +
                    std::string("torch.jit.save(torch.jit.trace(model.eval(), example), FILE)"));
   unreadable("OE0106", path,
-             "holds only tensors (a state_dict or other data that " + writer +
+             "is a file of tensors (a state_dict or other data that " + writer +
                  " wrote), not a TorchScript file",
-             "weights alone do not say what to compute; build the model in Python, load them with "
+             "weights alone do not define a computation; build the model in Python, load them with "
              "load_state_dict, then torch.jit.save(torch.jit.trace(model.eval(), example), FILE)");
 }
 
@@ -121,7 +121,7 @@ Archive recognise_zip(const fs::path& path, File file) {
         "be converted",
         "convert the file that torch.jit.save wrote before it was optimized for mobile");
   if (zip.find("MAR-INF/MANIFEST.json"))
-    unreadable("OE0105", path, "is a TorchServe archive (.mar); it holds " + some_names(records),
+    unreadable("OE0105", path, "is a TorchServe archive (.mar); it contains " + some_names(records),
                "unpack it (it is a zip file) and convert the .pt in it");
   if (zip.find("config.json") && zip.find("model.weights.h5"))
     unreadable("OE0105", path, "is a Keras file, not a TorchScript file",
@@ -170,9 +170,9 @@ Archive require_torchscript(const fs::path& path) {
   if (error) unreadable("OE0101", path, error.message(), "");
   if (fs::is_directory(status))
     unreadable("OE0102", path, "is a directory, not a TorchScript file",
-               "name the .pt file itself");
+               "specify the .pt file itself");
   if (!fs::is_regular_file(status))
-    unreadable("OE0102", path, "is not a regular file", "name a .pt file");
+    unreadable("OE0102", path, "is not a regular file", "specify a .pt file");
   std::optional<File> file;
   try {
     file.emplace(path);
@@ -203,7 +203,7 @@ Archive require_torchscript(const fs::path& path, File file) {
   if (path.extension() == ".onnx" || looks_like_onnx(head))
     unreadable("OE0110", path, "is an ONNX file already, not a TorchScript file", "");
   if (looks_like_text(head)) unreadable("OE0104", path, "is a text file, not a TorchScript file");
-  unreadable("OE0105", path, "is not a TorchScript file (no zip archive)");
+  unreadable("OE0105", path, "is not a TorchScript file (not a zip archive)");
 }
 
 bool is_onnx(const fs::path& path) {

@@ -1,4 +1,4 @@
-// Names what a file is when it is no TorchScript archive. Needs no LibTorch.
+// Recognizes the format of a file that is not a TorchScript archive. Needs no LibTorch.
 #pragma once
 
 #include <filesystem>
@@ -7,11 +7,11 @@
 
 namespace oe::archive {
 
-// The archive, when the file is a TorchScript archive that keeps the rules of archive.h,
-// preflight.h and code.h. The file is opened once, so that whoever reads the archive's file() reads
-// the bytes that were checked. Otherwise throws Failure(Unreadable) that says what it is (missing,
-// empty, a directory, text, a truncated or foreign zip, a plain state_dict, an eager pickle, a
-// .pt2, ...) and how to get a TorchScript file from it.
+// The archive, if the file is a TorchScript archive that satisfies archive.h, preflight.h and
+// code.h. The file is opened once, so that readers of the archive's file() get the checked bytes.
+// Otherwise throws Failure(Unreadable) with the format of the file (missing, empty, a directory,
+// text, a truncated or foreign zip, a plain state_dict, an eager pickle, a .pt2, ...) and how to
+// get a TorchScript file from it.
 Archive require_torchscript(const std::filesystem::path& path);
 // The same for a file that is open; `path` is for messages.
 Archive require_torchscript(const std::filesystem::path& path, File file);

@@ -94,7 +94,8 @@ void check_channels(const ValuePtr& v, bool floats, int64_t channels) {
   if (floats ? type != "float" && type != "double" : type != "int64" && type != "int32")
     throw Malformed("makes a quantized tensor with scales or zero points of another type");
   if (t.sizes != std::vector<int64_t>{channels})
-    throw Malformed("makes a quantized tensor with as many scales as it has no channels");
+    throw Malformed(
+        "makes a quantized tensor whose number of scales is not its number of channels");
 }
 
 // (scheme, scale, zero point), or by channel (scheme, scales, zero points, axis).
@@ -163,13 +164,13 @@ std::string_view element_type(std::string_view storage_type) {
 // ("storage", class, key, device, elements)
 StoredStorage storage_of(const Persistent& p) {
   const auto* id = p.id->as<Tuple>();
-  if (!id || id->items.size() < 5) throw Malformed("refers to something that is no storage");
+  if (!id || id->items.size() < 5) throw Malformed("refers to a value that is not a storage");
   const auto* kind = id->items[0]->as<std::string>();
   const Global* type = global_of(id->items[1]);
   const auto *key = id->items[2]->as<std::string>(), *device = id->items[3]->as<std::string>();
   const auto* elements = id->items[4]->as<int64_t>();
   if (!kind || *kind != "storage" || !type || !key || !device || !elements || *elements < 0)
-    throw Malformed("refers to something that is no storage");
+    throw Malformed("refers to a value that is not a storage");
   return {*key, type->name, *device, *elements};
 }
 
@@ -180,14 +181,14 @@ StoredTensor tensor_of(const Called& call) {
   const auto* given = call.arguments->as<Tuple>();
   const bool quantized = calls(call, kQuantized);
   if (!given || given->items.size() < (quantized ? 5 : 4))
-    throw Malformed("makes a tensor of too little");
+    throw Malformed("makes a tensor from too few values");
   const auto* storage = given->items[0]->as<Persistent>();
   const auto* offset = given->items[1]->as<int64_t>();
   const auto *sizes = given->items[2]->as<Tuple>(), *strides = given->items[3]->as<Tuple>();
   if (!storage || !offset || *offset < 0 || !sizes || !strides ||
       sizes->items.size() != strides->items.size())
     throw Malformed(
-        "makes a tensor of something else than a storage, an offset, sizes and strides");
+        "makes a tensor from values other than a storage, an offset, sizes and strides");
   StoredTensor t{storage_of(*storage), *offset, {}, {}};
   for (size_t i = 0; i < sizes->items.size(); ++i) {
     const auto *size = sizes->items[i]->as<int64_t>(), *stride = strides->items[i]->as<int64_t>();
@@ -198,9 +199,9 @@ StoredTensor tensor_of(const Called& call) {
   }
   if (quantized != t.storage.type.starts_with("torch.Q"))
     throw Malformed(quantized ? "makes a quantized tensor of the storage " + t.storage.key +
-                                    ", which holds other elements"
+                                    ", which has other elements"
                               : "makes a tensor of the storage " + t.storage.key +
-                                    ", which holds quantized elements, without their scale");
+                                    ", which has quantized elements, without their scale");
   if (quantized) check_quantization(given->items[4], t);
   require_countable(t.sizes);
   return t;
@@ -238,8 +239,8 @@ StoredSparse sparse_of(const Called& call) {
   for (const StoredTensor& t : s.indices)
     if (t.storage.type != "torch.LongStorage" &&
         !(s.compressed && t.storage.type == "torch.IntStorage"))
-      throw Malformed("makes a sparse tensor with indices that are no integers");
-  if (!shapes_fit(s)) throw Malformed("makes a sparse tensor of parts that do not fit each other");
+      throw Malformed("makes a sparse tensor with indices that are not integers");
+  if (!shapes_fit(s)) throw Malformed("makes a sparse tensor of parts that do not match");
   return s;
 }
 

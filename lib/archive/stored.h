@@ -11,7 +11,7 @@
 namespace oe::archive {
 
 struct Malformed : std::runtime_error {
-  using std::runtime_error::runtime_error;  // "refers to something that is no storage"
+  using std::runtime_error::runtime_error;  // "refers to a value that is not a storage"
 };
 
 struct StoredStorage {

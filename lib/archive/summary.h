@@ -1,5 +1,5 @@
-// What an archive holds, read off its records alone: nothing is run and no tensor is read, so that
-// it takes milliseconds on a file of any size.
+// The content of an archive, from its records alone. Nothing runs and no tensor is read, so that it
+// takes milliseconds for a file of any size.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace oe::archive {
 struct Summary {
   struct Argument {
     std::string name,
-        type;  // as the code writes it: "Optional[Tensor]"; "Tensor" where it is silent
+        type;  // as in the code: "Optional[Tensor]"; "Tensor" if not annotated
   };
   struct Method {
     std::string name;
@@ -34,25 +34,25 @@ struct Summary {
     std::string device;   // that it was saved on
   };
   struct Module {
-    std::string path;  // empty: the whole
+    std::string path;  // empty: the outermost module
     std::string type;  // "__torch__.torch.nn.modules.conv.Conv2d"; of PyTorch 1.0 to 1.2 empty
     std::string code;  // the record with the source of its methods; may be empty
-    std::optional<bool> training;  // nothing: it does not say
+    std::optional<bool> training;  // nothing: it has no such attribute
   };
 
   uint64_t version = 0;                     // of the format
-  std::string writer;                       // "PyTorch 1.0"; empty where the format does not say
+  std::string writer;                       // "PyTorch 1.0"; empty if the format has none
   std::vector<Method> methods;              // of the whole module, in the code's order
   std::vector<Module> modules;              // outermost first, in the order they were saved
   std::vector<Tensor> tensors;              // of all modules, in their order
-  uint64_t tensor_bytes = 0;                // of the records that they lie in, each once
+  uint64_t tensor_bytes = 0;                // size of their records, each once
   std::map<std::string, size_t> operators;  // calls in the code: {"aten::conv2d", 20}
   std::set<std::string> classes;            // of libraries: "__torch__.torch.classes.lib.Name"
-  std::set<std::string> devices;            // of tensors, and those the code names
+  std::set<std::string> devices;            // of tensors and in the code
   std::vector<std::string> extra;           // files that were saved beside the model
 };
 
-// Throws as Archive, check_pickles() and read_legacy_model() do.
+// Throws like Archive, check_pickles() and read_legacy_model().
 Summary summarise(const Archive& archive);
 
 }  // namespace oe::archive

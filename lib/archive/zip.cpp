@@ -53,11 +53,11 @@ Directory find_directory(const File& file) {
     if (tail.compare(at, 4, "PK\5\6") == 0 &&
         little_endian(tail, at + 20, 2) == tail.size() - at - kEndSize)
       end = at;
-  if (!end) throw NoZip("has no end of a zip directory: it is damaged or was cut short", size);
+  if (!end) throw NoZip("has no end of a zip directory: it is damaged or truncated", size);
   uint64_t end_at = tail_at + *end;
   if (little_endian(tail, *end + 4, 4) != 0 ||
       little_endian(tail, *end + 8, 2) != little_endian(tail, *end + 10, 2))
-    throw BadZip("is one of several parts", end_at);
+    throw BadZip("is one part of a split archive", end_at);
   Directory d{little_endian(tail, *end + 16, 4), little_endian(tail, *end + 12, 4),
               little_endian(tail, *end + 10, 2)};
   const bool large =
@@ -68,7 +68,7 @@ Directory find_directory(const File& file) {
     const uint64_t at = little_endian(locator, 8, 8);
     const std::string record = file.read(at, 56);
     if (record.size() != 56 || !record.starts_with("PK\6\6") || at + 56 > end_at - 20)
-      throw BadZip("has no zip64 end record where it says so", end_at - 20);
+      throw BadZip("has no zip64 end record at the declared position", end_at - 20);
     const Directory wide{little_endian(record, 48, 8), little_endian(record, 40, 8),
                          little_endian(record, 32, 8)};
     if ((d.offset != kSaturated32 && d.offset != wide.offset) ||
@@ -108,23 +108,24 @@ void Zip::read_directory(uint64_t offset, uint64_t size, uint64_t entries) {
   for (uint64_t i = 0; i < entries; ++i) {
     const uint64_t where = offset + at;
     if (at + kEntrySize > bytes.size() || bytes.compare(at, 4, "PK\1\2") != 0)
-      throw BadZip("has fewer records in its directory than it says", where);
+      throw BadZip("has fewer records in its directory than it declares", where);
     const size_t name = little_endian(bytes, at + 28, 2), extra = little_endian(bytes, at + 30, 2),
                  comment = little_endian(bytes, at + 32, 2);
     if (at + kEntrySize + name + extra + comment > bytes.size())
-      throw BadZip("has a directory that was cut short", where);
+      throw BadZip("has a truncated directory", where);
     Record r;
     r.name = bytes.substr(at + kEntrySize, name);
     const uint64_t flags = little_endian(bytes, at + 8, 2),
                    method = little_endian(bytes, at + 10, 2);
     if (flags & 1) throw BadZip("is encrypted", where, r.name);
-    if (method != 0 && method != 8) throw BadZip("is compressed in an unknown way", where, r.name);
+    if (method != 0 && method != 8)
+      throw BadZip("has an unknown compression method", where, r.name);
     r.deflated = method == 8;
     r.crc = static_cast<uint32_t>(little_endian(bytes, at + 16, 4));
     Numbers n{little_endian(bytes, at + 24, 4), little_endian(bytes, at + 20, 4),
               little_endian(bytes, at + 42, 4)};
     if (!take_zip64(std::string_view(bytes).substr(at + kEntrySize + name, extra), n))
-      throw BadZip("has sizes that its directory does not hold", where, r.name);
+      throw BadZip("has sizes that its directory lacks", where, r.name);
     r.size = n.size;
     r.stored_size = n.stored_size;
     r.header = n.header;
@@ -133,13 +134,13 @@ void Zip::read_directory(uint64_t offset, uint64_t size, uint64_t entries) {
     records_.push_back(std::move(r));
     at += kEntrySize + name + extra + comment;
   }
-  if (at != bytes.size()) throw BadZip("has more in its directory than its records", offset + at);
+  if (at != bytes.size()) throw BadZip("has extra data in its directory", offset + at);
 }
 
 void Zip::locate(Record& r) const {
   const std::string h = file_.read(r.header, kLocalSize + r.name.size());
   if (h.size() != kLocalSize + r.name.size() || !h.starts_with("PK\3\4"))
-    throw BadZip("has no header where the directory says", r.header, r.name);
+    throw BadZip("has no header at its position in the directory", r.header, r.name);
   const size_t extra = little_endian(h, 28, 2);
   if (little_endian(h, 26, 2) != r.name.size() || h.compare(kLocalSize, std::string::npos, r.name))
     throw BadZip("has another name in its header", r.header, r.name);
@@ -149,7 +150,7 @@ void Zip::locate(Record& r) const {
   const bool described = little_endian(h, 6, 2) & 8;  // sizes and checksum stand behind the record
   Numbers n{little_endian(h, 22, 4), little_endian(h, 18, 4)};
   if (!take_zip64(file_.read(r.header + h.size(), extra), n) && !described)
-    throw BadZip("has sizes that its header does not hold", r.header, r.name);
+    throw BadZip("has sizes that its header lacks", r.header, r.name);
   const auto differs = [&](uint64_t local, uint64_t central) {
     return local != central && !(described && (local == 0 || local == kSaturated32));
   };
@@ -160,11 +161,12 @@ void Zip::locate(Record& r) const {
 
 std::string Zip::read(const Record& r, bool compare) const {
   std::string stored = file_.read(r.offset, r.stored_size);
-  if (stored.size() != r.stored_size) throw BadZip("was cut while it was read", r.offset, r.name);
+  if (stored.size() != r.stored_size)
+    throw BadZip("was truncated while it was read", r.offset, r.name);
   std::string content;
   if (r.deflated) {
     if (r.size > kMostInflated * r.stored_size)
-      throw BadZip("cannot be inflated to the size it says", r.offset, r.name);
+      throw BadZip("cannot be inflated to its declared size", r.offset, r.name);
     content.resize(r.size);
     z_stream z{};
     if (inflateInit2(&z, -MAX_WBITS) != Z_OK) throw std::bad_alloc();
@@ -176,14 +178,14 @@ std::string Zip::read(const Record& r, bool compare) const {
     const bool whole = end == Z_STREAM_END && z.total_out == r.size && z.avail_in == 0;
     inflateEnd(&z);
     if (end == Z_MEM_ERROR) throw std::bad_alloc();
-    if (!whole) throw BadZip("cannot be inflated to the size it says", r.offset, r.name);
+    if (!whole) throw BadZip("cannot be inflated to its declared size", r.offset, r.name);
   } else {
     content = std::move(stored);
   }
   if (!compare) return content;
   const uLong crc = crc32_z(0, reinterpret_cast<const Bytef*>(content.data()), content.size());
   if (static_cast<uint32_t>(crc) != r.crc)
-    throw BadZip("does not have its checksum", r.offset, r.name);
+    throw BadZip("does not match its checksum", r.offset, r.name);
   return content;
 }
 

@@ -1,4 +1,4 @@
-// Adds nodes to a graph: the one way in which lowerings and rungs make ONNX.
+// Adds nodes to a graph: lowerings and rungs create ONNX only in this way.
 //
 // A builder writes for one opset: lowerings for the newest, a rung for the one below it.
 #pragma once
@@ -28,22 +28,22 @@ class Builder {
   T at(ir::Value* v) { return {*this, v}; }
   Values at(const std::vector<ir::Value*>& v);
 
-  // --- nodes. The element type of a result follows the operator's schema and its shape the
-  // operands where the operator simply keeps or broadcasts them; `type` states it otherwise.
+  // --- nodes. The element type of a result follows the operator's schema; its shape follows the
+  // operands if the operator keeps or broadcasts shapes. `type` overrides them.
   T op(std::string_view op, const Values& inputs, ir::Attributes attributes = {},
        ir::Type type = {});
   Values ops(std::string_view op, const Values& inputs, ir::Attributes attributes, size_t outputs);
   // A nested graph: `fill` gets its inputs, which have the given types, and returns its outputs.
-  // Nodes made meanwhile go into it.
+  // Nodes created during the call go into it.
   std::shared_ptr<ir::Graph> graph(std::string_view name, const std::vector<ir::Type>& inputs,
                                    const std::function<Values(const Values&)>& fill);
-  // Loop over i = 0..trips-1 (null: without end), as long as `more` holds of the carried values.
-  // `body` gets the 0-d counter and the carried values, tensors or sequences, and returns the next
-  // carried values followed by the scan outputs. Returns the same, those stacked on axis 0.
+  // Loop over i = 0..trips-1 (null: unbounded), while `more` of the carried values is true. `body`
+  // gets the 0-d counter and the carried values, tensors or sequences, and returns the next carried
+  // values followed by the scan outputs. Returns the same, with the scan outputs stacked on axis 0.
   Values loop(T trips, const Values& carried, const std::function<Values(T, const Values&)>& body,
               const std::function<T(const Values&)>& more = {});
   // Scan over the entries of an axis: `step` gets the state and an entry, and returns the next
-  // state, which is also what stands at this place of the results. The 0-d values `start` fill the
+  // state, which is also the entry of the result at this position. The 0-d values `start` fill the
   // first state.
   Values scan(T x, int64_t axis, const Values& start,
               const std::function<Values(const Values& state, T entry)>& step);
@@ -65,10 +65,10 @@ class Builder {
   T iota(const Int& n);     // 1-d int64 [0, n)
 
  protected:
-  // A node with the outputs it is given, which are typed already.
+  // A node with the given outputs, which already have types.
   ir::Node* append(std::string_view op, const Values& inputs, std::vector<ir::Value*> outputs,
                    ir::Attributes attributes);
-  // Where nodes go, what their names begin with and where they come from.
+  // The graph of new nodes, the prefix of their names, and their origin.
   Nodes& out() { return *out_; }
   Nodes* exchange_out(Nodes* out) { return std::exchange(out_, out); }
   std::string prefix_ = "/";

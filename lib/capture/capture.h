@@ -16,14 +16,14 @@
 
 namespace oe::capture {
 
-// A tensor or number of the model's that is an input and an output (--state=io).
+// A tensor or number of the model that is an input and an output (--state=io).
 struct PersistentState {
   std::string attribute;  // "rnn.hidden", "states.0"
   size_t input, output;   // of the program
   OriginPtr origin;       // of the last line that sets it; may be null
 };
 
-// An attribute that the method writes and that is no input yet.
+// An attribute that the method writes and that is not an input yet.
 struct FoundState {
   std::string path;
   OriginPtr origin;
@@ -38,11 +38,11 @@ struct Captured {
   std::vector<FoundState> found;  // none once capture() is done
 };
 
-// Whether an operator of the program (with overload) can be written. What cannot be is folded where
-// it is constant, whatever --fold-limit says.
+// Whether an operator of the program (with overload) can be lowered. A constant result of one that
+// cannot is folded, whatever --fold-limit specifies.
 using Writable = std::function<bool(std::string_view)>;
 
-// LibTorch refuses the example, or the model raises an exception on it.
+// LibTorch rejects the example, or the model raises an exception on it.
 struct InputsRefused : Failure {
   InputsRefused(std::string code, const std::string& message, OriginPtr origin = nullptr)
       : Failure(ExitCode::Refused, std::move(code), message, "", std::move(origin)) {}
@@ -51,8 +51,8 @@ struct InputsRefused : Failure {
 // How the model was executed in one attempt, and why it ended, for -v.
 using OnAttempt = std::function<void(const std::string& how, const std::string& ended)>;
 
-// With --state=io what the method writes is added to `inputs`, and axes of it that the next call
-// may find at another size are dynamic.
+// With --state=io, the attributes that the method writes are added to `inputs`, and their axes that
+// may have another size in the next call become dynamic.
 Captured capture(const torch_io::Loaded& m, torch_io::ExampleInputs& inputs,
                  const CaptureOptions& o, const Writable& writable, Diagnostics& d,
                  const OnAttempt& on_attempt = {});

@@ -1,4 +1,4 @@
-// How a model is captured, as the command line says it.
+// The options of capture, from the command line.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ struct CaptureOptions {
   CaptureMode mode = CaptureMode::Auto;
   int64_t unroll = 64;  // longest loop of a known number of iterations that is unrolled
   State state = State::Discard;
-  // Results of constant operands that are larger than these are recorded when they have more bytes;
-  // nullopt: all that are made of tensors are.
+  // A result of constants that is larger than its operands and than this (bytes) is recorded, not
+  // folded; nullopt: every result of tensors is recorded.
   std::optional<int64_t> fold_limit = 1 << 20;
-  std::vector<LeftOut> left_out;  // by the supervisor, when it repeats a run
+  std::vector<LeftOut> left_out;  // set by the supervisor when it repeats a run
 };
 
 }  // namespace oe

@@ -1,18 +1,18 @@
 // The symbolic executor: interprets TorchScript in several worlds at once and records the program.
 //
-// It is the objects of a run, each of which knows the others through it:
+// It consists of the objects of a run. Each accesses the others through it:
 //   Worlds        the runs of the model that are executed side by side
 //   Site          the running node, for messages
-//   Heap          cells, scopes, what may be one another
+//   Heap          cells, scopes, and cells that may be the same
 //   Recorder      the program that is written
-//   Operators     what is known of LibTorch's
-//   Assumed       what the program takes for granted
-//   Values        inputs, constants, what the model owns (values.cpp, state.cpp)
+//   Operators     facts about LibTorch's operators
+//   Assumed       assumptions of the program
+//   Values        inputs, constants, the model's own values (values.cpp, state.cpp)
 //   Apply         operators: run, type, record, fold (apply.cpp, arguments.cpp, taint.cpp, axes/)
-//   MadeUp        values for what no example reaches
+//   MadeUp        values for code that no example reaches
 //   Quantized     quantized tensors, of which the program has the integers (quantized.cpp)
 //   Views         reading and writing through views (views.cpp, write_back.cpp, strides.cpp), and
-//                 tensors that are one or another (aliases.cpp)
+//                 tensors that alias one of two (aliases.cpp)
 //   Writes        in-place and out= operators (in_place.cpp)
 //   Containers    lists, dicts and tuples (containers.cpp, lists.cpp, dicts.cpp)
 //   Contents, OpenLists   lists whose length is not known at export (open_*.cpp)
@@ -22,8 +22,8 @@
 //   Gradient      the tape, and torch.autograd.grad and backward() on it (gradient_*.cpp)
 //   Interpreter   functions, blocks, instructions (interpreter.cpp, instructions.cpp, inlined.cpp,
 //                 lifetimes.cpp)
-// A branch or an iteration leaves a Snapshot behind (snapshot.cpp), which a Joiner joins (join.cpp)
-// or a LoopState carries (loop_state.cpp).
+// A branch or an iteration ends with a Snapshot (snapshot.cpp). A Joiner merges it (join.cpp), or a
+// LoopState carries it (loop_state.cpp).
 #pragma once
 
 #include <limits>
@@ -56,18 +56,18 @@ namespace oe::capture {
 
 // How a model is executed.
 struct Plan {
-  std::vector<Iterations> entries;  // where each world enters kept loops
+  std::vector<Iterations> entries;  // the iteration at which each world enters kept loops
   // What each world tries (lib/support/trial.h); empty for the user's own sizes.
   std::vector<std::string> trials;
   CaptureMode mode = CaptureMode::Auto;
   // Loops of a known number of iterations are unrolled up to this many.
   int64_t unroll = std::numeric_limits<int64_t>::max();
-  // Results of constant operands that are larger than these are recorded when they have more bytes;
-  // nullopt: all that are made of tensors are.
+  // A result of constants that is larger than its operands and than this (bytes) is recorded, not
+  // folded; nullopt: every result of tensors is recorded.
   std::optional<int64_t> fold_limit;
-  // Lists keep whose memory their elements are; else these are copies, which nobody may write.
+  // Lists record which memory their elements view; otherwise elements are copies and not writable.
   bool places = false;
-  // What no world reaches is run on made-up values.
+  // Code that no world reaches runs on made-up values.
   bool made_up = false;
   // Whether an operator can be recorded at all.
   Writable writable;

@@ -131,7 +131,7 @@ verify::Verification Comparison::run(const onnx::ModelFile& file, verify::Ort& o
     throw;
   } catch (const std::runtime_error& e) {
     throw Failure(ExitCode::Mismatch, "OE0602",
-                  std::string("ONNX Runtime does not take the model: ") + e.what());
+                  std::string("ONNX Runtime rejects the model: ") + e.what());
   }
 }
 

@@ -1,4 +1,4 @@
-// A model in ONNX Runtime beside the module in LibTorch, on the same inputs.
+// Compares a model in ONNX Runtime with the module in LibTorch, on the same inputs.
 #pragma once
 
 #include <filesystem>
@@ -16,25 +16,25 @@
 
 namespace oe {
 
-// An ONNX model beside the module it was made from.
+// An ONNX model and the module from which it was converted.
 class Comparison : private verify::Original {
  public:
-  // `names`: what the model calls each leaf of `inputs`; what no input of the model is called keeps
+  // `names`: the model's name of each leaf of `inputs`; a leaf without an input of its name keeps
   // its value. `worlds`: sizes that LibTorch runs, the example's first.
   Comparison(const Options& o, torch_io::ExampleInputs inputs, std::vector<std::string> names,
              std::vector<verify::Sizes> worlds, torch_io::Reference& reference, const ir::Model& m);
   Comparison(const Comparison&) = delete;
   Comparison& operator=(const Comparison&) = delete;
 
-  // Runs the file, and a copy of `probed` that says which branches its inputs drive. Throws
-  // Failure(Mismatch) where ONNX Runtime does not take the file.
+  // Runs the file, and a copy of `probed` that reports the branches its inputs reach. Throws
+  // Failure(Mismatch) if ONNX Runtime rejects the file.
   verify::Verification run(const onnx::ModelFile& file, verify::Ort& ort, const ir::Model& probed);
-  // Compares with the files of --inputs-from too, and tells of a verification without a mismatch.
+  // Also compares with the files of --inputs-from, and reports a verification without a mismatch.
   // Throws Failure(Mismatch).
   void tell(verify::Verification& v, verify::Ort& ort, Outcome& outcome, Diagnostics& d);
-  // The example, and the other sizes that LibTorch ran at, into `folder`.
+  // Writes the example, and the other sizes at which LibTorch ran, into `folder`.
   void save_test_data(const ir::Model& m, const std::filesystem::path& folder);
-  // One run, as `folder`/test_data_set_0.
+  // Writes one run as `folder`/test_data_set_0.
   void save_run(const ir::Model& m, const Draw& draw, const std::filesystem::path& folder);
 
   verify::Request request;         // refers to this object
@@ -43,7 +43,7 @@ class Comparison : private verify::Original {
   std::function<std::string(const std::vector<TensorPtr>&)> why_undecided;
 
  private:
-  // LibTorch's results in the types that the model states: of --to io=half.
+  // LibTorch's results in the model's output types, for --to io=half.
   std::vector<HostValue> as_stated(std::vector<HostValue> values) const;
 
   HostRun run(const Draw& draw) override;

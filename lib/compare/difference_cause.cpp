@@ -402,8 +402,8 @@ Cause DifferenceCause::of(Block& b, const capture::BlockRun& block_run) {
   if (!first && &b == &p_.body && is_right_rounded(steps)) {
     cause.kind = Cause::Kind::Rounding;
     cause.text =
-        "with each result rounded to its type the file gives LibTorch's results; ONNX Runtime "
-        "leaves roundings to 16 bits out";
+        "with each result rounded to its type, the file gives LibTorch's results; ONNX Runtime "
+        "omits roundings to 16 bits";
   } else if (!first) {
     cause.kind = Cause::Kind::Passes;
   } else if (chooses(*first->node)) {

@@ -260,8 +260,8 @@ FileDifference::Found FileDifference::of(const std::vector<TensorPtr>& inputs) {
   if (!all_tied) found_.tie.clear();
   if (!differs)
     found_.text =
-        "none where ONNX Runtime runs the graph as it is written: its own optimizations of the "
-        "graph make it";
+        "none when ONNX Runtime runs the graph without optimizations: its optimizations cause the "
+        "difference";
   return found_;
 }
 

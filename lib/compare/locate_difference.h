@@ -1,4 +1,4 @@
-// Where an ONNX file begins to compute something else than the module, whoever made the file.
+// Locates the first difference between an ONNX file of any tool and the module.
 #pragma once
 
 #include <map>
@@ -14,11 +14,11 @@
 
 namespace oe {
 
-// Runs the program in LibTorch and the file in ONNX Runtime on the same inputs, node by node. No
-// name says which result of the one is which of the other, so results are recognized by their
-// values, also in another layout. From the outputs that differ the results that nothing on the
-// other side equals are followed upwards; the first of them is told. Not for models that draw
-// random numbers.
+// Runs the program in LibTorch and the file in ONNX Runtime on the same inputs, node by
+// node. Names do not relate the results of the two, so results are matched by their values,
+// also in another layout. From the outputs that differ, results without a match are
+// followed upwards, and the first of them is reported. Not for models that draw random
+// numbers.
 class FileDifference {
  public:
   struct Found {

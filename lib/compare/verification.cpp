@@ -77,12 +77,12 @@ std::string unverifiable(const Converted& what, const verify::Ort& ort) {
            join({domains.begin(), domains.end()}, ", ");
   if (trains_batches(what.model))
     return "ONNX Runtime computes BatchNormalization in training mode wrongly; with --target ort "
-           "it is said in other operators";
+           "it is written with other operators";
   if (what.options.to && onnx::needs_external(what.model, {}))
-    return "ONNX Runtime leaves out roundings to 16 bits, and a copy of the model that has them "
-           "would pass 2 GiB";
+    return "ONNX Runtime omits roundings to 16 bits, and a copy of the model with them would "
+           "exceed 2 GiB";
   if (const std::string op = made_up(what.captured.program.body); !op.empty())
-    return "LibTorch knows nothing of " + op + " but its schema";
+    return "LibTorch has no implementation of " + op + ", only its schema";
   return {};
 }
 
@@ -93,13 +93,13 @@ void use_cuda(const Options& o, verify::Ort& ort) {
   if (std::ranges::find(there, wanted) == there.end())
     throw Failure(ExitCode::MissingPart, "OE0613",
                   "--provider cuda: " + about + " has no " + wanted + ", only " + join(there, ", "),
-                  "the onnxruntime-gpu wheel has it: name its library with --ort-lib");
+                  "specify the library of the onnxruntime-gpu wheel with --ort-lib");
   const size_t colon = o.load.device.find(':');
   try {
     ort.use_cuda(colon == std::string::npos ? 0 : std::stoi(o.load.device.substr(colon + 1)));
   } catch (const std::runtime_error& e) {
     throw Failure(ExitCode::MissingPart, "OE0614", "--provider cuda: " + about + ": " + e.what(),
-                  "leave --provider out, and it runs on the CPU");
+                  "remove --provider to run on the CPU");
   }
 }
 
@@ -111,7 +111,7 @@ void require_loads(const onnx::ModelFile& file, const Options& o, verify::Ort& o
     throw;
   } catch (const std::runtime_error& e) {
     throw Failure(ExitCode::Mismatch, "OE0602",
-                  std::string("ONNX Runtime does not take the model: ") + e.what());
+                  std::string("ONNX Runtime rejects the model: ") + e.what());
   }
 }
 
@@ -127,8 +127,8 @@ std::string nobodys_mistake(const Cause& c) {
 std::string told_cause(const Cause& c) {
   if (c.kind == Cause::Kind::Operator) return "\n  wrong operator: " + c.text;
   if (c.kind == Cause::Kind::Passes)
-    return "\n  each operator alone gives LibTorch's result: a pass of onnx-export or of ONNX "
-           "Runtime over the graph makes the difference";
+    return "\n  each operator alone gives LibTorch's result: a graph pass of onnx-export or of "
+           "ONNX Runtime causes the difference";
   return c.first.empty() ? std::string() : "\n  first difference: " + c.first;
 }
 
@@ -139,7 +139,7 @@ std::shared_ptr<verify::Ort> load_ort(const Options& o) {
   std::shared_ptr<verify::Ort> ort = verify::Ort::load(o.ort_lib, why);
   if (!ort)
     throw Failure(ExitCode::MissingPart, "OE0605", "--verify needs ONNX Runtime: " + why,
-                  "name its library with --ort-lib, or leave --verify out");
+                  "specify its library with --ort-lib, or remove --verify");
   if (o.provider == Provider::Cuda) use_cuda(o, *ort);
   return ort;
 }
@@ -158,8 +158,8 @@ void compare_calls(torch_io::Reference& reference, const torch_io::ExampleInputs
     }
     if (!what.empty())
       d.report({"OE0604", Severity::Warning, "",
-                "LibTorch's own third call of the model gives something else than the first (" +
-                    what + "); the file is compared with the later calls",
+                "LibTorch's own third call of the model differs from the first (" + what +
+                    "); the file is compared with the later calls",
                 "", nullptr, 0});
   } catch (const std::runtime_error&) {
     // Capture says what LibTorch refuses, with the source line.
@@ -206,29 +206,30 @@ void verify_written(const Converted& what, const std::filesystem::path& path, ve
     throw Failure(
         ExitCode::Mismatch, "OE0609",
         v.mismatch +
-            "\n  LibTorch disagrees with itself: run line by line, without its passes over "
-            "the graph, the model gives what the file gives",
-        "the file computes what the model's code says; where a line writes an element of a "
-        "list in place, which LibTorch's passes may drop, write it out of place");
+            "\n  LibTorch disagrees with itself: run line by line, without graph passes, the "
+            "model computes what the file computes",
+        "the file computes what the model's code specifies; LibTorch's passes may drop in-place "
+        "writes to elements of a list: use out-of-place operators there");
   if (!v.mismatch.empty()) {
     throw Failure(ExitCode::Mismatch, "OE0601", v.mismatch + told_cause(cause),
                   !what.captured.assumptions.empty()
-                      ? "these inputs may break what the export assumed:\n      " +
+                      ? "these inputs may violate an assumption of the export:\n      " +
                             join(what.captured.assumptions, "\n      ")
-                  : o.to ? "numbers may pass the range of " + std::string(name(o.to->half)) +
-                               ", or rounding adds up: --to " +
+                  : o.to ? "numbers may exceed the range of " + std::string(name(o.to->half)) +
+                               ", or rounding errors add up: --to " +
                                (o.to->half == DType::Float16 ? "bf16, or " : "") +
-                               "keep=OPERATOR,MODULE leaves some in float32"
+                               "keep=OPERATOR,MODULE keeps some in float32"
                   : !o.symbolics.empty()
-                      ? "a rule of --symbolics may say something else than its operator computes"
+                      ? "a rule of --symbolics may compute something other than its operator"
                   : !o.atol.empty() || !o.rtol.empty()
-                      ? "the tolerance is the one that was given: without --atol and --rtol it is "
-                        "that of the element type, and rounding is taken into account"
+                      ? "the tolerance is that of --atol and --rtol: remove them to use that of "
+                        "the element type, which takes rounding into account"
                   : !o.load.custom_op_libs.empty()
-                      ? "a library of --custom-op-lib may compute something else than its operator"
+                      ? "a library of --custom-op-lib may compute something other than its operator"
                   : v.misstated || cause.kind == Cause::Kind::Operator
-                      ? "this is a bug in onnx-export, please report it with the model"
-                      : "which operator is at fault is not known; please report it with the model");
+                      ? "this is a bug in onnx-export; please report it with the model"
+                      : "the operator that causes it is not known; please report it with the "
+                        "model");
   }
   comparison.tell(v, ort, out, d);
 }

@@ -291,8 +291,7 @@ ArgumentGuess new_place(const c10::TypePtr& declared, const std::string& path,
     case c10::TypeKind::TensorType:
       p.kind = Kind::Tensor;
       p.dtype = names_integers(path) ? c10::ScalarType::Long : weights;
-      if (p.dtype != weights)
-        p.reason[kType] = "a choice, by its name: another type may do as well";
+      if (p.dtype != weights) p.reason[kType] = "chosen by its name: another type may work as well";
       p.sizes = usual_sizes(2);
       break;
     case c10::TypeKind::IntType:

@@ -1,4 +1,4 @@
-// What differs between two models.
+// The differences between two models.
 #pragma once
 
 #include <optional>
@@ -16,9 +16,10 @@ struct Difference {
   std::optional<double> largest;  // of a weight: the largest difference of two elements
 };
 
-// In the order: opsets, inputs, outputs, operators, nodes, weights. Nodes are matched by name where
-// both have it, the others by operator and order; nested graphs stand for their nodes. Names of
-// values between nodes do not matter, what they connect does. Weights are matched by name.
+// In the order: opsets, inputs, outputs, operators, nodes, weights. Nodes are matched by name if
+// both models have it, the others by operator and order; nested graphs are compared as their nodes.
+// Names of values between nodes are ignored, but not their connections. Weights are matched by
+// name.
 std::vector<Difference> diff(Model& left, Model& right);
 
 }  // namespace oe::ir

@@ -49,7 +49,7 @@ struct Value {
   Type type;
   Node* producer = nullptr;  // null for graph inputs and initializers
   TensorPtr data;            // set for initializers
-  bool state = false;        // a parameter or buffer: the name is the state_dict's and has to last
+  bool state = false;        // a parameter or buffer: it keeps its state_dict name
   std::optional<int64_t> rank() const {
     if (!type.shape) return std::nullopt;
     return static_cast<int64_t>(type.shape->size());
@@ -59,7 +59,7 @@ struct Value {
 using Ints = std::vector<int64_t>;
 using Floats = std::vector<float>;
 using Strings = std::vector<std::string>;
-// In a function's body: the value that a call of the function gives to its attribute `name`.
+// In a function's body: the value of the attribute `name` in a call of the function.
 struct Reference {
   std::string name;
   int type = 0;  // AttributeProto.AttributeType
@@ -103,8 +103,8 @@ struct Node {
   std::string name;             // unique over the model
   std::string domain;           // "" is ai.onnx
   std::string op;               // "Conv"
-  std::vector<Value*> inputs;   // null: optional input left out
-  std::vector<Value*> outputs;  // null: optional output not wanted
+  std::vector<Value*> inputs;   // null: omitted optional input
+  std::vector<Value*> outputs;  // null: unused optional output
   Attributes attributes;
   OriginPtr origin;
 
@@ -120,16 +120,16 @@ struct Graph {
   std::vector<std::unique_ptr<Node>> nodes;
 };
 
-// What a node of its domain and name stands for. Its values are the model's, its constants nodes of
-// the body, which has no initializers.
+// The function that a node of its domain and name calls. Its values belong to the model; its
+// constants are nodes of the body, which has no initializers.
 struct Function {
   std::string domain, name;
-  std::vector<std::string> attributes;    // without default: a call that leaves one out has none
+  std::vector<std::string> attributes;    // without defaults: a call may omit them
   std::map<std::string, int64_t> opsets;  // of the operators in the body
   Graph body;
 };
 
-// Hands out names that no other node or value of the model has.
+// Creates names that no other node or value of the model has.
 class NameAuthority {
  public:
   // `wanted` itself if it is free, else wanted_1, wanted_2, ... Amortised constant time.
@@ -167,8 +167,8 @@ std::unique_ptr<Node> make_node(Model& m, std::string_view wanted_name, std::str
                                 std::vector<Value*> inputs, std::vector<Value*> outputs,
                                 Attributes attributes = {}, OriginPtr origin = nullptr);
 
-// A model of its own nodes and values, which lie at the same places of `values`; the bytes of its
-// tensors are shared.
+// A copy with its own nodes and values, at the same positions of `values`; the bytes of tensors are
+// shared.
 Model copy(const Model& m);
 
 // Calls f(Graph&), or f(const Graph&), for the graph and every nested graph, outermost first.

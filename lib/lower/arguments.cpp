@@ -132,7 +132,7 @@ std::optional<int64_t> Arguments::known_integer(const Arg& a, size_t index) cons
   }
   if (auto* list = std::get_if<Args>(&a.v); list && list->size() == 1)
     return known_integer((*list)[0], index);
-  throw std::logic_error("argument '" + name(index) + "' is no integer");
+  throw std::logic_error("argument '" + name(index) + "' is not an integer");
 }
 
 Int Arguments::integer(const Arg& a, size_t index) const {
@@ -154,7 +154,7 @@ T Arguments::read<T>(size_t index) const {
   if (auto* i = std::get_if<int64_t>(&a.v)) return g_.i64(*i);
   if (auto* d = std::get_if<double>(&a.v)) return g_.number(*d, DType::Double);
   if (auto* b = std::get_if<bool>(&a.v)) return g_.boolean(*b);
-  throw std::logic_error("argument '" + name(index) + "' is no tensor");
+  throw std::logic_error("argument '" + name(index) + "' is not a tensor");
 }
 
 // Complex numbers of a complex call, and real ones beside them, are in the type of its result's
@@ -180,7 +180,7 @@ Values Arguments::read<Values>(size_t index) const {
   if (auto* v = a.value()) {
     if (v->type.kind == program::Type::Kind::List)
       throw Unsupported("argument '" + name(index) + "': the length of the list, which " +
-                        producer_name(v) + " makes, is not known at export");
+                        producer_name(v) + " computes, is not known at export");
     return {g_.lookup(v)};
   }
   auto* list = std::get_if<Args>(&a.v);
@@ -224,20 +224,20 @@ template <>
 double Arguments::read<double>(size_t index) const {
   if (auto d = known_number(at(index))) return *d;
   if (auto* v = at(index).value()) throw not_known(index, v);
-  throw std::logic_error("argument '" + name(index) + "' is no number");
+  throw std::logic_error("argument '" + name(index) + "' is not a number");
 }
 
 template <>
 bool Arguments::read<bool>(size_t index) const {
   if (auto d = known_number(at(index))) return *d != 0;
   if (auto* v = at(index).value()) throw not_known(index, v);
-  throw std::logic_error("argument '" + name(index) + "' is no bool");
+  throw std::logic_error("argument '" + name(index) + "' is not a bool");
 }
 
 template <>
 std::string Arguments::read<std::string>(size_t index) const {
   if (auto* s = std::get_if<std::string>(&at(index).v)) return *s;
-  throw std::logic_error("argument '" + name(index) + "' is no string");
+  throw std::logic_error("argument '" + name(index) + "' is not a string");
 }
 
 // The first tensor, or the first of a list.
@@ -294,7 +294,7 @@ Dims Arguments::read<Dims>(size_t index) const {
   if (!vector) {
     if (v && v->type.kind == program::Type::Kind::List)
       throw Unsupported("argument '" + name(index) + "': the length of the list, which " +
-                        producer_name(v) + " makes, is not known at export");
+                        producer_name(v) + " computes, is not known at export");
     return {integer(a, index)};
   }
   if (!(*v->type.shape)[0].is_number())
@@ -340,7 +340,7 @@ Floats Arguments::read<Floats>(size_t index) const {
   for (const Arg& e : *list) {
     auto d = known_number(e);
     if (!d && e.value()) throw not_known(index, e.value());
-    if (!d) throw std::logic_error("argument '" + name(index) + "' holds no numbers");
+    if (!d) throw std::logic_error("argument '" + name(index) + "' has no numbers");
     out.push_back(*d);
   }
   return out;
@@ -381,7 +381,7 @@ Scalar Arguments::read<Scalar>(size_t index) const {
       s.computed = cast(g_.lookup(v), wide);
     }
   } else {
-    throw std::logic_error("argument '" + name(index) + "' is no number");
+    throw std::logic_error("argument '" + name(index) + "' is not a number");
   }
   return s;
 }

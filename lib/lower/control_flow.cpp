@@ -34,7 +34,7 @@ bool Driver::returns(const program::Node& n, const program::Args& returned,
     if (poisoned(a)) return false;
     if (a.is_none() || std::holds_alternative<program::Args>(a.v)) {
       report(n, "OE5103",
-             a.is_none() ? "one branch gives None where the other gives a value"
+             a.is_none() ? "one branch returns None and the other a value"
                          : "a list of values cannot leave a block");
       return false;
     }

@@ -1,4 +1,4 @@
-// What becomes of operators on the way to ONNX: torch.onnx's OperatorExportTypes. Standard library
+// How operators are exported: torch.onnx's OperatorExportTypes. Standard library
 // only.
 #pragma once
 
@@ -7,9 +7,9 @@ namespace oe::lower {
 enum class ExportType {
   Onnx,              // every operator as standard ONNX, or an error
   OnnxAten,          // aten operators as org.pytorch.aten.ATen nodes
-  OnnxAtenFallback,  // those that cannot be written as ATen nodes
-  Raw,               // every operator as it is: the domain is its namespace
-  OnnxFallthrough,   // those that cannot be written as they are
+  OnnxAtenFallback,  // as ATen nodes, only operators that cannot be lowered
+  Raw,               // every operator unchanged: the domain is its namespace
+  OnnxFallthrough,   // unchanged, only operators that cannot be lowered
 };
 
 }  // namespace oe::lower

@@ -179,7 +179,7 @@ void Driver::call(const program::Node& n) {
   if (options_.type == ExportType::OnnxAten && n.op.starts_with("aten::"))
     return keep(n, /*as_aten=*/true);
   if (options_.kept.contains(n.origin))
-    return refuse(n, "OE5101", "the target opset cannot say it");
+    return refuse(n, "OE5101", "the target opset cannot express it");
   const Lowering* row = find(n.op);
   if (!row && !has_row(n.op)) return refuse(n, "OE5101", why_not_written(n.op));
   for (const Arg& a : n.args)
@@ -193,7 +193,7 @@ void Driver::call(const program::Node& n) {
     else if (row)
       finish(n, run(n, *row));
     else
-      throw Unsupported("only complex numbers have a lowering for it");
+      throw Unsupported("it is supported for complex numbers only");
   } catch (const NotKnown& e) {
     refuse(n, "OE5102", e.what());
   } catch (const Unsupported& e) {

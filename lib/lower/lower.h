@@ -17,10 +17,10 @@ namespace oe::lower {
 
 struct LowerOptions {
   ExportType type = ExportType::Onnx;
-  std::map<std::string, int64_t> custom_opsets;  // domain -> version; 1 where none is said
+  std::map<std::string, int64_t> custom_opsets;  // domain -> version; 1 by default
   const UserRules* rules = nullptr;
-  // Lines whose operators have to stay what they are, because the target opset cannot say them.
-  // Looked at only where the type lets operators stay.
+  // Lines whose operators must be kept, because the target opset cannot express them. Used only if
+  // the type permits to keep operators.
   std::set<OriginPtr> kept;
 };
 
@@ -31,7 +31,7 @@ ir::Model lower(const program::Program& p, const LowerOptions& o, Diagnostics& d
 // Whether there is a row for the operator (with overload).
 bool has_row(std::string_view op);
 
-// Why an operator without a row has none.
+// Why an operator has no row.
 const char* why_not_written(std::string_view op);
 
 }  // namespace oe::lower

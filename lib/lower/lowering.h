@@ -9,8 +9,8 @@
 //          [](T x, const Axes& dims) { return transpose(x, dims); }),
 //   };
 //
-// A function that asks for what the call recorded, or makes a value from no other, takes `Call& g`
-// before them.
+// A function that needs recorded facts of the call, or creates a value from no other, takes
+// `Call& g` before them.
 //
 // Parameter kind      accepts
 // T                   Tensor; also a number, which arrives as a 0-d int64, double or bool value
@@ -62,7 +62,7 @@ struct Axes : Ints {
 };
 enum class Reduction { None, Mean, Sum };
 
-// Reads argument `index` of the call as the kind asked for. Defined in arguments.cpp.
+// Reads argument `index` of the call as the requested kind. Defined in arguments.cpp.
 class Arguments {
  public:
   Arguments(Call& g, const program::Node& call) : g_(g), call_(call) {}
@@ -75,11 +75,11 @@ class Arguments {
   K read(size_t index) const;
   bool none(size_t index) const;
   const program::Arg& at(size_t index) const;
-  std::string name(size_t index) const;  // as the row's schema has it
+  std::string name(size_t index) const;  // its name in the row's schema
   NotKnown not_known(size_t index, const program::Value* v) const;
   std::optional<int64_t> known_integer(const program::Arg& a, size_t index) const;
   Int integer(const program::Arg& a, size_t index) const;
-  T first_tensor() const;  // whose axes the call's axes are
+  T first_tensor() const;  // the tensor to whose axes an Axis refers
   Call& g_;
   const program::Node& call_;
 };
@@ -161,7 +161,8 @@ struct Lowering {
   // How many leading arguments the function takes: the others must have their default. With Rest it
   // takes all.
   size_t parameters;
-  // Two letters a parameter, for the test against LibTorch's registry: the kind (see kind()), and
+  // Two letters for each parameter, for the test against LibTorch's registry: the kind (see
+  // kind()), and
   // '?' where None is allowed.
   const char* kinds;
 };
@@ -231,7 +232,7 @@ struct Signature<R (L::*)(A...) const> {
     (std::make_index_sequence<sizeof...(A)>{});
   }
 };
-// A plain function as an object, so that both kinds of rows go one way.
+// A plain function as an object, so that both kinds of rows share their code.
 template <auto F, class R, class... A>
 struct Function {
   R operator()(A... a) const { return F(std::forward<A>(a)...); }
@@ -282,7 +283,7 @@ std::span<const Table> tables();
 std::span<const Table> complex_tables();
 // The row for "aten::add.Tensor"; null when the operator has none.
 const Lowering* find(std::string_view op);
-// The one that stands for it where an operand or a result is complex.
+// The row that is used if an operand or a result is complex.
 const Lowering* find_complex(std::string_view op);
 
 }  // namespace oe::lower

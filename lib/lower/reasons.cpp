@@ -12,11 +12,12 @@ struct Reason {
 };
 
 constexpr const char* kSigns =
-    "the sign of each vector is what the steps of LAPACK's routine make it, which ONNX operators do "
-    "not repeat; the values alone can be written";
+    "the sign of each vector depends on the steps of LAPACK's routine, which ONNX operators "
+    "cannot reproduce; only the values can be converted";
 constexpr const char* kGeneral =
     "eigenvalues of a matrix that is not symmetric need an iteration without a bound";
-constexpr const char* kPivots = "its pivots of one and two rows are those of LAPACK's own blocks";
+constexpr const char* kPivots =
+    "its pivots of one and two rows depend on the blocks of LAPACK's routine";
 
 constexpr Reason kReasons[] = {
     {"aten::_linalg_eigh", kSigns},          {"aten::_linalg_svd", kSigns},

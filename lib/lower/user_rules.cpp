@@ -56,9 +56,8 @@ class UserRules::Expansion {
       return report(*n,
                     "the rule at " + place + " is written for opset " +
                         std::to_string(e.rule.opset) + ", and opset " +
-                        std::to_string(rules_.opset_) + " understands its " + op +
-                        " in another way",
-                    "write a rule for a newer opset, too");
+                        std::to_string(rules_.opset_) + " defines its " + op + " differently",
+                    "add a rule for a newer opset");
     if (!e.rule.domain.empty() && rules_.opset_ < kFunctions) {
       Diagnostic d = diagnostic(*n,
                                 "the rule at " + place + " makes a function, which needs opset " +

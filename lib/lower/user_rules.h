@@ -1,5 +1,5 @@
-// Rules of the user at work: an operator with one becomes a node that stands for the rule until the
-// ladder has reached the target opset, for which the rule's body is written.
+// Applies the rules of the user. An operator with a rule becomes a placeholder node until the
+// ladder reaches the target opset, for which the rule's body is written.
 #pragma once
 
 #include <cstdint>
@@ -23,18 +23,18 @@ class UserRules {
   };
 
   UserRules() = default;
-  // Those that hold at `opset`. `rules` has to last. Throws Failure(Usage) with file, line and
-  // column for a body that cannot be read.
+  // The rules that apply at `opset`. `rules` must outlive this. Throws Failure(Usage) with file,
+  // line and column for a body that cannot be parsed.
   UserRules(const rules::Rules& rules, int64_t opset);
 
   // The rule for "aten::add.Tensor"; null when there is none.
   const Entry* find(std::string_view op) const;
 
-  // The domain of the nodes that stand for rules; their operator is the one that the rule is for.
+  // The domain of the placeholder nodes; their operator is the one that the rule is for.
   static constexpr std::string_view kDomain = "onnx-export.rule";
 
-  // Puts the bodies, or calls of functions, in the place of those nodes. `versions`: of domains, 1
-  // where none is said.
+  // Replaces the placeholders by the bodies, or by calls of functions. `versions`: of domains, 1 by
+  // default.
   void expand(ir::Model& m, const std::map<std::string, int64_t>& versions, Diagnostics& d) const;
 
  private:

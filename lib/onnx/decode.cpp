@@ -96,7 +96,8 @@ TensorPtr tensor_from_proto(const pb::TensorProto& t, const std::shared_ptr<cons
     refuse("tensor '" + t.name() + "' has element type " + std::to_string(t.data_type()) +
            ", which is not supported");
   if (t.data_location() == pb::TensorProto::EXTERNAL) {
-    if (!external) refuse("tensor '" + t.name() + "' has external data, but the model is no file");
+    if (!external)
+      refuse("tensor '" + t.name() + "' has external data, but the model is not a file");
     return external(t);
   }
   const size_t size = static_cast<size_t>(count) * byte_size(d);
@@ -130,7 +131,7 @@ ir::Attribute of_type(const ir::Attribute& a, int type, const std::string& name)
   constexpr int kTypes[] = {P::INT,    P::FLOAT,   P::STRING, P::INTS,
                             P::FLOATS, P::STRINGS, P::TENSOR, P::GRAPH};
   if (a.index() >= std::size(kTypes) || kTypes[a.index()] != type)
-    refuse("'" + name + "' is no attribute of type " +
+    refuse("'" + name + "' is not an attribute of type " +
            P::AttributeType_Name(static_cast<P::AttributeType>(type)));
   return a;
 }
@@ -303,7 +304,7 @@ void NodeReader::graph(const pb::GraphProto& g, ir::Graph& out, Scope& scope) {
   for (const auto& n : g.node()) out.nodes.push_back(node(n, scope));
   for (const auto& o : g.output()) {
     ir::Value* v = scope.find(o.name());
-    if (!v) refuse("graph output '" + o.name() + "' is made by no node");
+    if (!v) refuse("graph output '" + o.name() + "' is not computed by any node");
     out.outputs.push_back(v);
   }
 }

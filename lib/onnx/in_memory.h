@@ -12,13 +12,13 @@
 
 namespace oe::onnx {
 
-// An ONNX file, and where its external data lies.
+// An ONNX file, and the files of its external data.
 struct ModelFile {
   ModelFile() = default;
   ModelFile(std::filesystem::path path) : path(std::move(path)) {}  // NOLINT: a path is enough
 
   std::filesystem::path path;
-  // Files of external data that are not beside it, by the location that the model states.
+  // Files of external data in other folders, by their location in the model.
   std::map<std::string, std::filesystem::path> data;
 };
 
@@ -30,12 +30,12 @@ struct InMemory {
     size_t size;
   };
   std::vector<File> files;
-  std::vector<std::shared_ptr<const void>> owners;  // of all that is viewed
+  std::vector<std::shared_ptr<const void>> owners;  // of all viewed memory
 };
 
-// Maps the file and those of its external data. What a runtime would look for itself, external data
-// of nested graphs, is moved into the model. Throws Failure: Unreadable (no model, OE3001 to
-// OE3003; data that is missing, too short, or behind a symbolic link), Limit.
+// Maps the file and its external data. External data of nested graphs, which a runtime would open
+// itself, is moved into the model. Throws Failure: Unreadable (not a model, OE3001 to OE3003; data
+// that is missing, too short, or behind a symbolic link), Limit.
 InMemory map_model(const ModelFile& file);
 
 }  // namespace oe::onnx

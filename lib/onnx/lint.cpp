@@ -183,7 +183,7 @@ class Linter {
       name(n.name(), &n);
       for (const std::string& o : n.output()) define(o, &n);
       if (std::ranges::none_of(n.output(), [&](const auto& o) { return used_.contains(o); }))
-        add("OE8005", Severity::Warning, "nothing uses what the node makes", &n);
+        add("OE8005", Severity::Warning, "nothing uses the outputs of the node", &n);
     }
     for (const auto& n : g.node())
       for (const auto& a : n.attribute()) {
@@ -225,7 +225,7 @@ class Linter {
         const std::string text = std::string(oe::name(it->second));
         if (lacks_(n.op_type(), formals[at].type, it->second, opset_) && told.insert(text).second)
           add("OE8007", Severity::Warning,
-              "ONNX Runtime's CPU kernels do not take " + text + " here", &n);
+              "ONNX Runtime's CPU kernels do not accept " + text + " here", &n);
       }
     };
     look(s->inputs, n.input());

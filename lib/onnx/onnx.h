@@ -25,27 +25,27 @@ void infer(ir::Model& m);
 
 // The ONNX text format (onnx.parser), used by the tests. Throws std::runtime_error with position.
 ir::Model parse_text(std::string_view text);
-// Reads a serialized model (external data resolved relative to the file). A file that is no model,
-// or contradicts itself, is a Failure(Unreadable).
+// Reads a serialized model (external data resolved relative to the file). Throws
+// Failure(Unreadable) for a file that is not a model or is inconsistent.
 ir::Model read_file(const std::filesystem::path& path);
 ir::Model read_bytes(std::string_view bytes);
 
-// The name that a model has for its data file.
+// The model's name of its data file.
 struct DataName {
-  // Names in the output's folder that the file cannot have. Where WriteOptions::external_file is
-  // one, the name has a content hash too (lib/support/hashed_name.h).
+  // Names in the output's folder that are taken. If WriteOptions::external_file is one of them, the
+  // data file has a content hash in its name (lib/support/hashed_name.h).
   std::vector<std::string> taken;
-  std::string chosen;  // by write(): the location in the model; empty without external data
+  std::string chosen;  // set by write(): the location in the model; empty without external data
 };
 
 // Whether write() would use external data.
 bool needs_external(const ir::Model& m, const WriteOptions& o);
-// Streams the model into `model_path` and, where needed, the data into `data_path` (both are the
-// caller's private temporary files). Weights go from memory to the file without a copy; those that
-// stand in `source` (the .pt; may be null) unchanged go from file to file, or stay where they are
-// (External::InPlace). `shared`: the data file is that of several models, and what one of them put
-// into it is not written again. `name`: where the plain name may be taken; the data then lie beside
-// `data_path`. Throws Failure(Unwritable) with errno's text when a write fails.
+// Streams the model into `model_path` and, if needed, the data into `data_path` (both are private
+// temporary files of the caller). Weights go from memory to the file without a copy; those that are
+// unchanged in `source` (the .pt; may be null) go from file to file, or stay there
+// (External::InPlace). `shared`: several models share the data file, and each appends only missing
+// data. `name`: set if the plain name may be taken; the data file is then beside `data_path`.
+// Throws Failure(Unwritable) with errno's text if a write fails.
 WriteResult write(const ir::Model& m, const WriteOptions& o, const MappedFile* source,
                   const std::filesystem::path& model_path, const std::filesystem::path& data_path,
                   SharedData* shared = nullptr, DataName* name = nullptr);

@@ -53,10 +53,10 @@ void check_body(const pb::FunctionProto& f, const std::vector<std::string>& para
   std::set<std::string> made;
   for (const auto& n : f.node()) made.insert(n.output().begin(), n.output().end());
   for (const std::string& r : f.output())
-    if (!made.contains(r)) throw TextError("no node makes the result '" + r + "'", 0, 0);
+    if (!made.contains(r)) throw TextError("no node computes the result '" + r + "'", 0, 0);
   for (const std::string& a : used.attributes)
     if (std::find(parameters.begin(), parameters.end(), a) == parameters.end())
-      throw TextError("'@" + a + "' is none of the parameters", 0, 0);
+      throw TextError("'@" + a + "' is not one of the parameters", 0, 0);
   pb::checker::CheckerContext context;
   std::unordered_map<std::string, int> opsets;
   for (const auto& o : f.opset_import()) opsets[o.domain()] = static_cast<int>(o.version());

@@ -1,5 +1,5 @@
-// The body of a rule of the user: nodes in ONNX's text syntax that stand for one node. No onnx or
-// protobuf type appears here.
+// The body of a user's rule: nodes in ONNX's text syntax that replace one node. No onnx or protobuf
+// type appears here.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace oe::onnx {
 
-// What the text lacks, and where; lines and columns count from 1, 0 where it is no place.
+// An error in the text; lines and columns count from 1, 0 if it has no place.
 struct TextError : std::runtime_error {
   TextError(const std::string& what, int line, int column)
       : std::runtime_error(what), line(line), column(column) {}
@@ -33,7 +33,7 @@ class RuleBody {
   const std::vector<std::string>& attributes() const { return attributes_; }
   const std::set<std::string>& domains() const { return domains_; }  // other than ai.onnx
 
-  // The first operator that `opset` does not understand as the body's own does; empty: none.
+  // The first operator that `opset` defines differently than the body's opset; empty: none.
   std::string incompatible(int64_t opset) const;
   // Appends the nodes to `out`. Inputs of `n` are the tensors, its attributes the attributes.
   // Throws std::runtime_error for an attribute of another type than the body says.

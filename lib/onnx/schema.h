@@ -1,5 +1,5 @@
-// The ONNX operator schemas as plain data. The only source of truth about what an opset has:
-// types, arity, attributes. No onnx or protobuf type appears here.
+// The ONNX operator schemas as plain data, the only source of an opset's operators: their types,
+// arity and attributes. No onnx or protobuf type appears here.
 #pragma once
 
 #include <map>
@@ -50,11 +50,11 @@ struct Binding {
   DType dtype = DType::Undefined;
   std::vector<size_t> inputs, outputs;
 };
-// By variable; tensors of known type alone, and no inputs of which each may have another type.
+// By variable; only tensors of known type, and no inputs that may each have another type.
 std::map<std::string_view, Binding> bindings(const Schema& s, const ir::Node& n);
 // Whether the variable may be bound to the type.
 bool lists(const Schema& s, std::string_view variable, DType t);
-// The first opset above `opset` whose form of the operator does so; 0 when none does.
+// The first opset above `opset` at which the operator accepts the type; 0 if there is none.
 int64_t first_listing(std::string_view op, std::string_view variable, DType t, int64_t opset);
 
 // The schema in force at `opset`; null when the operator does not exist there. Cached; the pointer

@@ -1,5 +1,5 @@
-// What a serialized ONNX model holds, read off its protobuf: also of models that ir::Model cannot
-// hold. No onnx or protobuf type appears here.
+// The content of a serialized ONNX model, from its protobuf: also of models that ir::Model cannot
+// represent. No onnx or protobuf type appears here.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@ struct ModelSummary {
     std::string name, type;  // "int8"
     std::vector<int64_t> sizes;
     uint64_t bytes = 0;
-    std::string file;  // of its external data; empty: it stands in the model
+    std::string file;  // of its external data; empty: inside the model
   };
   struct DataFile {
     std::string location;  // relative to the model's folder
     size_t tensors = 0;
     uint64_t needed = 0;           // bytes up to the end of the last tensor in it
-    std::optional<uint64_t> size;  // nothing: it is not there
+    std::optional<uint64_t> size;  // nothing: the file is missing
   };
   struct Function {
     std::string name;  // "domain::Name"
@@ -36,7 +36,7 @@ struct ModelSummary {
   int64_t ir_version = 0, model_version = 0;
   std::string producer_name, producer_version, domain, graph_name, doc;
   std::map<std::string, int64_t> opsets;  // "" is ai.onnx
-  std::vector<Port> inputs, outputs;      // inputs without those that are weights too
+  std::vector<Port> inputs, outputs;      // inputs that are not also weights
   // Of all graphs, those of functions too: "Conv", "com.microsoft::Gelu".
   std::map<std::string, size_t> operators;
   std::vector<Tensor> weights;  // initializers of all graphs, and sparse ones
@@ -47,7 +47,7 @@ struct ModelSummary {
   uint64_t bytes = 0;  // of the file
 };
 
-// Throws Failure(Unreadable) as read_file() does where the file is no model.
+// Throws Failure(Unreadable) like read_file() if the file is not a model.
 ModelSummary summarise(const std::filesystem::path& path);
 
 }  // namespace oe::onnx

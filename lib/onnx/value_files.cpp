@@ -17,9 +17,9 @@ namespace {
 
 TensorPtr number_tensor(const pb::TensorProto& t) {
   if (t.data_location() == pb::TensorProto::EXTERNAL || t.external_data_size() > 0)
-    throw std::runtime_error("its numbers stand in another file, which is not read");
+    throw std::runtime_error("its data is in another file, which is not read");
   TensorPtr read = tensor_from_proto(t, nullptr, {});
-  if (read->dtype() == DType::String) throw std::runtime_error("it holds strings, not numbers");
+  if (read->dtype() == DType::String) throw std::runtime_error("it contains strings, not numbers");
   return read;
 }
 
@@ -34,7 +34,7 @@ Proto parse_value(const std::filesystem::path& path, const char* what) {
   Proto proto;
   if (bytes.size() > INT32_MAX ||
       !proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
-    throw std::runtime_error(std::string("is truncated or no ONNX ") + what);
+    throw std::runtime_error(std::string("is truncated or not an ONNX ") + what);
   return proto;
 }
 
@@ -49,12 +49,12 @@ void encode_value(const Tensor& t, const std::string& name, pb::TensorProto& pro
 
 HostValue read_value(const std::filesystem::path& path, FileType type) {
   const auto tensor = [](const pb::TensorProto& t) {
-    if (t.data_type() == 0) throw std::runtime_error("is no ONNX TensorProto");
+    if (t.data_type() == 0) throw std::runtime_error("is not an ONNX TensorProto");
     return HostValue::of(number_tensor(t));
   };
   const auto sequence = [](const pb::SequenceProto& s) {
     if (s.elem_type() != pb::SequenceProto::TENSOR)
-      throw std::runtime_error("is no sequence of tensors (ONNX SequenceProto)");
+      throw std::runtime_error("is not a sequence of tensors (ONNX SequenceProto)");
     std::vector<TensorPtr> tensors;
     for (const pb::TensorProto& t : s.tensor_values()) tensors.push_back(number_tensor(t));
     return HostValue::of(std::move(tensors));

@@ -197,7 +197,7 @@ Rope encode_inline(const ir::Model& m, const WriteOptions& o) {
 
 [[noreturn]] void too_large(const std::string& why) {
   throw Failure(ExitCode::Limit, "OE7002", "the model would be larger than protobuf's 2 GiB" + why,
-                "write weights into a file beside the model: --external-data auto");
+                "write weights to a separate file: --external-data=auto");
 }
 
 }  // namespace
@@ -262,7 +262,7 @@ WriteResult write(const ir::Model& m, const WriteOptions& o, const MappedFile* s
     e.external = &data->layout;
     model = encode(m, e);
     if (model.size() > kProtobufLimit)
-      too_large(in_place ? " without the weights that the .pt holds as they are"
+      too_large(in_place ? " even without the weights that stay in the .pt"
                          : " even without its external data");
     if (shared && result.external) shared->set_name(name->chosen);
     if (!data->places.empty()) {

@@ -1,4 +1,4 @@
-// How a model is written, and what came of it. Standard library only.
+// The options of writing a model, and the result. Standard library only.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@ namespace oe::onnx {
 
 struct WriteOptions {
   enum class External { Auto, Always, Never, InPlace };
-  // Auto: external when the file would pass 2 GiB. InPlace: tensors that the .pt holds as they are
-  // are read from there, the others are in the model.
+  // Auto: external if the file would exceed 2 GiB. InPlace: tensors that are unchanged in the .pt
+  // are read from there; the others are in the model.
   External external = External::Auto;
   std::string external_file;  // location written into the model: a plain file name
   int64_t threshold = 1024;   // bytes; smaller tensors stay inside the model

@@ -9,15 +9,15 @@
 
 namespace oe::optimize {
 
-// Hears of each pass that changed the model, with what it made of it.
+// Called after each pass that changed the model, with the result.
 using OnChange = std::function<void(std::string_view pass, const ir::Model& m)>;
 
-// Infers missing types, then runs the passes in rounds until a round changes nothing (a few rounds;
-// their number is bounded). The model is at the newest opset, or at least 18: nodes whose axes are
-// attributes in older ones are not understood.
+// Infers missing types, then runs the passes in rounds until a round changes nothing (a bounded
+// number of rounds). The model is at the newest opset, or at least at 18: nodes with axes as
+// attributes, as in older opsets, are not supported.
 void optimize(ir::Model& m, const Options& o, const OnChange& on_change = {});
 
-// The passes that are right at any opset, 7 and up: for what legalization leaves behind.
+// Runs the passes that are valid at any opset from 7 on, on the result of legalization.
 void cleanup(ir::Model& m, const Options& o = {});
 
 // Names dims of the graph's outputs that have neither number nor name after the named dims of its
@@ -29,8 +29,8 @@ void name_output_dims(ir::Model& m);
 // Dims that are known to be equal share a name. At any opset. Linear.
 void name_other_dims(ir::Model& m);
 
-// Weights that were transposed for good, but which a file holds as they were (`is_stored`), are
-// transposed by a node again. At any opset.
+// Adds a node that transposes a weight again, if a file stores it untransposed (`is_stored`). Valid
+// at any opset.
 void keep_stored(ir::Model& m, const std::function<bool(const Tensor&)>& is_stored);
 
 }  // namespace oe::optimize

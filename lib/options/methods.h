@@ -1,4 +1,4 @@
-// Several methods of one file (--method a,b): what each of them is told. Standard library only.
+// Several methods of one file (--method a,b): the options of each. Standard library only.
 #pragma once
 
 #include <vector>
@@ -7,11 +7,11 @@
 
 namespace oe {
 
-// The options of each method, in order. What is said of one alone begins with its name
-// ("encode.x"), which is gone here; each has an output of its own ("codec.encode.onnx"), and they
-// share the file of external data. One method: the options as they are. Throws Failure(Usage) for
-// names that begin with no method, for a method that is named twice, and for options that say
-// nothing about several.
+// The options of each method, in order. Options of a single method have its name as a prefix
+// ("encode.x"), which is removed here. Each method has its own output ("codec.encode.onnx"); they
+// share the file of external data. For one method, the options are returned unchanged. Throws
+// Failure(Usage) for a name without a method, a method that is named twice, and options that do not
+// apply to several methods.
 std::vector<Options> options_of_methods(const Options& o);
 
 }  // namespace oe

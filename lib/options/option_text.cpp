@@ -79,7 +79,7 @@ class SpecParser {
     }
     if (rest_.starts_with('=')) {
       spec.value = rest_.substr(1);
-      if (spec.value.empty()) fail("nothing follows '='");
+      if (spec.value.empty()) fail("a value is missing after '='");
       rest_ = {};
     }
     if (!rest_.empty()) fail("cannot read '" + std::string(rest_) + "'");
@@ -88,8 +88,7 @@ class SpecParser {
 
  private:
   static constexpr const char* kForm =
-      "an input is written [NAME:]SHAPE[@TYPE][=VALUE] or NAME=VALUE, as in "
-      "x:batch=2x3x224x224@f32";
+      "write an input as [NAME:]SHAPE[@TYPE][=VALUE] or NAME=VALUE, as in x:batch=2x3x224x224@f32";
   [[noreturn]] void fail(const std::string& what, const std::string& hint = kForm) const {
     usage(option_ + " '" + text_ + "': " + what, hint);
   }
@@ -101,8 +100,9 @@ class SpecParser {
       names.emplace_back(name);
     }
     const std::string hint = did_you_mean(text, names);
-    fail(text.empty() ? "no element type follows '@'" : "unknown element type '" + text + "'",
-         hint.empty() ? "known are f32 f16 bf16 f64 i8 i16 i32 i64 u8 bool c64 c128" : hint);
+    fail(text.empty() ? "an element type is missing after '@'"
+                      : "unknown element type '" + text + "'",
+         hint.empty() ? "use one of f32 f16 bf16 f64 i8 i16 i32 i64 u8 bool c64 c128" : hint);
   }
 
   static bool is_path(std::string_view s) {
@@ -116,7 +116,7 @@ class SpecParser {
     if (equals == std::string_view::npos || !is_path(rest_.substr(0, equals)) || !letter(rest_[0]))
       return false;
     const std::string value(rest_.substr(equals + 1));
-    if (value.empty()) fail("nothing follows '='");
+    if (value.empty()) fail("a value is missing after '='");
     const bool shape_like = digit(value[0]) && (value.find('x') != std::string::npos ||
                                                 value.find("..") != std::string::npos ||
                                                 value.find('@') != std::string::npos);
@@ -190,7 +190,7 @@ class SpecParser {
     d.dynamic = true;
     if (*d.low > *d.high)
       fail("the bounds " + std::to_string(*d.low) + ".." + std::to_string(*d.high) +
-           " are the wrong way round");
+           " are in the wrong order");
   }
 
   DimSpec dim(bool brackets) {
@@ -211,8 +211,7 @@ class SpecParser {
     d.symbol = rest_.substr(0, n);
     d.dynamic = true;
     if (n == 0 || d.symbol[0] == '_')
-      fail("an axis name has an x in it" + at(),
-           "write the shape in brackets, as in [max_len=5,3]");
+      fail("an axis name contains an x" + at(), "write the shape in brackets, as in [max_len=5,3]");
     rest_.remove_prefix(n);
     // An '=' here is a size (batch=2) unless no number follows: x:batch=zeros is a value.
     if (rest_.size() > 1 && rest_[0] == '=' && digit(rest_[1])) {
@@ -231,7 +230,7 @@ using Axes = std::map<int64_t, std::string>;
 
 [[noreturn]] void bad_axes(const std::string& text, const std::string& what) {
   usage("--dynamic-axes '" + text + "': " + what,
-        "write x:0=batch,2=height or x:0,2, several inputs in one quoted text, or JSON: "
+        "write x:0=batch,2=height or x:0,2, several inputs in one quoted argument, or JSON: "
         "{\"x\": {\"0\": \"batch\"}}");
 }
 
@@ -288,19 +287,19 @@ void axes_from_json(const std::string& text, AxesSpec& axes) {
   const bool python = !ordered_json::accept(text);
   const ordered_json j = ordered_json::parse(python ? json_of_python(text) : text, nullptr,
                                              /*allow_exceptions=*/false);
-  if (!j.is_object()) bad_axes(text, "is no JSON object");
+  if (!j.is_object()) bad_axes(text, "is not a JSON object");
   for (const auto& [key, value] : j.items()) {
     std::vector<std::pair<int64_t, std::string>> list;
     if (value.is_array()) {
       for (const auto& axis : value) {
-        if (!axis.is_number_integer()) bad_axes(text, "the axes of '" + key + "' are no integers");
+        if (!axis.is_number_integer()) bad_axes(text, "the axes of '" + key + "' are not integers");
         list.emplace_back(axis.get<int64_t>(), "");
       }
     } else if (value.is_object()) {
       for (const auto& [axis, name] : value.items()) {
         const auto number = whole_number(axis);
         if (!number || !name.is_string())
-          bad_axes(text, "'" + key + "' has to map axis numbers to names");
+          bad_axes(text, "'" + key + "' must map axis numbers to names");
         list.emplace_back(*number, name.get<std::string>());
       }
     } else {
@@ -321,7 +320,7 @@ void axes_from_short(const std::string& text, AxesSpec& axes) {
     for (const std::string& axis : split(entry.substr(colon + 1), ',')) {
       const size_t equals = axis.find('=');
       const auto number = whole_number(axis.substr(0, equals));
-      if (!number) bad_axes(text, "'" + axis.substr(0, equals) + "' is no axis number");
+      if (!number) bad_axes(text, "'" + axis.substr(0, equals) + "' is not an axis number");
       const std::string name = equals == std::string::npos ? "" : axis.substr(equals + 1);
       if (equals != std::string::npos && name.empty()) bad_axes(text, "a name is missing");
       list.emplace_back(*number, name);
@@ -378,7 +377,7 @@ int64_t parse_size(const std::string& text, const std::string& option) {
   const auto n = whole_number(text.substr(0, digits));
   for (const auto& [unit, factor] : units)
     if (n && *n <= INT64_MAX / factor && text.substr(digits) == unit) return *n * factor;
-  usage(option + ": '" + text + "' is no size", "write 1024, 1KiB, 4MiB or 1GB");
+  usage(option + ": '" + text + "' is not a size", "write 1024, 1KiB, 4MiB or 1GB");
 }
 
 }  // namespace oe

@@ -1,5 +1,5 @@
-// Everything `onnx-export convert`, `check` and `verify` can be told, parsed. Standard library
-// only: the supervisor and the worker both fill it from the same arguments (app/options.cpp).
+// The parsed options of `onnx-export convert`, `check` and `verify`. Standard library only: the
+// supervisor and the worker both fill them from the same arguments (app/options.cpp).
 #pragma once
 
 #include <cstdint>
@@ -19,34 +19,34 @@
 
 namespace oe {
 
-// The opsets the ladder reaches (opsets/); the newest is the ONNX library's own.
+// The supported opsets (opsets/); the newest is that of the ONNX library.
 constexpr int64_t kOldestOpset = 7, kNewestOpset = 28;
 
 enum class Checker { Full, Basic, Off };
-// Where ONNX Runtime runs what is verified (--provider).
+// The device on which ONNX Runtime verifies (--provider).
 enum class Provider { Cpu, Cuda };
-// --keep-initializers-as-inputs: Auto below IR version 4, where they have to be.
+// --keep-initializers-as-inputs: Auto below IR version 4, which requires it.
 enum class KeepInitializers { Auto, Yes, No };
 
-// What is done with the model: converted; everything but that, and nothing written; compared with
-// an ONNX file.
+// The task: convert; check, which does the same and writes nothing; or verify, which compares the
+// model with an ONNX file.
 enum class Task { Convert, Check, Verify };
 
 enum class DiagnosticFormat { Text, Json, Sarif };
 enum class Progress { Auto, Always, Never };
 
-// Where the file says it comes from: producer_version and metadata_props.
+// The origin that the file records: producer_version and metadata_props.
 struct Provenance {
   bool metadata = true;  // false: no metadata_props
-  std::string options;   // those that change the file, as a shell reads them
+  std::string options;   // options that change the file, in shell syntax
   std::string version;   // of this program
 };
 
 struct Options {
   Task task = Task::Convert;
   bool all_opsets = false;  // of check: at every opset
-  std::string onnx_file;    // of verify: what is compared with it
-  std::string bundle;       // of verify: the folder that gets what replays a difference
+  std::string onnx_file;    // of verify: the file to compare
+  std::string bundle;       // of verify: the folder for the reproduction of a difference
   LoadOptions load;
   std::string output;  // final path; "-" is standard output
   bool force = false;
@@ -92,9 +92,9 @@ struct Options {
   DiagnosticFormat diagnostic_format = DiagnosticFormat::Text;
   Progress progress = Progress::Auto;
   std::string log_file;
-  std::vector<std::string> reports;         // files; the ending is the format
+  std::vector<std::string> reports;         // files; the extension selects the format
   std::string root;                         // of the paths in SARIF
-  std::vector<std::string> without_effect;  // options of torch.onnx.export that say nothing here
+  std::vector<std::string> without_effect;  // options of torch.onnx.export without effect here
   bool time = false;
   bool json = false;
 

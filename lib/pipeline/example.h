@@ -1,4 +1,4 @@
-// The example inputs of a run: what is said of them, completed with what the program tells.
+// The example inputs of a run: the user's description, completed by inference.
 #pragma once
 
 #include <iosfwd>
@@ -12,22 +12,23 @@
 
 namespace oe {
 
-// As they are described, and the rest as it is found in the program (which `found` then tells).
-// `refused`: what was found before, and LibTorch refused with data. Throws Failure(Usage).
+// The inputs as described, the rest inferred from the program (`found` lists it). `refused`: inputs
+// that an earlier call found and LibTorch refused with data. Throws Failure(Usage).
 torch_io::ExampleInputs example_inputs(const Options& o, const torch_io::Loaded& loaded,
                                        torch_io::ExampleFiles& files, infer::Found& found,
                                        const infer::Found* refused = nullptr);
 
-// The axes that the method runs with at other sizes: --dynamic-axes without a value names them.
-// `outcome` is told what was found; -v text goes to `out`.
+// Finds the axes with which the method runs at other sizes, for --dynamic-axes without a value.
+// Adds the findings to `outcome`; -v text goes to `out`.
 void find_free_axes(const Options& o, const torch_io::Loaded& loaded, const infer::Found& found,
                     torch_io::ExampleInputs& inputs, Outcome& outcome, std::ostream& out);
-// Warns of what was found and is not forced (OE0241). Throws Failure(Usage, OE0242) with
-// --guess=sure.
+// Warns of inferred properties that the model does not force (OE0241). Throws Failure(Usage,
+// OE0242) with --guess=sure.
 void report_doubts(const Options& o, const Outcome& outcome, Diagnostics& d);
 
-// The first stages alone: `outcome.found` tells what inputs the method takes, whoever says so: the
-// options, the file or its program. Throws Failure where none were found that it runs on.
+// Runs only the first stages. `outcome.found` lists the inputs of the method, whether the options,
+// the file or the program specify them. Throws Failure if no inputs were found that the method
+// accepts.
 void tell_inputs(const Options& o, Outcome& outcome);
 
 }  // namespace oe

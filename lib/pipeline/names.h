@@ -1,4 +1,4 @@
-// The names the user asked for, put on a finished graph.
+// Applies the user's names to a finished graph.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@
 
 namespace oe {
 
-// Names for the parameters (--input-names past the inputs; `state_names` in state_dict order), the
+// Names the parameters (--input-names past the inputs; `state_names` in state_dict order), the
 // outputs (--output-names), single values (--rename), and the axes of outputs (--dynamic-axes).
-// `leaf_count`: how many of --input-names went to inputs. A value that has a wanted name gives way.
-// Throws Failure(Usage) for a name or axis that does not exist and for one name wanted twice.
+// `leaf_count`: the number of --input-names used for inputs. Another value with a wanted name is
+// renamed. Throws Failure(Usage) for a missing name or axis and for a name that is wanted twice.
 void apply_names(ir::Model& m, const Options& o, const std::vector<std::string>& state_names,
                  size_t leaf_count, Diagnostics& d);
 
-// What --rename makes of a name.
+// The name after --rename.
 std::string renamed(const std::string& name, const Options& o);
 
 }  // namespace oe

@@ -111,8 +111,8 @@ void require_accepted(const ir::Model& m, const Options& o) {
   if (o.checker == Checker::Off) return;
   const std::string problem = onnx::check(m, o.checker == Checker::Full);
   if (!problem.empty())
-    throw Failure(ExitCode::Internal, "OE0005", "the ONNX checker refuses the result: " + problem,
-                  "this is a bug in onnx-export, please report it with the model");
+    throw Failure(ExitCode::Internal, "OE0005", "the ONNX checker rejects the result: " + problem,
+                  "this is a bug in onnx-export; please report it with the model");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // The middle of the chain, which convert and check share: lower > optimize > legalize > check, with
-// the names the user asked for.
+// the user's names.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace oe {
 
-// What is written, and how.
+// The model to write.
 struct OnnxModel {
   ir::Model model;                          // without the functions of modules, for verification
   std::optional<ir::Model> with_functions;  // --modules-as-functions
@@ -21,13 +21,13 @@ struct OnnxModel {
   ir::Model& file() { return with_functions ? *with_functions : model; }  // what is written
 };
 
-// `m` is captured as `c`; `rules` are the user's at o.opset. Nothing where an error was reported
-// (with --strict also a warning). Throws Failure, also where the ONNX checker refuses the result.
+// `m` is captured as `c`; `rules` are the user's at o.opset. Nothing if an error was reported (with
+// --strict also a warning). Throws Failure, also if the ONNX checker rejects the result.
 std::optional<OnnxModel> onnx_model(const LoadedModel& m, const capture::Captured& c,
                                     const Options& o, const lower::UserRules& rules, Stages& stages,
                                     Diagnostics& d);
 
-// Tells the outcome of the model; parameters that are inputs are only counted.
+// Adds the model's facts to the outcome; parameters that are inputs are only counted.
 void describe(OnnxModel& made, const LoadedModel& loaded, const Options& o, Outcome& out);
 
 // Nodes, those of nested graphs and of functions included.

@@ -1,4 +1,4 @@
-// What is told of a run: the result, the inputs, the verification, the time.
+// The facts that reports give of a run: result, inputs, verification, time.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ namespace oe {
 
 struct StageTime {
   std::string stage;
-  double seconds = 0;       // all of its times, where it ran more than once
-  uint64_t peak_bytes = 0;  // the most memory the process had until its end
+  double seconds = 0;       // the sum, if it ran more than once
+  uint64_t peak_bytes = 0;  // peak memory of the process up to its end
 };
 
 // An axis of an input or output.
@@ -46,10 +46,10 @@ std::string to_string(const Port& p);
 struct StatePort {
   std::string attribute;      // of the model: "rnn.hidden", "states.0"
   std::string input, output;  // their names
-  std::string saved;          // the value in the .pt as JSON; "" where it has more than 64 elements
+  std::string saved;          // the value in the .pt as JSON; "" for more than 64 elements
 };
 
-// What became of the model at one opset (check --all-opsets).
+// The result at one opset (check --all-opsets).
 struct AtOpset {
   int64_t opset = 0;
   bool converts = false;
@@ -68,18 +68,18 @@ struct Outcome {
   onnx::WriteResult written;
   std::string data_file;  // the location in the model; empty without
   std::vector<Port> inputs, outputs;
-  size_t parameter_inputs = 0;  // of --no-export-params, behind those
+  size_t parameter_inputs = 0;  // of --no-export-params, after those
   std::vector<StatePort> state;
   std::string state_file;                // its name; empty without saved state
-  std::vector<infer::FoundInput> found;  // where not everything was said of the inputs
+  std::vector<infer::FoundInput> found;  // if some inputs were inferred
   std::vector<std::string> assumptions;  // what could not be proven
-  std::string verification;  // one line: runs, sizes, largest error; empty when not asked for
+  std::string verification;  // one line: runs, sizes, largest error; empty without --verify
   std::optional<verify::Figures> verified;   // nothing: it was not compared
   std::vector<verify::OutputErrors> errors;  // of verify
   std::vector<verify::SpecialRun> special;
-  std::vector<verify::Covered> coverage;  // which branches and trips the verification drove
+  std::vector<verify::Covered> coverage;  // branches and trip counts that were verified
   std::vector<AtOpset> opsets;            // of check --all-opsets, ascending
-  int64_t lowest_opset = 0;  // of check: it works there and not below; 0: not known, or none
+  int64_t lowest_opset = 0;  // of check: the lowest that converts; 0: not known, or none
   std::vector<StageTime> times;
   std::optional<GraphOutline> graph;  // for a page that draws it
 };

@@ -12,20 +12,20 @@
 
 namespace oe {
 
-// Told as each stage begins and ends. Each may be empty.
+// Called as each stage begins and ends. Each may be empty.
 struct StageWatch {
   std::function<void(const char* stage)> begins;
   std::function<void(const char* stage, const ir::Model& m)> ended;
   optimize::OnChange changed;  // by a pass of the stage optimize
 };
 
-// Every problem is reported; the model is usable only when no error was. Operators that may stay
-// what they are (--operator-export-type) do so also where only the target opset cannot say them.
+// Reports every problem; the model is usable only if there was no error. Operators that may be kept
+// (--operator-export-type) are also kept if only the target opset cannot express them.
 ir::Model to_onnx(const program::Program& p, const Options& o, const lower::UserRules& rules,
                   const StageWatch& watch, Diagnostics& d);
 
-// What the target opset lacks, where to_onnx() ended before it could say so: operators that cannot
-// be written at any opset stay what they are.
+// Reports operators that the target opset lacks, if to_onnx() ended before it checked them:
+// operators that cannot be written at any opset are kept.
 void report_opset_limits(const program::Program& p, const Options& o, const lower::UserRules& rules,
                          Diagnostics& d);
 

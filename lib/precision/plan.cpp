@@ -184,7 +184,7 @@ class Decider {
     if (!rule.why.empty()) return std::string(rule.why);
     if (closed_) return "inside of a node";
     if (asked(n)) return "asked for";
-    if (variable.empty()) return "takes float32 alone";
+    if (variable.empty()) return "accepts float32 only";
     if (std::string why = refused(s, variable); !why.empty()) return why;
     if (!fits) return "constant beyond the range";
     if (rule.part == Part::Product) return {};
@@ -195,7 +195,7 @@ class Decider {
         n.inputs, [](const ir::Value* v) { return is_single(v) && v->producer; });
     if (rule.part == Part::Mover)
       return in == Kind::Settled && computed ? "moves float32" : std::string();
-    return in == Kind::Constant ? "reads constants alone" : std::string();
+    return in == Kind::Constant ? "reads constants only" : std::string();
   }
 
   void cast(const ir::Node& n) {

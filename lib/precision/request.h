@@ -1,4 +1,4 @@
-// What --to asks for, and what came of it. Standard library only.
+// The request of --to, and its result. Standard library only.
 #pragma once
 
 #include <cstddef>

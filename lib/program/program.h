@@ -7,7 +7,7 @@
 //   If(cond)                        blocks: then, else; each block's returns are the outputs
 //   Loop(max_trip, cond, state...)  block params (i, state...), returns (cond, state...)
 // prim::of_rank(tensor) is a tensor without a rank, in a branch where it has one.
-// An optional is made by prim::Optional(value), or by prim::Optional() as one without a value.
+// prim::Optional(value) creates an optional, prim::Optional() one without a value.
 #pragma once
 
 #include <deque>
@@ -58,7 +58,7 @@ struct Value {
   TensorPtr constant;        // set for constants (parameters, buffers, folded tensors)
 };
 
-// Light where <complex> is not: every operator file includes this.
+// Lighter than <complex>: every operator file includes this.
 struct ComplexNumber {
   double real = 0, imag = 0;
   bool operator==(const ComplexNumber&) const = default;
@@ -101,8 +101,8 @@ struct Program {
   std::deque<Value> values;  // owns every value; addresses are stable
   std::vector<Port> inputs;  // Arg is always a Value*
   std::vector<Port> outputs;
-  Results results;  // how they come about
-  Block body;       // its params and returns are unused: inputs and outputs above stand for them
+  Results results;  // how the returned value maps to outputs
+  Block body;       // its params and returns are unused; see inputs and outputs above
 
   Value* new_value(Type type, std::string name = {}) {
     values.push_back(
@@ -111,7 +111,7 @@ struct Program {
   }
 };
 
-// A program of its own nodes and values; the bytes of its constants are shared.
+// A copy with its own nodes and values; the bytes of constants are shared.
 Program copy(const Program& p);
 
 // Readable text, one line a node, nested blocks indented (for --print-ir=after:capture).

@@ -1,4 +1,4 @@
-// How the value that a method returns becomes outputs of the program.
+// How the value that a method returns maps to outputs of the program.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ struct Result {
     Items,     // a tuple, list or dict: the outputs of its items, in order
   };
   Kind kind = Kind::Value;
-  bool optional = false;           // it may be None: so is each of its outputs, then
+  bool optional = false;           // it may be None; then each of its outputs is None
   std::vector<Result> items = {};  // of Items
 
   size_t outputs() const {
@@ -27,7 +27,7 @@ struct Result {
   }
 };
 
-// An attribute of the module that is an output too: as a call leaves it.
+// An attribute of the module that is also an output: its value after the call.
 struct StateResult {
   std::string attribute;  // "bn.running_mean"
   Result result;
@@ -35,7 +35,7 @@ struct StateResult {
 
 struct Results {
   Result method;                   // of the method's value: the first outputs
-  std::vector<StateResult> state;  // the outputs behind them
+  std::vector<StateResult> state;  // the outputs after them
 };
 
 }  // namespace oe::program

@@ -147,7 +147,7 @@ std::vector<std::string> names(Reader& r) {
     out.push_back(r.word("_"));
     if (out.back().empty()) r.fail("a name is expected");
     if (std::count(out.begin(), out.end(), out.back()) > 1)
-      r.fail("the name '" + out.back() + "' stands twice");
+      r.fail("the name '" + out.back() + "' occurs twice");
   } while (r.take(","));
   if (!r.take(")")) r.fail("',' or ')' is expected");
   return out;
@@ -166,7 +166,7 @@ void read_nodes(Reader& r, NodesRule rule, Rules& to) {
   rule.parameters = names(r);
   if (!r.take("=>")) r.fail("'=>' and the results are expected");
   rule.results = names(r);
-  if (rule.results.empty()) r.fail("a rule has a result");
+  if (rule.results.empty()) r.fail("a rule must have a result");
   if (!r.take("opset")) r.fail("'opset N' is expected");
   rule.opset = whole(r, "an opset");
   if (r.take("function")) {
@@ -197,8 +197,7 @@ void read_schema(Reader& r, Rules& to) {
     r.fail("a schema is expected, as in lib::op(Tensor x, int n) -> Tensor = torch.empty_like(x)");
   if (equals == std::string::npos || strip(line.substr(equals + 1)).empty())
     r.fail("the schema of " + s.op +
-               " lacks '= EXPRESSION', which says sizes and types of the "
-               "results",
+               " lacks '= EXPRESSION', which defines the sizes and types of the results",
            "as in lib::op(Tensor x, int n) -> Tensor = torch.empty_like(x)");
   s.text = strip(line.substr(0, equals));
   s.expression = strip(line.substr(equals + 1));

@@ -1,5 +1,5 @@
-// Rules of the user: how an operator is written, beyond the tables of lib/lower or instead of them.
-// Standard library only; the texts of other languages in it are read by who runs them.
+// Rules of the user: how an operator is written, in addition to lib/lower's tables or instead of
+// them. Standard library only; other components parse the texts of other languages in them.
 //
 //   # A node of another domain. Parameters are the operator's arguments, by position.
 //   custom_ops::foo_forward (input1, input2, attr1, attr2) => (y) opset 9
@@ -11,18 +11,18 @@
 //   {
 //     ...
 //   }
-//   # TorchScript: the operator is made of others.
+//   # TorchScript: the operator is composed of others.
 //   lib::twice torchscript
 //     def twice(x: Tensor) -> Tensor:
 //       return x + x
-//   # An operator that no library registers here; the expression gives results of the right types
-//   # and sizes, whose numbers mean nothing.
+//   # An operator whose library is missing; the expression returns results of the right types and
+//   # sizes, with arbitrary numbers.
 //   schema lib::bar(Tensor x, int n) -> Tensor = x.new_empty([x.size(0), n])
 //
-// The text between braces is the body of a function in ONNX's own text syntax. "@name" is a
-// constant argument as an attribute, a plain name a tensor; a constant that is used as a tensor is
-// one. An operator without overload stands for all of its overloads. A rule holds from its opset
-// on, up to the next one of the same operator.
+// The text between braces is the body of a function in ONNX's text syntax. "@name" is a constant
+// argument as an attribute; a plain name is a tensor, also for a constant that is used as a tensor.
+// An operator without overload matches all of its overloads. A rule applies from its opset on, up
+// to the next rule of the same operator.
 #pragma once
 
 #include <cstdint>
@@ -41,8 +41,8 @@ struct NodesRule {
   std::string op;                                // "aten::selu" or "aten::selu.out"
   std::vector<std::string> parameters, results;  // names in `body`
   int64_t opset = 0;
-  std::string domain;   // and name of the function it becomes, "onnx-script.Selu"; empty: its nodes
-                        // stand in the graph
+  std::string domain;   // and name of the function, "onnx-script.Selu"; empty: the nodes are
+                        // inlined in the graph
   int64_t version = 1;  // of that domain
   std::string body;     // with braces, preceded by lines and blanks so that positions are those
                         // of the file
@@ -67,8 +67,8 @@ struct Rules {
   std::vector<ScriptRule> scripts;
   std::vector<Schema> schemas;
 
-  // The rule that holds at `opset` for "aten::add.Tensor": one of the overload goes before one of
-  // the operator, a newer one before an older one. Null when there is none.
+  // The rule that applies at `opset` to "aten::add.Tensor": a rule for the overload before one for
+  // the operator, a newer rule before an older one. Null if there is none.
   const NodesRule* find(std::string_view op, int64_t opset) const;
 };
 

@@ -75,7 +75,7 @@ struct Failure : std::runtime_error {
   OriginPtr origin;
 };
 
-// A Failure for what the command line says wrongly.
+// A Failure for an error in the command line.
 [[noreturn]] void usage_error(const char* code, const std::string& message,
                               const std::string& hint = {});
 

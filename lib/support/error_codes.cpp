@@ -243,7 +243,8 @@ constexpr ErrorCode kCodes[] = {
      "Choose another file."},
     {"OE0711", Unwritable, "Another onnx-export process is writing the same output.",
      "Wait until it ends, or choose another output."},
-    {"OE0731", Unreadable, "`batch`: a source does not exist, cannot be read, or holds no model.",
+    {"OE0731", Unreadable,
+     "`batch`: a source does not exist, cannot be read, or contains no model.",
      "Correct the path. Folders are searched for names that end with .pt, .pth, .ts, .jit, .ptl or "
      ".torchscript; a file with another name can be given itself."},
     {"OE0732", Usage, "`batch`: two models would write the same output.",

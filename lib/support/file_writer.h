@@ -10,18 +10,18 @@ namespace oe {
 // A file that is written front to back. Its functions throw std::system_error with errno's text.
 class FileWriter {
  public:
-  // `append`: behind what the file has; else it is emptied.
+  // `append`: writes after the existing content; otherwise the file is emptied.
   explicit FileWriter(const std::filesystem::path& path, bool append = false);
   ~FileWriter();
   FileWriter(const FileWriter&) = delete;
   FileWriter& operator=(const FileWriter&) = delete;
 
   int descriptor() const { return fd_; }
-  // Claims the space of `size` bytes behind what the file had, so that a full disk is found before
-  // the work. Where the file system cannot do that, nothing happens.
+  // Reserves `size` bytes after the existing content, so that a full disk is detected before the
+  // work. Does nothing if the file system does not support it.
   void reserve(uint64_t size);
   void write(std::string_view bytes);
-  // Must be called when all is written: closing may be the call that reports a full quota.
+  // Call it after the last write: closing may report an exceeded quota.
   void finish();
 
  private:

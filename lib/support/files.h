@@ -26,13 +26,13 @@ class FileAccess {
   virtual uint64_t largest_file() const { return UINT64_MAX; }
 };
 FileAccess& file_access();
-// The kernel's entry for each page of this process, opened as a file of its own.
+// Opens /proc/self/pagemap, the kernel's entry for each page of this process.
 inline constexpr char kPageMap[] = "/proc/self/pagemap";
 // `access` must outlive every use of files.
 void set_file_access(FileAccess& access);
 
 // An open regular file, read by position. Throws std::system_error with errno's text, or with "is
-// not a regular file"; Failure(Limit, OE0803) where the file is larger than largest_file().
+// not a regular file"; Failure(Limit, OE0803) if the file is larger than largest_file().
 class File {
  public:
   explicit File(const std::filesystem::path& path);
@@ -43,7 +43,7 @@ class File {
 
   uint64_t size() const { return size_; }  // when it was opened
   int descriptor() const { return fd_; }
-  // Fewer bytes where the file ends, or has become shorter.
+  // Reads fewer bytes at the end of the file, or if it was truncated.
   std::string read(uint64_t offset, uint64_t count) const;
 
  private:
@@ -52,9 +52,9 @@ class File {
   uint64_t size_ = 0;
 };
 
-// A whole file in memory that nobody has read yet: pages come when they are asked for. What is
-// written to it stays with this process. A file that becomes shorter ends the process that reads
-// behind its new end (SIGBUS).
+// A private memory map of a whole file: pages are read on access, and writes to the map stay in
+// this process. If the file is truncated, an access beyond its new end kills the process
+// (SIGBUS).
 class MappedFile {
  public:
   explicit MappedFile(const File& file);  // throws std::system_error
@@ -65,8 +65,8 @@ class MappedFile {
   char* data() const { return data_; }  // null when empty
   uint64_t size() const { return size_; }
   int descriptor() const { return fd_; }  // of the file, for reading
-  // Where in the file these bytes of the map stand, if they are as the file has them: not outside
-  // the map, and nobody has written to them.
+  // The offset in the file of these bytes of the map; nothing if they are outside the map, or if
+  // this process wrote to their pages.
   std::optional<uint64_t> place_of(const void* bytes, size_t count) const;
 
  private:

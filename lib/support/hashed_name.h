@@ -1,4 +1,4 @@
-// Names of files beside a model: the plain one, or one with a content hash where that is taken.
+// Names of files in a model's folder: the plain name, or one with a content hash if that is taken.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ std::string hashed_name(std::string_view name, uint64_t hash);
 // Whether `candidate` is `name`, or could be hashed_name(name, ...).
 bool is_name_or_hashed(std::string_view name, std::string_view candidate);
 
-// `name` where it is not in `taken`; else the first hashed one that is not. The same arguments give
+// `name` if it is not in `taken`; else the first hashed name that is not. The same arguments give
 // the same name.
 std::string free_name(const std::string& name, uint64_t hash,
                       const std::vector<std::string>& taken);

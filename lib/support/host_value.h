@@ -1,5 +1,5 @@
-// A value of a run on the host: what LibTorch or ONNX Runtime gave, or what a file of test data
-// has.
+// A value in host memory: a result of LibTorch or ONNX Runtime, or the content of a file of test
+// data.
 #pragma once
 
 #include <utility>

@@ -66,7 +66,7 @@ class Reader {
   }
 
   std::string_view take(std::string_view& rest, uint64_t size) const {
-    if (size > rest.size()) fail(rest.data(), "a field ends behind its message");
+    if (size > rest.size()) fail(rest.data(), "a field extends beyond its message");
     const std::string_view part = rest.substr(0, size);
     rest.remove_prefix(size);
     return part;
@@ -152,7 +152,7 @@ OnnxReferences read_references(std::string_view model) { return Reader(model).re
 std::string outside(const std::vector<OnnxReferences::Range>& ranges, uint64_t size) {
   const bool inside = std::ranges::all_of(
       ranges, [&](const auto& r) { return r.length <= size && r.offset <= size - r.length; });
-  return inside ? "" : "a tensor ends behind the file";
+  return inside ? "" : "a tensor extends beyond the file";
 }
 
 std::string uncovered(const std::vector<OnnxReferences::Range>& ranges, std::string_view bytes,

@@ -1,4 +1,4 @@
-// Where a node comes from: the model's own source line, module path and operator.
+// The origin of a node: the model's own source line, module path and operator.
 #pragma once
 
 #include <memory>
@@ -8,20 +8,20 @@ namespace oe {
 
 // One call of a module other than the top one; calls of one module are different objects.
 struct ModuleCall {
-  std::shared_ptr<const ModuleCall> parent;  // the call it was made in; null in the top module
+  std::shared_ptr<const ModuleCall> parent;  // the enclosing call; null in the top module
   std::string module_path;                   // "layer1.0.conv1"
-  std::string module_class;                  // "torch.nn.modules.conv.Conv2d", as Python says it
+  std::string module_class;                  // "torch.nn.modules.conv.Conv2d", as in Python
 };
 using ModuleCallPtr = std::shared_ptr<const ModuleCall>;
 
 struct Origin {
   std::string op;           // "aten::relu", "prim::If"
   std::string module_path;  // "layer1.0.conv1"; empty for the top module
-  std::string file;         // as the author's Python had it, "model/net.py"; may be empty
+  std::string file;         // as in the author's Python, "model/net.py"; may be empty
   int line = 0;             // 1-based; 0 when unknown
   std::string text;         // that source line, stripped
   ModuleCallPtr call = {};  // the innermost one; null in the top module
 };
-using OriginPtr = std::shared_ptr<const Origin>;  // shared: 10^5 nodes stem from few lines
+using OriginPtr = std::shared_ptr<const Origin>;  // shared: 10^5 nodes have few source lines
 
 }  // namespace oe

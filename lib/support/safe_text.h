@@ -1,4 +1,4 @@
-// Foreign text (names, exceptions, source lines, file names) made safe for who reads it.
+// Escapes foreign text (names, exceptions, source lines, file names) for terminals and documents.
 #pragma once
 
 #include <cstddef>
@@ -11,17 +11,17 @@ namespace oe {
 
 enum class TextTarget { Terminal, Log, Markdown, Html };
 
-// One line. Control characters, ESC, DEL, bytes that are no UTF-8, and characters that change the
-// direction or the look of a line are visible, as JSON writes them: "\n", "\u001b", "\u202e", and
-// "\xff" for a byte. Markdown and HTML: what has a meaning there is escaped too.
+// One line. Control characters, ESC, DEL, invalid UTF-8, and characters that change the direction
+// or the look of a line are escaped as in JSON: "\n", "\u001b", "\u202e", and "\xff" for a byte.
+// Markdown and HTML: their special characters are escaped too.
 std::string safe_line(std::string_view text, TextTarget target = TextTarget::Terminal);
 
-// Several lines, each as safe_line(); those after the first are indented, so that none begins like
+// Several lines, each like safe_line(); lines after the first are indented, so that none looks like
 // a message of ours ("error: ...").
 std::string safe_block(std::string_view text, TextTarget target = TextTarget::Terminal);
 
-// The beginning, with how much was left out; at the end of a character. Unchanged up to `most`
-// bytes.
+// The first `most` bytes, cut at a character, with the number of omitted bytes. Shorter text is
+// unchanged.
 std::string cut_text(std::string_view text, size_t most);
 inline constexpr size_t kShownMessage = 4096;            // bytes of a message on the terminal
 inline constexpr size_t kKeptMessage = size_t{1} << 20;  // and in memory, the log and documents
@@ -29,8 +29,8 @@ inline constexpr size_t kKeptMessage = size_t{1} << 20;  // and in memory, the l
 // With "\u0000" for each NUL.
 std::string without_nul(std::string text);
 
-// Passes text on with all that safe_line() makes visible made so, but newlines and tabs: the last
-// barrier, for text whose maker forgot. What it escapes in a JSON document is still JSON.
+// Escapes what safe_line() escapes, except newlines and tabs: the last barrier, for text that its
+// producer did not escape. An escaped JSON document is still JSON.
 class SafeStream : public std::ostream {
  public:
   explicit SafeStream(std::ostream& to) : std::ostream(nullptr), buffer_(to) { rdbuf(&buffer_); }

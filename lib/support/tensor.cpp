@@ -60,7 +60,7 @@ std::vector<To> as(const Tensor& t) {
     }
     default:
       throw std::logic_error("elements of type " + std::string(name(t.dtype())) +
-                             " are no real numbers");
+                             " are not real numbers");
   }
 }
 

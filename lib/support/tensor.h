@@ -1,4 +1,4 @@
-// An immutable tensor: a view of contiguous row-major bytes together with whatever keeps them
+// An immutable tensor: a view of contiguous row-major bytes, and an owner that keeps them
 // alive.
 #pragma once
 
@@ -14,10 +14,10 @@
 
 namespace oe {
 
-// Weights are never copied: `data` points into LibTorch's storage (or the archive), `owner` keeps
-// it alive. Bool is one byte an element, 0 or 1. String tensors use `strings` and have no bytes.
-// Not even transposed or rounded ones are: what is deferred has bytes of its own only once somebody
-// asks for data(), and a writer does not.
+// Weights are never copied: `data` points into LibTorch's storage (or the archive), and `owner`
+// keeps it alive. Bool is one byte for each element, 0 or 1. String tensors use `strings` and have
+// no bytes. Transposed and rounded weights are deferred: they get bytes only when data() is called,
+// which a writer does not do.
 class Tensor {
  public:
   Tensor(DType dtype, std::vector<int64_t> dims, const void* data,
@@ -38,7 +38,7 @@ class Tensor {
   static std::shared_ptr<const Tensor> transpose_of(std::shared_ptr<const Tensor> base);
   // A float32 tensor rounded to float16 or bfloat16, deferred.
   static std::shared_ptr<const Tensor> rounded(std::shared_ptr<const Tensor> base, DType to);
-  // What this is the deferred transpose of (of the same type), or rounded from; else null.
+  // The source of a deferred transpose (of the same type) or rounding; null for other tensors.
   const std::shared_ptr<const Tensor>& base() const;
 
   DType dtype() const { return dtype_; }
@@ -46,9 +46,9 @@ class Tensor {
   int64_t numel() const { return numel_; }
   size_t nbytes() const { return static_cast<size_t>(numel_) * byte_size(dtype_); }
   const void* data() const { return deferred_ ? deferred_data() : data_; }
-  // The bytes in order, in pieces that live as long as the call; no others are kept.
+  // The bytes in order, in pieces that are valid during the call; nothing else is kept.
   void stream(const std::function<void(const void* data, size_t size)>& sink) const;
-  // Equal for tensors of one size that share memory and make the same of it, without asking for
+  // Equal for tensors of the same size that view the same memory in the same way; does not call
   // data().
   struct Memory {
     const void* data = nullptr;
@@ -81,11 +81,11 @@ class Tensor {
 };
 using TensorPtr = std::shared_ptr<const Tensor>;
 
-// Nested JSON lists: "[[1.0,-0.5]]", "true", "7"; NaN and infinities as "nan", "inf", "-inf"; of
-// types that are no real numbers "".
+// Nested JSON lists: "[[1.0,-0.5]]", "true", "7"; NaN and infinities as "nan", "inf", "-inf"; ""
+// for types that are not real numbers.
 std::string json_text(const Tensor& t);
 
-// f(T{}) for a T as large as one element.
+// f(T{}) for a T of the size of one element.
 template <class F>
 void with_element(size_t size, const F& f) {
   struct Sixteen {

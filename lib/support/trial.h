@@ -1,8 +1,8 @@
-// What the process is trying at the moment, in memory that outlives a crash.
+// The sizes that the process is trying, in memory that survives a crash.
 //
-// The converter runs a model at sizes of its own choosing, and kernels that do not check their
-// sizes may end the process there. The note says at which sizes, and in which operator, so that
-// the run can be repeated without them.
+// The converter runs a model at sizes that it chooses, and kernels that do not check their sizes
+// may crash there. The note records the sizes and the running operator, so that the run can be
+// repeated without them.
 #pragma once
 
 #include <string>
@@ -11,18 +11,18 @@
 
 namespace oe {
 
-// A fixed piece of memory that two processes share; text is cut to what fits.
+// A fixed block of memory that two processes share; longer text is cut.
 struct TrialNote {
   char sizes[2048];  // empty: the user's own example, or nothing at all
   char op[128];      // the operator that runs
 };
 
-// From now on the note is written into the file open as `descriptor`. Without a call it is private.
-// False when that cannot be mapped.
+// Maps the file open as `descriptor` as the note's memory. Without a call the note is private.
+// Returns false if the file cannot be mapped.
 bool share_trial_note(int descriptor);
 TrialNote& trial_note();
 
-// The sizes that are tried while the object lives; what was tried before comes back after it.
+// Sets the sizes that are tried during the object's lifetime; its end restores the earlier ones.
 class Trial {
  public:
   explicit Trial(std::string_view sizes);

@@ -1,4 +1,4 @@
-// `check`: the chain up to the checked model, at one opset or at all; nothing is written.
+// `check`: the chain up to the checked model, at one opset or at all; writes nothing.
 #pragma once
 
 #include <ostream>
@@ -10,10 +10,10 @@
 
 namespace oe {
 
-// Every obstacle at o.opset is reported in `d`, and how many there are at each opset in
-// `outcome.opsets` (--all-opsets). The outcome's exit code is Unsupported where the model does not
-// convert there, or at none. Failure is thrown where a first obstacle ends the run, as by
-// convert().
+// Reports every obstacle at o.opset in `d`, and the number of obstacles at each opset in
+// `outcome.opsets` (--all-opsets). The outcome's exit code is Unsupported if the model does not
+// convert there, or at any opset. Throws Failure like convert() if a first obstacle ends the
+// run.
 void check_model(const Options& o, Outcome& outcome, Diagnostics& d, std::ostream& out,
                  const Stages::OnStage& on_stage = {});
 

@@ -73,12 +73,12 @@ void require_writable(const Options& o, const ir::Model& m, const onnx::WriteOpt
     throw Failure(
         ExitCode::Usage, "OE0707",
         "-o -: the model needs a file of external data, which cannot go to standard output",
-        "name a file with -o, or use --external-data=never");
+        "specify a file with -o, or use --external-data=never");
   if (!captured.state.empty())
     throw Failure(ExitCode::Usage, "OE0708",
                   "-o -: the model needs a file with its saved state, which cannot go to standard "
                   "output",
-                  "name a file with -o, or use --state=outputs");
+                  "specify a file with -o, or use --state=outputs");
 }
 
 // "x:0=batch,2=height y:1=n", as --dynamic-axes takes it.

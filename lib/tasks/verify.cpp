@@ -148,7 +148,8 @@ void report_inexact(const std::vector<verify::OutputErrors>& errors, Diagnostics
     d.report(
         {"OE0620", Severity::Warning, "",
          "output '" + e.name +
-             "' is within the tolerance, but less exact than LibTorch: its error against float64 is " +
+             "' is within the tolerance, but less exact than LibTorch: its error against float64 "
+             "is " +
              float_text(static_cast<float>(e.of_onnx_runtime)) + ", LibTorch's is " +
              float_text(static_cast<float>(e.of_libtorch)),
          "", nullptr, 0});
@@ -205,7 +206,7 @@ void verify_file(const Options& given, const std::filesystem::path& test_folder,
     difference.emplace(own.captured->program, inputs.names, file, *ort, o.load.threads);
   comparison.why_undecided = [&](const std::vector<TensorPtr>& given) {
     const std::string tie = difference ? difference->of(given).tie : std::string();
-    return tie.empty() ? tie : "a tie: " + tie + "; what leads to it agrees";
+    return tie.empty() ? tie : "a tie: " + tie + "; its inputs agree";
   };
   verify::Verification v =
       comparison.run(std::filesystem::path(o.onnx_file), *ort, probed(own, inputs.names, file));
@@ -222,8 +223,8 @@ void verify_file(const Options& given, const std::filesystem::path& test_folder,
     throw Failure(
         ExitCode::Mismatch, "OE0609",
         v.mismatch +
-            "\n  LibTorch disagrees with itself: run line by line, without its passes over "
-            "the graph, the model gives what the file gives");
+            "\n  LibTorch disagrees with itself: run line by line, without graph passes, the "
+            "model computes what the file computes");
   const std::string first = difference ? difference->of(v.inputs).text : std::string();
   throw Failure(ExitCode::Mismatch, "OE0601",
                 v.mismatch + (first.empty() ? "" : "\n  first difference: " + first),

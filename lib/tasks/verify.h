@@ -1,4 +1,4 @@
-// `verify`: an ONNX file, whoever made it, beside the TorchScript file it was made from.
+// `verify`: compares an ONNX file of any tool with its TorchScript file.
 #pragma once
 
 #include <filesystem>
@@ -11,9 +11,9 @@
 
 namespace oe {
 
-// Compares o.onnx_file with o.load.model. `test_folder`: of --save-test-data; `bundle_folder`: of
-// --bundle, which gets the inputs of a difference (both private, empty without the option). Throws
-// Failure: Mismatch where they differ.
+// Compares o.onnx_file with o.load.model. `test_folder`: for --save-test-data; `bundle_folder`: for
+// --bundle, gets the inputs of a difference (both private; empty without the option). Throws
+// Failure: Mismatch if they differ.
 void verify_file(const Options& o, const std::filesystem::path& test_folder,
                  const std::filesystem::path& bundle_folder, Outcome& outcome, Diagnostics& d,
                  std::ostream& out, const Stages::OnStage& on_stage);

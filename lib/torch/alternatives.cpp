@@ -20,7 +20,7 @@ bool covers(const std::string& name, const std::string& path) {
 
 [[noreturn]] void other_form(const InputLeaf& leaf, const std::string& what) {
   usage_error("OE0207", "input '" + leaf.path + "': " + what,
-              "further examples may differ in sizes and values only");
+              "use examples that differ only in sizes and values");
 }
 
 // The SPECs of a further example, each with the name of its place.
@@ -53,7 +53,7 @@ std::vector<InputSpec> named(std::vector<InputSpec> specs, const ExampleInputs& 
       for (const InputLeaf& leaf : e.leaves) paths.push_back(leaf.path);
       if (!an_input && !below) {
         const std::string hint = did_you_mean(s.name, paths);
-        usage_error("OE0207", "a further example changes '" + s.name + "', which is no input",
+        usage_error("OE0207", "a further example changes '" + s.name + "', which is not an input",
                     hint.empty() ? "the inputs are " + join(paths, ", ") : hint);
       }
     } else if (next < free.size()) {
@@ -64,8 +64,9 @@ std::vector<InputSpec> named(std::vector<InputSpec> specs, const ExampleInputs& 
     }
     for (const DimSpec& d : s.shape.value_or(std::vector<DimSpec>()))
       if (d.dynamic)
-        usage_error("OE0207", "input '" + s.name + "': the sizes of a further example are numbers",
-                    "names and bounds of axes stand in --input");
+        usage_error("OE0207",
+                    "input '" + s.name + "': the sizes of a further example must be numbers",
+                    "specify names and bounds of axes in --input");
     for (const InputLeaf& leaf : e.leaves)
       if (leaf.path == s.name && s.shape && s.dtype == DType::Undefined && s.value.empty() &&
           leaf.value.isTensor())
@@ -116,9 +117,9 @@ void add_alternatives(const InputOptions& o, const Loaded& m, ExampleFiles& file
     const ExampleInputs built = build_arguments(other, m, files).inputs;
     if (paths_of(built) != paths_of(e))
       usage_error("OE0207",
-                  "examples of another structure: one has the inputs " + join(paths_of(e), ", ") +
-                      ", another " + join(paths_of(built), ", "),
-                  "further examples may differ in sizes and values only");
+                  "the examples have different structures: one has the inputs " +
+                      join(paths_of(e), ", ") + ", another " + join(paths_of(built), ", "),
+                  "use examples that differ only in sizes and values");
     std::vector<std::vector<int64_t>> sizes;
     for (size_t i = 0; i < e.leaves.size(); ++i) {
       compare_leaf(e.leaves[i], built.leaves[i]);

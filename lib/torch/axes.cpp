@@ -85,7 +85,7 @@ void refuse_two_names(const std::vector<InputSpec>& specs, const ExampleInputs& 
         usage_error("OE0216",
                     "axis " + std::to_string(axis) + " of input '" + leaf.name + "' is called '" +
                         said + "' by --input and '" + leaf.axis_names[axis] + "' by --dynamic-axes",
-                    "give it one name");
+                    "use one name for it");
     }
   }
 }

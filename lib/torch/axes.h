@@ -18,7 +18,7 @@ void name_axes(const InputOptions& o, const std::vector<InputSpec>& specs, Examp
 // e.output_axes_unresolved.
 void name_state_axes(size_t first, ExampleInputs& e);
 
-// "x_axis0": the name of a dynamic axis that nobody named. `axis` counts from 0.
+// "x_axis0": the default name of a dynamic axis. `axis` counts from 0.
 std::string automatic_axis_name(const std::string& input, size_t axis);
 
 }  // namespace oe::torch_io

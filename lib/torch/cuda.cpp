@@ -43,8 +43,8 @@ Cuda open_cuda() {
     cuda.missing = "LibTorch " + libtorch_version() +
                    " is a build for CPUs here: " + library.string() + " is missing";
     cuda.hint =
-        "build onnx-export with a LibTorch for CUDA: scripts/setup takes its folder in "
-        "LIBTORCH_ROOT";
+        "build onnx-export with a LibTorch for CUDA: set LIBTORCH_ROOT to its folder and run "
+        "scripts/setup";
     return cuda;
   }
   // RTLD_GLOBAL: LibTorch's libraries find each other's symbols, as if they were linked.
@@ -65,7 +65,7 @@ Cuda find_cuda() {
   } catch (const std::exception& e) {
     cuda.code = "OE0612";
     cuda.missing = message_of(e);
-    cuda.hint = "the example can run without a device: --device cpu";
+    cuda.hint = "run the example without a GPU: --device cpu";
   }
   return cuda;
 }
@@ -75,10 +75,9 @@ void use_device(const std::string& device) {
   if (wanted.is_cpu()) return;
   Cuda cuda = find_cuda();
   if (cuda.missing.empty() && wanted.index() >= cuda.devices)
-    cuda = {
-        cuda.devices, "OE0612",
-        plural(static_cast<size_t>(cuda.devices), "CUDA device") + " can be seen, counted from 0",
-        "name another one"};
+    cuda = {cuda.devices, "OE0612",
+            plural(static_cast<size_t>(cuda.devices), "CUDA device") + " available, counted from 0",
+            "choose another one"};
   if (!cuda.missing.empty())
     throw Failure(ExitCode::MissingPart, cuda.code, "--device " + device + ": " + cuda.missing,
                   cuda.hint);

@@ -5,16 +5,16 @@
 
 namespace oe::torch_io {
 
-// What there is of CUDA.
+// The available CUDA devices.
 struct Cuda {
   int devices = 0;
-  std::string code, missing, hint;  // what keeps it from being used; empty: nothing
+  std::string code, missing, hint;  // why CUDA cannot be used; empty: it can
 };
 
 // Whether LibTorch is a build for CUDA, with a device or without.
 bool has_cuda();
-// Loads LibTorch's CUDA libraries, which lie beside libtorch_cpu in its builds for CUDA. The first
-// thing that is done with LibTorch: it looks only once for what is registered.
+// Loads LibTorch's CUDA libraries, which are beside libtorch_cpu in its builds for CUDA. Call it
+// before any other use of LibTorch, which reads its registry only once.
 Cuda open_cuda();
 // The same, and counts the devices.
 Cuda find_cuda();

@@ -17,7 +17,7 @@ namespace {
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
   throw Failure(ExitCode::Unreadable, "OE0133",
                 path +
-                    ": is no file that torch.save wrote from tensors, numbers, strings, None, "
+                    ": is not a file that torch.save wrote from tensors, numbers, strings, None, "
                     "lists, tuples and dicts" +
                     (why.empty() ? "" : " (" + why + ")"),
                 "write it with torch.save((x, y), \"inputs.pt\")");

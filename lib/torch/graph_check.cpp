@@ -78,8 +78,8 @@ void GraphCheck::throw_refused() const {
   throw Failure(ExitCode::Refused, "OE0141",
                 file_ + ": the model calls " + plural(refused_.size(), "operator") +
                     " that may not run: " + join(parts, ", "),
-                "save the model without them; an operator of a library of yours is allowed when "
-                "--custom-op-lib names the library");
+                "save the model without them, or load the library of your own operators with "
+                "--custom-op-lib");
 }
 
 void GraphCheck::check(const torch::jit::CompilationUnit& unit) {
@@ -92,7 +92,7 @@ void GraphCheck::check(const torch::jit::CompilationUnit& unit) {
 void GraphCheck::check(const torch::jit::CompilationUnit& unit, const c10::TypePtr& type) {
   if (const std::string_view why = refusal_of(*type); !why.empty())
     throw Failure(ExitCode::Refused, "OE0141",
-                  file_ + ": the model holds an object of the class " + type->annotation_str() +
+                  file_ + ": the model contains an object of the class " + type->annotation_str() +
                       ", which " + std::string(why),
                   "save the model without it");
   if (const auto cls = type->cast<c10::ClassType>()) {

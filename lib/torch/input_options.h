@@ -1,4 +1,4 @@
-// What the command line says of the model's inputs. Standard library only.
+// The command line's description of the model's inputs. Standard library only.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct DimSpec {
 struct InputSpec {
   std::string name;  // may be a path (x.0, cfg.mask); empty: positional
   std::optional<std::vector<DimSpec>> shape;
-  DType dtype = DType::Undefined;  // Undefined: float for tensors, or what the file knows
+  DType dtype = DType::Undefined;  // Undefined: the file's type, else float for tensors
   std::string value;               // text after '='; empty: random of the given shape and type
 };
 
@@ -43,9 +43,9 @@ struct InputOptions {
   std::vector<std::vector<std::pair<size_t, std::string>>> expected;
   // Further examples: each replaces some of the inputs. Axes whose sizes differ are dynamic.
   std::vector<std::vector<InputSpec>> alternatives;
-  std::vector<std::string> constants;  // arguments that are no inputs but keep the example's value
-  bool guess = true;                   // what is not said of the inputs is found (--guess=auto)
-  bool guess_sure = false;             // only where the program forces it (--guess=sure)
+  std::vector<std::string> constants;  // arguments that become constants with the example's value
+  bool guess = true;                   // infer what is not described (--guess=auto)
+  bool guess_sure = false;             // accept only what the program forces (--guess=sure)
   uint64_t seed = 0;
   AxesSpec dynamic_axes;
   bool dynamic_batch = false;

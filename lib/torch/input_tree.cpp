@@ -58,9 +58,9 @@ class Tree {
                   "no example for input" + std::string(missing_.size() == 1 ? " " : "s ") +
                       join(missing_, ", ") + ": the file does not specify " +
                       (missing_.size() == 1 ? "its shape" : "their shapes"),
-                  "give one with --input " + first_missing_ +
-                      ":1x3x224x224 (name, sizes; @f32 or "
-                      "another type after them), or all with --inputs FILE.pt");
+                  "add --input " + first_missing_ +
+                      ":1x3x224x224 (name, sizes, and optionally a type such as @i64), or "
+                      "--inputs FILE.pt for all");
     return e;
   }
 
@@ -228,7 +228,8 @@ class Tree {
     for (const std::string& name : names_below(s.path)) {
       if (name.empty() || name.size() > 4 ||
           name.find_first_not_of("0123456789") != std::string::npos)
-        usage_error("OE0202", "input '" + s.path + "' is a list: '" + name + "' is no index of it",
+        usage_error("OE0202",
+                    "input '" + s.path + "' is a list: '" + name + "' is not an index of it",
                     "name its elements " + s.path + ".0, " + s.path + ".1, ...");
       count = std::max<size_t>(count, std::stoul(name) + 1);
     }

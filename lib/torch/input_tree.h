@@ -1,4 +1,4 @@
-// The tree of a method's arguments: which SPEC, saved value or default fills which place.
+// The tree of a method's arguments: the SPEC, saved value or default of each place.
 #pragma once
 
 #include <optional>
@@ -20,12 +20,12 @@ struct Slot {
   const InputSpec* spec = nullptr;  // in the options' list
   std::vector<Slot> children;
   std::vector<c10::IValue> keys;  // of a Dict
-  bool open = false;              // a List or Dict that nothing says the length of
+  bool open = false;              // a List or Dict of unknown length
 };
 
-// Which SPEC, saved value or default fills which place, and where there is none. `specs` is given
-// the options' SPECs, to which the slots point, with sizes that are said once filled in. Throws
-// Failure(Usage) for names and numbers of inputs that do not fit.
+// Finds the SPEC, saved value or default of each place, or none. `specs` gets the options' SPECs,
+// with sizes that were specified only once filled in; the slots point to them. Throws
+// Failure(Usage) for names and numbers of inputs that do not match.
 std::vector<Slot> argument_slots(const InputOptions& o, const Loaded& m, ExampleFiles& files,
                                  std::vector<InputSpec>& specs);
 

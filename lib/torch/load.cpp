@@ -41,7 +41,7 @@ std::string first_paragraph(const std::exception& e) {
                       ", which LibTorch does not have, and without them it cannot compile the "
                       "code: " +
                       why.substr(0, line),
-                  "name the library that registers them with --custom-op-lib LIB.so, or save the "
+                  "load the library that registers them with --custom-op-lib LIB.so, or save the "
                   "model without them");
   throw Failure(ExitCode::Unreadable, "OE0111", path + ": LibTorch cannot load it: " + why,
                 "copy or save the file again; if it was made by a newer PyTorch, this LibTorch may "
@@ -69,8 +69,8 @@ std::string rewritten_note(const std::map<std::string, int>& counts) {
   for (const auto& [op, n] : counts)
     parts.push_back(op + (n > 1 ? " (" + std::to_string(n) + " calls)" : ""));
   return "the file was traced in train mode; rewritten for inference: " + join(parts, ", ") +
-         "; what self.training decided in Python stays as it was traced (--training preserve "
-         "converts the file as it is)";
+         "; branches on self.training in Python stay as traced (--training preserve converts the "
+         "file unchanged)";
 }
 
 // A layer that PyTorch makes when it quantizes a model, or puts where another was fused: it comes
@@ -134,7 +134,7 @@ std::string method_of(const torch::jit::Module& m, const LoadOptions& o,
   std::string hint = did_you_mean(o.method, names);
   if (hint.empty())
     hint = useful.empty() ? "it has " + join(names, ", ") + ", none of which takes a tensor"
-                          : "name one with --method: " + join(useful, ", ");
+                          : "select one with --method: " + join(useful, ", ");
   throw Failure(ExitCode::Usage, "OE0124", o.model + ": has no method '" + o.method + "'", hint);
 }
 

@@ -1,4 +1,4 @@
-// Stage: file -> module. Also names what is in a file that is no TorchScript archive.
+// Stage: file -> module. Also recognizes files that are not TorchScript archives.
 #pragma once
 
 #include <torch/csrc/jit/api/module.h>
@@ -16,9 +16,8 @@ namespace oe::torch_io {
 
 struct Loaded {
   torch::jit::Module module;
-  c10::Device device = c10::kCPU;  // on which all its tensors are
-  std::shared_ptr<const MappedFile>
-      file;               // in which its weights lie, as long as nobody writes them
+  c10::Device device = c10::kCPU;          // on which all its tensors are
+  std::shared_ptr<const MappedFile> file;  // that contains its weights, until they are written
   std::string method;     // "forward", --method, or the only one that takes tensors
   bool training = false;  // whether it, or a module in it, is in train mode now
   struct Note {
@@ -33,8 +32,8 @@ struct Loaded {
 
 // Throws Failure: Unreadable (no such file, empty, a directory, text, a zip that is not
 // TorchScript, a plain state_dict, an eager pickle, a .pt2, truncated), Unsupported (an operator
-// that is not registered: named, with what to do), Usage (a rule of the user that LibTorch
-// refuses).
+// that is not registered, with its name and a remedy), Usage (a rule of the user that LibTorch
+// rejects).
 Loaded load(const LoadOptions& o, const rules::Rules& rules = {});
 
 // Opens a library that registers operators (--custom-op-lib). Throws Failure(MissingPart, OE0121).

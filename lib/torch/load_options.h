@@ -1,4 +1,4 @@
-// How a model is loaded, as the command line says it.
+// The options of loading, from the command line.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ struct LoadOptions {
   std::string model;                        // path of the .pt
   std::vector<std::string> custom_op_libs;  // shared libraries that register operators
   std::string method = "forward";
-  // All that are converted, where they are several: lib/options/methods.h has what each is told.
+  // All methods to convert, if several; lib/options/methods.h divides the options among them.
   std::vector<std::string> methods;
   Training training = Training::Eval;
   std::string device = "cpu";  // "cpu", "cuda:0", "cuda:1", ...

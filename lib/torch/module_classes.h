@@ -1,4 +1,4 @@
-// The classes of modules, as Python says them.
+// The Python names of the classes of modules.
 #pragma once
 
 #include <ATen/core/jit_type.h>
@@ -9,11 +9,11 @@
 
 namespace oe::torch_io {
 
-// "torch.nn.modules.conv.Conv2d" of "__torch__.torch.nn.modules.conv.___torch_mangle_3.Conv2d". A
-// class of no package stands in "__main__", where TorchScript leaves that word out.
+// "torch.nn.modules.conv.Conv2d" for "__torch__.torch.nn.modules.conv.___torch_mangle_3.Conv2d". A
+// class without a package is in "__main__", which TorchScript omits.
 std::string python_class(const c10::ClassType& type);
 
-// Those of all modules inside `m`, each once, in order.
+// The names for all modules inside `m`, each once, in order.
 std::vector<std::string> module_classes(const torch::jit::Module& m);
 
 }  // namespace oe::torch_io

@@ -1,4 +1,4 @@
-// Where the author wrote what a node does.
+// The author's source line of each node.
 #pragma once
 
 #include <torch/csrc/jit/ir/ir.h>
@@ -15,10 +15,10 @@
 
 namespace oe::torch_io {
 
-// Looks lines up once: many nodes stem from few.
+// Caches lines: many nodes have the same line.
 class Origins {
  public:
-  // `module_path` is that of the module whose method holds the node, `call` the call of it.
+  // `module_path`: of the module whose method contains the node; `call`: the call of that module.
   OriginPtr of(const torch::jit::Node* n, const std::string& module_path,
                const ModuleCallPtr& call = {});
 

@@ -22,45 +22,45 @@ namespace oe::torch_io {
 
 class Reference {
  public:
-  // Takes a snapshot of the module's buffers and attributes, and of the constants that its code
-  // may write: every run starts from it, so that state does not leak from one into the next. Make
-  // it before anything runs the module. `left_out`: sizes that run() refuses, because LibTorch
-  // would end the process.
+  // Takes a snapshot of the module's buffers and attributes, and of the constants that its code may
+  // write. Every run starts from it, so that no state leaks from one run into the next. Create it
+  // before anything runs the module. `left_out`: sizes that run() refuses, because LibTorch would
+  // crash.
   explicit Reference(const Loaded& m, std::vector<LeftOut> left_out = {});
   ~Reference();
 
   struct Form {
-    std::vector<DType> types;  // of the leaves: numbers become 0-d tensors of it; Undefined: as is
+    std::vector<DType> types;  // of the leaves: numbers become 0-d tensors; Undefined: unchanged
     ResultForm results;
   };
-  // The outputs of the first and of the third call on the example: LibTorch's default executor
-  // profiles the first and optimises the later ones, and both are what module(x) gives. Call it
-  // before anything else ran the module. Throws like run().
+  // The outputs of the first and of the third call on the example. LibTorch's default executor
+  // profiles the first call and optimizes later ones; module(x) returns both. Call it before
+  // anything else runs the module. Throws like run().
   std::pair<std::vector<HostValue>, std::vector<HostValue>> first_and_third(const ExampleInputs& e);
 
   // Runs the method. Numbers vary with the seed where LibTorch accepts that. Throws
   // std::runtime_error with LibTorch's message when it refuses the inputs.
   HostRun run(const ExampleInputs& e, const Draw& draw, const Form& form);
-  // The same, but the module goes on from where the last step left it; where `begin`, from the
-  // saved state, or from the draw's where that is another one.
+  // The same, but the module continues from its state after the last step; with `begin`, from the
+  // saved state, or from the draw's state if it has one.
   HostRun step(const ExampleInputs& e, const Draw& draw, const Form& form, bool begin);
-  // The outputs of the last run, computed in another type of float by a copy of the module; in
-  // float64, also where its code names float32: what rounding in the element types of the model is
-  // measured by. Throws std::runtime_error where the model does not run in that type.
+  // The outputs of the last run, computed in another float type by a copy of the module; in
+  // float64, also where its code names float32. This measures the rounding in the model's element
+  // types. Throws std::runtime_error if the model does not run in that type.
   std::vector<HostValue> last_in(DType type, const Form& form);
-  // The outputs of the last run, computed by a copy of the module with QNNPACK's kernels: the bias
-  // of a quantized layer is one of 32-bit integers there, as in ONNX. Throws std::runtime_error
-  // where LibTorch was built without them, or they do not run the model.
+  // The outputs of the last run, computed by a copy of the module with QNNPACK's kernels: they add
+  // a quantized layer's bias as 32-bit integers, as ONNX does. Throws std::runtime_error if
+  // LibTorch was built without them, or they do not run the model.
   std::vector<HostValue> last_by_qnnpack(const Form& form);
-  // The outputs of the last run, computed by a copy of the module without oneDNN; where `nudged` is
-  // not 0, also with its float32 and float64 weights and inputs one unit in the last place off, up
-  // or down as that number draws it, or in their place with what each operator gives eight units up
-  // or down. Throws std::runtime_error where that does not run.
+  // The outputs of the last run, computed by a copy of the module without oneDNN. If `nudged` is
+  // not 0, its float32 and float64 weights and inputs are also changed by one unit in the last
+  // place, up or down as that number draws it; or instead, the results of each operator by eight
+  // units. Throws std::runtime_error if that does not run.
   static constexpr uint64_t kResultsUp = 4, kResultsDown = 5;
   std::vector<HostValue> last_rounded_otherwise(const Form& form, uint64_t nudged);
-  // The outputs of the last run, of a copy of the module, line by line as its code says: LibTorch's
-  // passes, which rewrite a graph before its default executor runs it, are left out. Throws
-  // std::runtime_error where that does not run.
+  // The outputs of the last run, computed by a copy of the module line by line, without the passes
+  // with which LibTorch rewrites a graph before its default executor runs it. Throws
+  // std::runtime_error if that does not run.
   std::vector<HostValue> last_as_written(const Form& form);
 
  private:
@@ -91,15 +91,15 @@ class Reference {
   std::vector<c10::IValue> last_arguments_;  // with the state it began from
 };
 
-// Whether a method calls torch.autograd.grad or backward(). LibTorch's optimizer would
-// differentiate it by operators that a file may not call itself (avg_pool2d_backward): it has to
-// run as written.
+// Whether a method calls torch.autograd.grad or backward(). It must run as written: LibTorch's
+// optimizer would differentiate it with operators that a file may not call itself
+// (avg_pool2d_backward).
 bool differentiates(const torch::jit::Function& method);
 
 // Values of leaves as tensors of the types of `form`. Throws std::runtime_error.
 std::vector<TensorPtr> host_leaves(const std::vector<c10::IValue>& leaves,
                                    const Reference::Form& form);
-// The leaves of a run that is not made, as Reference::run gives them.
+// The leaves that Reference::run would return for this run, without running it.
 std::vector<TensorPtr> drawn_inputs(const ExampleInputs& e, const Draw& draw,
                                     const Reference::Form& form);
 

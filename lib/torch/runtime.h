@@ -1,4 +1,4 @@
-// Settings of LibTorch that hold for the whole process.
+// Settings of LibTorch for the whole process.
 #pragma once
 
 #include <exception>
@@ -12,13 +12,13 @@ namespace oe::torch_io {
 void show_warnings(bool shown);
 
 // Threads, no autograd; LibTorch's warnings and what the model prints go to
-// standard error, and only with -v (they speak of Python code the user may not have written).
+// standard error, and only with -v (they are about Python code that the user may not have written).
 void configure(const LoadOptions& o);
 
 // The message without LibTorch's stack trace and the interpreter's traceback.
 std::string message_of(const std::exception& e);
 
-// Whether `what` is LibTorch's (or the allocator's) message for memory it could not get.
+// Whether `what` is LibTorch's (or the allocator's) message for a failed allocation.
 bool is_out_of_memory(const char* what);
 
 }  // namespace oe::torch_io

@@ -237,7 +237,7 @@ void register_operator(const Call& call) {
   torch::jit::Operator made(
       call.op, overload, std::move(arguments), std::move(results),
       [op = call.op](torch::jit::Stack&) {
-        TORCH_CHECK(false, op, " is not here; name its library with --custom-op-lib");
+        TORCH_CHECK(false, op, " is not available; load its library with --custom-op-lib");
       },
       c10::AliasAnalysisKind::CONSERVATIVE);
   registered().schemas.push_back(made.schema());

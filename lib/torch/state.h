@@ -12,31 +12,31 @@
 
 namespace oe::torch_io {
 
-// What stands before an attribute's name in those of inputs and outputs: "state_in.rnn.hidden".
+// The prefix of an attribute's name in the names of inputs and outputs: "state_in.rnn.hidden".
 inline constexpr char kStateIn[] = "state_in.", kStateOut[] = "state_out.";
 
 // The attribute at "layer1.0.bn.running_mean", or an element of one: "past.0", "cache.key". Throws
-// std::runtime_error where there is none.
+// std::runtime_error if it does not exist.
 c10::IValue attribute_value(const torch::jit::Module& m, const std::string& path);
-// The same attribute (no element) holds a copy of `value` from now on, with memory of its own.
+// Sets the same attribute (not an element of it) to a copy of `value`, with its own memory.
 void set_attribute(const torch::jit::Module& m, const std::string& path, const c10::IValue& value);
 
-// The attributes at `paths` become arguments behind those that `e` has, and their tensors and
-// numbers leaves with the saved values. --input-names and --dynamic-axes hold for them by their
-// names; --dynamic-batch and '*' mean the method's own inputs alone. Throws Failure: Unsupported
-// for a value that no input can be (None, a string, an empty list), Usage as make_inputs() does.
+// Adds the attributes at `paths` as arguments after those of `e`, and their tensors and numbers as
+// leaves with the saved values. --input-names and --dynamic-axes apply to them by name;
+// --dynamic-batch and '*' mean the method's own inputs only. Throws Failure: Unsupported for a
+// value that cannot be an input (None, a string, an empty list), Usage as make_inputs() does.
 void add_state(const torch::jit::Module& m, const std::vector<std::string>& paths,
                ExampleInputs& e);
 
-// All parameters and buffers become arguments behind those that `e` has, in state_dict order and by
-// their names; tied ones once. With --no-export-params --input-names goes on into them. Nothing is
-// drawn for them that they do not hold.
+// Adds all parameters and buffers as arguments after those of `e`, in state_dict order, with their
+// names; tied ones once. With --no-export-params, --input-names also names them. They keep their
+// own values in every run.
 void add_parameters(const torch::jit::Module& m, bool stay_inputs, ExampleInputs& e);
 
-// What the method itself takes of `arguments`; the rest is state.
+// The part of `arguments` that the method itself takes; the rest is state.
 std::vector<c10::IValue> own_arguments(const ExampleInputs& e,
                                        const std::vector<c10::IValue>& arguments);
-// Puts the values behind those into the module's attributes.
+// Sets the module's attributes to the values after those.
 void set_state(const torch::jit::Module& m, const ExampleInputs& e,
                const std::vector<c10::IValue>& arguments);
 

@@ -35,7 +35,7 @@ TensorPtr read_tensor_file(const std::string& where) {
   }
   if (where.ends_with(".npy")) return archive::read_npy(where);
   if (where.ends_with(".pb")) return read_pb(where);
-  fail(where, "is of no known kind", "known are .npy, .npz:key, .pt and .pb");
+  fail(where, "has an unknown extension", "use .npy, .npz:key, .pt or .pb");
 }
 
 }  // namespace oe::torch_io

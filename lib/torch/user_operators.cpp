@@ -92,7 +92,7 @@ void add_schema(const rules::Schema& s) {
   try {
     schema = torch::jit::parseSchema(s.text);
   } catch (const std::exception& e) {
-    wrong(s.place, "'" + s.text + "' is no schema: " + without_position(e));
+    wrong(s.place, "'" + s.text + "' is not a schema: " + without_position(e));
   }
   const std::string& op = schema->name();
   for (const auto& known : torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(op))) {
@@ -100,7 +100,7 @@ void add_schema(const rules::Schema& s) {
     if (described().made_up.contains(op)) wrong(s.place, s.op + " has two schemas");
     if (c10::toString(known->schema()) != c10::toString(*schema))
       wrong(s.place, "the library that registers " + s.op +
-                         " says another schema: " + c10::toString(known->schema()));
+                         " declares another schema: " + c10::toString(known->schema()));
     return;
   }
   std::string text = "def made_up(";

@@ -12,21 +12,21 @@ struct Function;
 
 namespace oe::torch_io {
 
-// Registers what nobody has registered, so that files that name it load and run. Those of an
-// earlier call are forgotten. Throws Failure(Usage) with the rule's place for TorchScript that does
-// not compile, a schema that cannot be read, or one that differs from what a library registered.
+// Registers operators that no library registered, so that files with them load and run. Forgets
+// those of an earlier call. Throws Failure(Usage) with the rule's place for TorchScript that does
+// not compile, an invalid schema, or a schema that differs from a library's.
 void register_user_operators(const rules::Rules& rules);
 
-// Rules whose operator nobody has registered while one of nearly that name is: what to say of them,
-// one line each. Call it before the above, when all libraries are loaded.
+// One message for each rule whose operator is not registered while an operator with a similar name
+// is. Call it before the above, when all libraries are loaded.
 std::vector<std::string> misspelt(const rules::Rules& rules);
 
-// The user's function for "lib::twice" or "aten::add.Tensor"; null when there is none. Its
-// parameters are the operator's, in order.
+// The user's function for "lib::twice" or "aten::add.Tensor"; null if there is none. Its parameters
+// are the operator's, in order.
 torch::jit::Function* user_function(const std::string& op);
 
-// Whether the operator (without overload) is known by its schema alone: its results have the right
-// types and sizes, and their numbers mean nothing.
+// Whether only the schema of the operator (a name without overload) is known: its results have the
+// right types and sizes, and arbitrary numbers.
 bool is_made_up(const std::string& op);
 
 }  // namespace oe::torch_io

@@ -66,7 +66,7 @@ void check_cast(torch::jit::Node& cast) {
   branch->addBlock();
   const torch::jit::WithInsertPoint otherwise(branch->addBlock());
   torch::jit::Value* message =
-      graph.insertConstant("a value is no " + cast.output()->type()->annotation_str());
+      graph.insertConstant("a value is not a " + cast.output()->type()->annotation_str());
   torch::jit::Node* raise = graph.insertNode(
       graph.create(c10::prim::RaiseException, {message, graph.insertConstant({})}, 0));
   for (torch::jit::Node* n : {is, branch, raise}) n->setSourceRange(cast.sourceRange());

@@ -90,7 +90,7 @@ void flatten(const json& j, size_t depth, std::vector<int64_t>& sizes, std::vect
              const std::string& path) {
   if (!j.is_array()) {
     if (depth != sizes.size() || !(j.is_number() || j.is_boolean() || is_special(j)))
-      usage(path, "its nested lists are no tensor of numbers");
+      usage(path, "its nested lists are not a tensor of numbers");
     out.push_back(j);
     return;
   }
@@ -106,7 +106,7 @@ at::Tensor represented(const at::Tensor& t, c10::ScalarType type, const std::str
   if (c10::isFloatingType(type) || c10::isComplexType(type)) return out;
   if (!out.to(t.scalar_type()).equal(t))
     usage(path,
-          "a number of its value is none of element type " + std::string(name(to_dtype(type))));
+          "a number in its value does not fit element type " + std::string(name(to_dtype(type))));
   return out;
 }
 
@@ -138,7 +138,7 @@ at::Tensor tensor_from_json(const json& j, const InputSpec& spec, const c10::IVa
   if (t.numel() == 1) return t.reshape({}).expand(wanted).contiguous();
   if (t.numel() != c10::multiply_integers(wanted))
     usage(path, "the value has " + plural(elements.size(), "element") +
-                    ", which does not fill the shape given");
+                    ", which does not match the shape");
   return t.reshape(wanted);
 }
 
@@ -222,7 +222,7 @@ std::pair<int64_t, int64_t> whole_range(const std::pair<double, double>& range,
     if (end != std::floor(end) || std::abs(end) > most)
       usage(path, "'" + text + "' needs whole numbers");
   if (range.first == range.second)
-    usage(path, "'" + text + "' holds no number: its end is not among them");
+    usage(path, "'" + text + "' is an empty range: its end is excluded");
   return {static_cast<int64_t>(range.first), static_cast<int64_t>(range.second)};
 }
 
@@ -233,7 +233,7 @@ c10::IValue from_file(const std::string& where, const c10::TypePtr& type, const 
     at::Tensor t = v.toTensor();
     if (spec.dtype != DType::Undefined) t = represented(t, to_scalar_type(spec.dtype), path);
     if (spec.shape && sizes_of(spec, c10::IValue(t), path) != t.sizes().vec())
-      usage(path, where + " has another shape than the one given");
+      usage(path, where + " does not have the specified shape");
     v = t;
   }
   return retype(v, type, path);
@@ -401,7 +401,7 @@ c10::IValue make_value(const InputSpec& spec, const c10::TypePtr& declared, cons
   if (j.is_discarded()) {
     if (type->kind() == c10::TypeKind::StringType) return v;
     std::string hint = did_you_mean(v, value_words());
-    if (hint.empty()) hint = "a value is @FILE, JSON, or one of " + join(value_words(), ", ");
+    if (hint.empty()) hint = "write a value as @FILE, JSON, or one of " + join(value_words(), ", ");
     usage(path, "cannot read the value '" + v + "'", hint);
   }
   refuse_huge(j, path);

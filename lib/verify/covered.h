@@ -1,4 +1,4 @@
-// What a verification reached of one If or Loop of the model's source.
+// The branches and trip counts of one If or Loop of the model's source that were verified.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@ namespace oe::verify {
 
 struct Covered {
   std::string construct;  // "if", "condition" (of `and`, `or`, an early exit), "loop"
-  std::string file;       // as the author's Python had it
+  std::string file;       // as in the author's Python
   int line = 0;
-  // Of an if: "then", "else"; of a condition: "true", "false"; of a loop the trips: "0", "1", "2",
-  // "more". What a construct cannot do whatever the inputs is in neither list. A construct that is
-  // there several times (a function called twice) has reached what each copy has.
+  // Of an if: "then", "else"; of a condition: "true", "false"; of a loop the trip counts: "0", "1",
+  // "2", "more". Neither list has what is impossible for any input. A construct with several copies
+  // (a function called twice) has reached what every copy has reached.
   std::vector<std::string> reached, unreached;
   std::vector<std::string>
       refused;  // of the unreached: LibTorch refuses the inputs that lead there

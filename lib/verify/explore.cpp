@@ -63,7 +63,7 @@ std::vector<bool> CoverageMeter::flags(const std::vector<TensorPtr>& leaves, dou
     else if (at != r_.leaf_names.end())
       v.tensor = leaves[static_cast<size_t>(at - r_.leaf_names.begin())];
     else
-      throw std::runtime_error("the model asks for an input '" + name + "' nobody gave");
+      throw std::runtime_error("the model has an input '" + name + "' without a value");
     inputs.push_back(std::move(v));
   }
   const std::vector<HostValue> outputs = session_->run(inputs);

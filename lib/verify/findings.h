@@ -1,4 +1,4 @@
-// What a thorough verification tells besides whether the two agree.
+// Further results of a thorough verification.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace oe::verify {
 
-// Values that drawn ones are not, and what came of them.
+// A run with special values, and its result.
 struct SpecialRun {
   std::string values;      // "zeros", "NaN"
-  bool ran = false;        // LibTorch takes them
+  bool ran = false;        // LibTorch accepts them
   std::string difference;  // empty: none
 };
 
@@ -28,7 +28,7 @@ struct OutputErrors {
 // The figures of one output over all runs.
 struct OutputFigures {
   std::string name;
-  int64_t elements = 0;      // that were compared; 0 where the comparison proves nothing
+  int64_t elements = 0;      // compared elements; 0 if the comparison proves nothing
   double largest_error = 0;  // |ONNX Runtime - LibTorch|
   double among = 0;          // the largest finite |LibTorch| of the tensor it was found in
   // "agrees", "differs", "undecided" (rounding or a tie decides it), "random" (compared by shape,
@@ -41,7 +41,7 @@ struct Figures {
   size_t runs = 0, sizes = 0;
   int64_t elements = 0;
   double largest_error = 0, among = 0;
-  std::vector<std::string> gaps;  // what could not be tried
+  std::vector<std::string> gaps;  // what could not be verified
   std::vector<OutputFigures> outputs;
   std::optional<double> latency_ms;  // of a call of ONNX Runtime, with --latency
 };

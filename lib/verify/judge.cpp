@@ -64,12 +64,12 @@ std::string Judge::problem(size_t output, const std::string& where, const HostVa
   if (why.empty() && !rounded && !is_drawn(output) && inputs_)
     why = r_.original->undecided(*inputs_);
   if (why.empty() && rounded && is_decided(output) && byte_size(r_.lineage[output].coarsest) == 2)
-    why =
-        "a comparison or an index decides it, in numbers rounded to " + std::string(name(r_.half));
+    why = "it depends on a comparison or an index of numbers that are rounded to " +
+          std::string(name(r_.half));
   else if (why.empty() && !rounded && !is_drawn(output) && is_choice(output, actual, expected))
     why =
-        "a comparison or an index decides it, and LibTorch itself gives another where its weights "
-        "and inputs, or what its operators give, are some units in the last place off";
+        "it depends on a comparison or an index, and LibTorch itself computes another one if "
+        "weights, inputs or results change by some units in the last place";
   if (why.empty()) return what;
   v_.error = error;
   if (open_.insert(output).second) v_.gaps.push_back(what + " (" + why + ")");
@@ -248,8 +248,8 @@ bool Judge::is_rounding(size_t output, const HostValue& actual, const HostValue&
     if (!same) break;
     const double off = largest_difference(*a[i], e[i].get()), most = noise_ceiling(*e[i], coarsest);
     if (off > most)
-      noise_ = "LibTorch's own results with other rounding are as far apart, and " +
-               two_digits(off) + " is more than rounding may explain (" + two_digits(most) +
+      noise_ = "LibTorch's own results with other rounding differ as much, and " + two_digits(off) +
+               " exceeds the limit for rounding (" + two_digits(most) +
                ", a hundredth of the typical element)";
   }
   v_.judged += same && noise_.empty();

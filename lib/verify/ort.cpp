@@ -205,7 +205,7 @@ class SessionImpl : public Ort::Session {
   std::vector<HostValue> run(const std::vector<HostValue>& inputs) override {
     if (inputs.size() != inputs_.size())
       throw std::runtime_error("the model has " + std::to_string(inputs_.size()) +
-                               " inputs, given were " + std::to_string(inputs.size()));
+                               " inputs, but got " + std::to_string(inputs.size()));
     std::vector<ValuePtr> owned;
     std::vector<const Value*> values;
     std::vector<const char*> input_names, output_names;

@@ -14,7 +14,7 @@ void add_sizes(const Shape& stated, const Tensor& input, NamedSizes& sizes) {
 std::string not_as_stated(const Tensor& t, const Shape& stated, const NamedSizes& sizes) {
   if (!stated) return {};
   if (stated->size() != t.dims().size())
-    return "the rank is " + std::to_string(t.dims().size()) + ", the model says " +
+    return "the rank is " + std::to_string(t.dims().size()) + ", the model declares " +
            std::to_string(stated->size());
   for (size_t k = 0; k < stated->size(); ++k) {
     const Dim& d = (*stated)[k];
@@ -23,7 +23,7 @@ std::string not_as_stated(const Tensor& t, const Shape& stated, const NamedSizes
                                       : std::nullopt;
     if (!size || *size == t.dims()[k]) continue;
     return "axis " + std::to_string(k) + " is " + std::to_string(t.dims()[k]) +
-           ", the model says " + (d.is_number() ? "" : d.symbol + " = ") + std::to_string(*size);
+           ", the model declares " + (d.is_number() ? "" : d.symbol + " = ") + std::to_string(*size);
   }
   return {};
 }

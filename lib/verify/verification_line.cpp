@@ -43,8 +43,8 @@ std::string Verification::line() const {
          (steps ? ", " + plural(steps, "call") + " in a row" : std::string()) +
          (drifted ? " (" + plural(drifted, "call") + " from LibTorch's state: rounding adds up)"
                   : std::string()) +
-         (judged ? " (" + plural(judged, "output") + " judged by " +
-                       (half == DType::Undefined ? "how LibTorch itself rounds"
+         (judged ? " (tolerance of " + plural(judged, "output") + " taken from " +
+                       (half == DType::Undefined ? "LibTorch's own rounding error"
                                                  : "a run in " + std::string(name(half))) +
                        ")"
                  : std::string()) +

@@ -84,7 +84,7 @@ class Driver {
       if (v_.runs > 0 && verdict != kDiffers) verdict = nothing.empty() ? "agrees" : "constant";
     }
     if (v_.runs > 0 && v_.mismatch.empty() && !any && !records_.empty())
-      v_.gaps.push_back("no output says whether the model is right: " + join(v_.uncounted, ", "));
+      v_.gaps.push_back("no output shows whether the model is right: " + join(v_.uncounted, ", "));
   }
 
   using Clock = std::chrono::steady_clock;
@@ -366,7 +366,7 @@ class Driver {
     for (const std::string& name : names_) {
       const auto at = std::find(r_.leaf_names.begin(), r_.leaf_names.end(), name);
       if (at == r_.leaf_names.end())
-        throw std::runtime_error("the model asks for an input '" + name + "' nobody gave");
+        throw std::runtime_error("the model has an input '" + name + "' without a value");
       inputs.push_back(
           HostValue::of(expected.inputs[static_cast<size_t>(at - r_.leaf_names.begin())]));
     }
@@ -419,8 +419,8 @@ class Driver {
       const Tensor* t = actual_[outputs_[i]].tensor.get();
       const std::string wrong = t ? not_as_stated(*t, r_.shapes[i], sizes) : std::string();
       if (wrong.empty()) continue;
-      v_.mismatch = "output '" + r_.output_names[i] + "' has another shape than the model states" +
-                    where + ": " + wrong;
+      v_.mismatch = "output '" + r_.output_names[i] +
+                    "' has another shape than the model declares" + where + ": " + wrong;
       v_.outputs[i].verdict = kDiffers;
       v_.misstated = true;
       return false;

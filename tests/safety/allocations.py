@@ -174,10 +174,11 @@ def main() -> int:
     early = ", ".join(f"{c}: {m}" for c, m in sorted(a.early.items()))
     short = ", ".join(f"{c}: {m}" for c, m in sorted(a.short.items()))
     figure = (f"{sum(a.codes.values())} failing allocations of {total} in a conversion, exit codes {codes}; "
-              f"{sum(a.short.values())} in commands without a worker, {short}; before main(), where nobody can "
-              f"answer: {early}")
+              f"{sum(a.short.values())} in commands without a worker, {short}; before main() "
+              f"starts: {early}")
     print(figure)
-    s.figure("A supervisor without memory ends in order, and the old or the new model is whole", figure)
+    s.figure("If an allocation of the supervisor fails after main() starts, the run ends with a documented exit code, "
+             "and the old or the new model is complete", figure)
     return s.end()
 
 

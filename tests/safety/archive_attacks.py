@@ -269,7 +269,7 @@ def pickles(m: Maker) -> None:
 
 def classes(m: Maker) -> None:
     library = "__torch__.torch.classes.quantized.Conv2dPackedParamsBase"
-    says = "where the module belongs"
+    says = "instead of a module"
     m.add("class for a module", "library_root", zipped(records(root=library)), says)
     m.add("class for a module", "tensor_root", zipped(records(data=ended(WEIGHT))), says)
     m.add("class for a module", "number_root", zipped(records(data=ended(b"K\1"))), says)
@@ -375,13 +375,13 @@ def legacy_models(m: Maker) -> None:
     add("code_elsewhere", model(), "(" * 200_000, "record arena.txt", "code of any name")
     add("chain_elsewhere", model(), good.replace("return x", "return x" + " + 1.0" * 200_000), "record arena.txt",
         "code of any name")
-    add("none", b"{", says="no JSON")
-    add("deep", b"[" * 2_000_000, says="no JSON")
+    add("none", b"{", says="not a JSON")
+    add("deep", b"[" * 2_000_000, says="not a JSON")
     module = b'{"name":"m"'
     add("deep_modules", b'{"protoVersion":"5","mainModule":' + b'{"submodules":[' * 500 + module + b"}" + b"]}" * 500 + b"}",
         says="too deep")
     add("large", b" " * (17 << 20), says="16 MiB")
-    add("lost", model(tensors=[{"data": {"key": "tensors/9"}}]), says="not there")
+    add("lost", model(tensors=[{"data": {"key": "tensors/9"}}]), says="does not exist")
     add("reaches", model(tensors=[{"dims": ["3"]}]), says="beyond its record")
     add("negative", model(tensors=[{"dims": ["-3"]}]), says="negative")
     add("offset", model(tensors=[{"offset": str((1 << 63) - 1)}]), says="beyond its record")
@@ -402,7 +402,7 @@ def inputs(m: Maker) -> None:
                        ("object", ended(made("__torch__.Net", dict_of(w=WEIGHT)))),
                        ("subclass", ended(name_of("torch._tensor._rebuild_from_type_v2") + b")R")),
                        ("number", ended(b"K\1)R"))):
-        m.add("file of inputs", "inputs_" + name, good, "no file that torch.save wrote", UNREADABLE,
+        m.add("file of inputs", "inputs_" + name, good, "not a file that torch.save wrote", UNREADABLE,
               options=("--inputs", "in.pt"), files={"in.pt": saved(data)})
     plain = ended(tuple_of(tensor("0", "Float", 4, (2, 2), (2, 1))))
     m.add("none", "inputs_good", good, codes=(0,), early=False, options=("--inputs", "in.pt"),

@@ -74,7 +74,7 @@ def main() -> int:
     build = options.build.resolve()
     tool = str(build / "onnx-export")
     figures, passed, failed = [], 0, 0
-    promise = "A file from anywhere is converted or refused, and nothing is left behind"
+    promise = "An untrusted file is converted or refused, and no temporary file remains"
     me = "tests/safety/archives.py"
     with tempfile.TemporaryDirectory() as name, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         folder = options.keep or pathlib.Path(name)
@@ -91,7 +91,7 @@ def main() -> int:
             figure, why = mutations(build, archive_attacks.models(folder))
             passed, failed = (passed, failed + 1) if why else (passed + 1, failed)
             print(f"FAIL mutations: {why}" if why else figure)
-            figures.append((figure, "The preflight reader survives every cut and every flipped bit"))
+            figures.append((figure, "The archive reader handles a file cut at any byte and any flipped bit"))
             run = subprocess.run([sys.executable, ROOT / "tests/files/mutations.py", "--tool", tool, "--jobs",
                                   str(options.jobs), "--count", str(options.mutations), "--seed", "7"],
                                  capture_output=True, text=True)

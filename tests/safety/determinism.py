@@ -1,4 +1,4 @@
-"""The same model and options give the same bytes, whatever machine, folder and environment they are converted in.
+"""The same model and options produce the same bytes, whatever machine, folder and environment they are converted in.
 
     determinism.py --build build/release [--full] [--jobs N] [--figures FILE.json] [MODEL...]
 
@@ -299,7 +299,7 @@ def main() -> int:
               f"{len(CIRCUMSTANCES)} circumstances: threads, folder, locale ({', '.join(made) or 'C'}), time zone, "
               "environment, umask, sandbox")
     print(figure)
-    s.figure("The same model and options give the same bytes", figure)
+    s.figure("The same model and options produce the same bytes", figure)
     return s.end()
 
 

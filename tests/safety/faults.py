@@ -396,14 +396,14 @@ def main() -> int:
             output_locks.run(tests)
     f = tests.figures
     if options.figures:
-        promise = "A model and its weights are replaced together or not at all"
+        promise = "A model and its weights file are replaced together or not at all"
         options.figures.write_text(json.dumps([
             {"promise": promise, "test": "tests/safety/faults.py",
              "figure": f"{f['killed']} kills and {f['failed']} failing calls, one at each call that touches the "
                        f"output folder; {f['next runs']} different states repaired by the next run"},
-            {"promise": "INT, TERM and HUP leave nothing behind", "test": "tests/safety/faults.py",
+            {"promise": "INT, TERM and HUP leave no files behind", "test": "tests/safety/faults.py",
              "figure": f"{f['signals']} random moments"},
-            {"promise": "Two conversions into one output never mix", "test": "tests/safety/faults.py",
+            {"promise": "Two conversions with the same output never mix their files", "test": "tests/safety/faults.py",
              "figure": f"{f['at once']} pairs of conversions at once"}], indent=1) + "\n")
     print(", ".join(f"{n} {what}" for what, n in f.items()))
     print(f"{tests.passed} passed, {tests.failed} failed")

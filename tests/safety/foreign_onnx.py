@@ -304,7 +304,7 @@ def main() -> int:
     print(figure)
     if options.figures:
         options.figures.write_text(json.dumps([{
-            "promise": "ONNX files from anywhere neither grow without bound nor lead out of their folder",
+            "promise": "Reading an untrusted ONNX file takes bounded memory and opens no file outside its folder",
             "test": "tests/safety/foreign_onnx.py", "figure": figure}], indent=1) + "\n")
     print(f"{s.passed} passed, {len(s.failures)} failed")
     return 1 if s.failures else 0

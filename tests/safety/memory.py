@@ -193,10 +193,10 @@ class Tests:
 
     def figures(self) -> None:
         for promise, lines in [
-                ("A conversion takes at most 1.15 times the weights and 400 MiB", self.plain),
-                ("What a conversion with --verify takes (ONNX Runtime copies the weights)", self.verified),
-                ("Checksums of all records cost at most 0.3 s for each GiB that is in the page cache", self.sums),
-                ("A file that claims 10 GiB in a small record is refused at once", self.bombs)]:
+                ("A conversion takes at most 1.15 times the size of the weights plus 400 MiB", self.plain),
+                ("Memory and time of a conversion with --verify (not a promise; ONNX Runtime copies the weights)", self.verified),
+                ("Checking the checksums of all records takes at most 0.3 s for each GiB in the page cache", self.sums),
+                ("A small record that claims to decompress to 10 GiB is refused immediately", self.bombs)]:
             self.s.figure(promise, "; ".join(lines))
             print(f"{promise}: {'; '.join(lines)}")
 

@@ -329,8 +329,8 @@ def main() -> int:
             print(f"FAIL files are left behind: {stray}")
     if options.figures:
         options.figures.write_text(json.dumps([{
-            "promise": "A model cannot open files, reach other processes or touch memory that is not its own: its "
-                       "operators are checked before anything of it runs.",
+            "promise": "A model cannot open files, reach other processes or access memory that is not its own: its "
+                       "operators are checked before any of its code runs",
             "test": "tests/safety/operators.py",
             "figure": f"{len(cases)} hostile programs, {runs} runs, {len(failures)} not refused"}], indent=1))
     print(f"{len(cases) - len(failures)} passed, {len(failures)} failed")

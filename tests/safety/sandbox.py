@@ -104,13 +104,13 @@ def taken_over(verb: list[str], need_landlock: bool = True) -> int:
 
 def test_taken_over() -> None:
     total = sum(taken_over(verb) for verb in (["convert"], ["check"]))
-    suite.figure("A worker that was taken over reaches no file, process or network",
+    suite.figure("A worker under an attacker's control reaches no file, process or network",
                  f"{total} attempts of {total // 2} kinds refused, 0 allowed; Landlock and seccomp")
 
 
 def test_taken_over_without_landlock() -> None:
     refused = taken_over(["convert"], need_landlock=False)
-    suite.figure("The same on a kernel without Landlock", f"{refused} attempts refused by seccomp alone, 0 allowed")
+    suite.figure("The same, on a kernel without Landlock", f"{refused} attempts refused by seccomp alone, 0 allowed")
 
 
 def field(number: int, value: bytes) -> bytes:
@@ -141,8 +141,8 @@ def test_models_are_read_again() -> None:
     entries = b"".join(field(13, field(1, key) + field(2, value)) for key, value in
                        [(b"location", b"secret"), (b"offset", b"0"), (b"length", b"4")])
     outside = ["--external-data=always", "--external-data-threshold=1"]
-    cases = [([], "m.onnx", field(7, field(5, entries)), "names the file 'secret'"),
-             ([], "m.onnx", field(14, field(1, b"state_file") + field(2, b"secret")), "names the file 'secret'"),
+    cases = [([], "m.onnx", field(7, field(5, entries)), "refers to the file 'secret'"),
+             ([], "m.onnx", field(14, field(1, b"state_file") + field(2, b"secret")), "refers to the file 'secret'"),
              ([], "m.onnx", b"\xff", "a number has no end"),
              (outside, "m.onnx.data", b"more", "belong to no tensor")]
     for data, file, appended, expected in cases:
@@ -182,7 +182,7 @@ def test_opens_of_a_conversion() -> None:
         elsewhere = [line for line in writes
                      if ".onnx-export-" not in line and "/dev/null" not in line and "/dev/tty" not in line]
         assert not elsewhere, f"opened for writing: {elsewhere}"
-        suite.figure("A conversion opens for writing nothing but its private files",
+        suite.figure("A conversion opens only its private files for writing",
                      f"strace: {len(writes)} opens for writing, all private; 0 opens by the confined worker")
 
 
@@ -288,7 +288,7 @@ def test_swapped_model() -> None:
             # Before the file was opened the other one is the model, which does not end.
             assert child.returncode == 0 or (delay < 20 and child.returncode == 8), \
                 f"after {delay} ms: exit code {child.returncode}: {err}"
-        suite.figure("A model file that is swapped after the start is not run", "20 delays from 0 to 190 ms")
+        suite.figure("A model file that is replaced after the start is not run", "20 delays from 0 to 190 ms")
 
 
 def test_other_users() -> None:

@@ -243,7 +243,7 @@ def main() -> int:
         shutil.rmtree(folder)
     figure = f"{s.passed} commands with hostile names and texts: no control character, no forged line, no flood"
     if options.figures:
-        options.figures.write_text(json.dumps([{"promise": "no text of a file steers the terminal or forges a message",
+        options.figures.write_text(json.dumps([{"promise": "Text in a file cannot control the terminal or forge a message",
                                                 "test": "tests/safety/text.py", "figure": figure}], indent=1) + "\n")
     print(figure)
     print(f"{s.passed} passed, {len(s.failures)} failed")

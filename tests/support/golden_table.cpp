@@ -82,7 +82,7 @@ const std::set<std::string>* made_of(
   return nullptr;
 }
 
-// "7-12 Mul Sub;13-28 Mul"; "-" where nothing is left of it.
+// "7-12 Mul Sub;13-28 Mul"; "-" where no node remains.
 std::string becomes(const Seen& s, const std::string& base) {
   std::vector<std::tuple<int64_t, int64_t, std::string>> ranges;
   for (const auto& [opset, by_operator] : s.made) {

@@ -192,11 +192,11 @@ TEST_CASE("the shapes that a model states are compared with those it has", "[ver
   verify::NamedSizes sizes;
   verify::add_sizes(named, *x, sizes);
   CHECK(verify::not_as_stated(*x, named, sizes).empty());
-  CHECK(verify::not_as_stated(*y, named, sizes) == "axis 0 is 1, the model says n = 4");
+  CHECK(verify::not_as_stated(*y, named, sizes) == "axis 0 is 1, the model declares n = 4");
   CHECK(verify::not_as_stated(*x, std::vector{Dim::named("n"), Dim::of(2)}, sizes) ==
-        "axis 1 is 3, the model says 2");
+        "axis 1 is 3, the model declares 2");
   CHECK(verify::not_as_stated(*y, std::vector{Dim::named("m"), Dim::unknown()}, sizes).empty());
   CHECK(verify::not_as_stated(*x, std::vector{Dim::of(4)}, sizes) ==
-        "the rank is 2, the model says 1");
+        "the rank is 2, the model declares 1");
   CHECK(verify::not_as_stated(*x, {}, sizes).empty());
 }

@@ -9,11 +9,11 @@
 //   "\n";
 //
 // Each call runs the installed program `onnx-export`, which confines and limits itself, and reads
-// its JSON document (docs/schema/report.schema.json). Your process loads no LibTorch and runs
-// nothing of the model. Calls may run in several threads at once.
+// its JSON document (docs/schema/report.schema.json). Your process does not load LibTorch and runs
+// no code of the model. Several threads may make calls at once.
 //
 // ABI: the library is static and its types are plain; build it with the compiler of your program.
-// New members come at the end of a structure and raise the minor version.
+// New members are added at the end of a structure and raise the minor version.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@
 
 namespace onnx_export {
 
-// The program cannot be started, or gave no document.
+// The program cannot be started, or printed no document.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -36,9 +36,9 @@ enum class Severity { Error, Warning, Note };
 struct Problem {
   Severity severity = Severity::Error;
   std::string code;                // "OE5101": onnx-export explain OE5101
-  std::string op;                  // "aten::foo"; empty: it is about no operator
+  std::string op;                  // "aten::foo"; empty: not about an operator
   std::string message, hint;       // plain text
-  std::string module, file, text;  // where in the model; empty: not known
+  std::string module, file, text;  // location in the model; empty: not known
   int line = 0;                    // from 1; 0: not known
 };
 
@@ -54,7 +54,7 @@ struct Port {
   std::string kind;                       // "tensor", "sequence", "optional", ...
   std::string type;                       // of the elements: "float", "int64"
   std::optional<std::vector<Axis>> axes;  // nothing: the rank is not known
-  std::string argument;                   // of an input: the argument of the model that it is
+  std::string argument;                   // of an input: its argument of the model
 };
 
 struct Verification {
@@ -69,27 +69,27 @@ struct Verification {
 struct Result {
   int exit_code = 0;
   bool ok() const { return exit_code == 0; }
-  // 0, or 11: the file was written, but not everything that was to be verified could be.
+  // 0, or 11: the file was written, but could not be verified fully.
   bool written() const { return !output.empty(); }
   std::string output;              // empty: no file was written
-  std::string external_data_file;  // beside it; empty: there is none
+  std::string external_data_file;  // in the same folder; empty: none
   int64_t opset = 0;
   uint64_t nodes = 0, model_bytes = 0, data_bytes = 0;
   std::map<std::string, uint64_t> operators;  // nodes of each
   std::vector<Port> inputs, outputs;
   std::vector<Problem> problems;
-  std::vector<std::string> assumptions;  // what could not be proven
+  std::vector<std::string> assumptions;  // conditions that the file relies on
   std::optional<Verification> verification;
   std::string json;  // the whole document
 };
 
 struct ConvertOptions {
-  std::vector<std::string> inputs;        // each as --input takes it
-  std::vector<std::string> dynamic_axes;  // each as --dynamic-axes takes it; "every": all that run
+  std::vector<std::string> inputs;        // each in the form of --input
+  std::vector<std::string> dynamic_axes;  // each in --dynamic-axes form; "every": all that run
   std::optional<int> opset;               // 7 to 28; nothing: 18
   std::string method;                     // empty: forward
   bool verify = false;                    // compare with LibTorch in ONNX Runtime
-  bool force = true;                      // an existing file is replaced
+  bool force = true;                      // overwrite an existing file
   std::vector<std::string> more;          // any other options of the command line: "--to=fp16"
 };
 
@@ -98,16 +98,16 @@ class Tool {
   // `program`: the path of onnx-export. Empty: ONNX_EXPORT_TOOL, else the one in PATH.
   explicit Tool(std::string program = {});
 
-  // Writes `output`, and files beside it where they are needed: all of them, or none.
-  // Refusals are problems of the result. All functions throw Error.
+  // Writes `output`, and further files in its folder if needed: all of them, or none.
+  // A refusal is a problem in the result. All functions throw Error.
   Result convert(const std::string& model, const std::string& output,
                  const ConvertOptions& options = {}) const;
-  // All that keeps the model from being converted; writes nothing.
+  // Lists everything that blocks the conversion; writes nothing.
   Result check(const std::string& model, const ConvertOptions& options = {}) const;
   // Compares an ONNX file, made by any tool, with the model.
   Result verify(const std::string& model, const std::string& onnx_file,
                 const ConvertOptions& options = {}) const;
-  // The document of `inspect`, of a .pt or an .onnx file: what is in it, without running it.
+  // The document of `inspect` for a .pt or an .onnx file: its content, without running it.
   std::string inspect(const std::string& file) const;
   std::string version() const;  // "0.1.0"
 

@@ -29,8 +29,8 @@ std::string hint(const std::string& op) {
     if (op.starts_with(name_space))
       return std::string("the file was optimised for ") + backend +
              "; convert the one that optimize_for_mobile was given";
-  return "name the library that registers it with --custom-op-lib LIB.so, or save the model without "
-         "it";
+  return "load the library that registers it with --custom-op-lib LIB.so, or save the model "
+         "without it";
 }
 
 class Walk {

@@ -85,7 +85,7 @@ class Round {
     for (const auto& [w, message] : r.dead)
       if (worlds_[w].alternative)
         throw Failure(ExitCode::Refused, "OE2103",
-                      "LibTorch refuses the further example of sizes " +
+                      "LibTorch rejects the further example of sizes " +
                           trial_text(job_, worlds_[w].sizes) + ": " + message);
   }
 
@@ -209,7 +209,7 @@ Outcome attempt(const Job& job, const Attempt& how) {
   if (out.ended == Ended::Captured && out.loops_kept && how.unroll < kNoLimit &&
       (!out.captured->assumptions.empty() || lacks_rank(*out.captured))) {
     out.ended = Ended::NeedsUnrolling;
-    out.why = "what follows a kept loop is not known";
+    out.why = "values after a kept loop are not known";
   }
   return out;
 }

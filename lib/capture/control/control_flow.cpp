@@ -156,7 +156,7 @@ void Control::run_loop(JitNode* n, Frame& f) {
     if (plan_.mode == CaptureMode::Trace) {
       c10::IValue v = ex_.apply.value(s, ex_.worlds.first());
       ex_.assumed.say(s.is(K::Bool)
-                          ? "the loop goes on as it did when traced"
+                          ? "the loop continues as it did when traced"
                           : "the loop runs " + std::to_string(v.toInt()) + " times, as traced");
       return v;
     }

@@ -113,7 +113,7 @@ struct Control::KeptBranches {
       out[k].raised = true;
       out[k].failure = "it raises: " + r.message;
     } catch (const Unreachable& u) {
-      out[k].failure = "it could be run with no example: " + u.message;
+      out[k].failure = "no example could run it: " + u.message;
     }
   }
 
@@ -130,7 +130,7 @@ struct Control::KeptBranches {
 
   std::vector<AbstractValue> go_on_with(size_t k) {
     const Outcome& dropped = out[1 - k];
-    ex.assumed.say(std::string("the condition is taken to be ") + (k == 0 ? "true" : "false") +
+    ex.assumed.say(std::string("the condition is assumed to be ") + (k == 0 ? "true" : "false") +
                    "; in the other branch " + dropped.failure);
     if (!dropped.raised) ex.assumed.drop({running, 1 - k}, dropped.failure);
     ex.control.hold(cond, k == 0);  // for what follows in this scope too

@@ -92,7 +92,7 @@ struct Control::KeptLoop {
         if (ex.plan.made_up && !(ex.worlds.real() & runs)) {
           ex.assumed.take_back(before);
           ex.assumed.say(
-              "the loop is taken to run no iteration; its body could be run with no example: " +
+              "the loop is assumed to run no iteration; no example could run its body: " +
               u.message);
           return false;
         }

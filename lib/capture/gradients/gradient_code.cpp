@@ -88,7 +88,7 @@ void GradientCode::stands_for(const AbstractValue& s, JitValue* v) {
 
 JitValue* GradientCode::add_parameter(const AbstractValue& s) {
   const c10::TypePtr type = type_in_code(s);
-  if (!type) refuse("a value that is no tensor or number");
+  if (!type) refuse("a value that is not a tensor or number");
   JitValue* v = graph_->addInput();
   v->setType(type);
   return v;

@@ -86,7 +86,7 @@ struct Containers::DictMethods {
     if (!e.there) missing(nullptr);
     if (e.flag) {
       missing(&*e.flag);
-      ex.assumed.say("a dict has the key that it is asked for");
+      ex.assumed.say("a dict has the requested key");
     }
     return e.value;
   }

@@ -93,9 +93,9 @@ struct Containers::ByValue {
     const AbstractValue found = matches(), there = ex.apply("aten::any", {found});
     ex.worlds.each([&](size_t w) {
       if (ex.worlds.real(w) && !ex.apply.value(there, w).toTensor().item<bool>())
-        ex.apply.fail(w, "the element that is looked for is not in the list");
+        ex.apply.fail(w, "the requested element is not in the list");
     });
-    ex.assumed.say("a list has the element that is looked for");
+    ex.assumed.say("a list contains the requested element");
     const AbstractValue number =
         ex.apply("aten::to.dtype",
                  {found, AbstractValue::of(static_cast<int64_t>(c10::ScalarType::Int)),
@@ -156,7 +156,7 @@ struct Containers::ByValue {
     if (items.empty()) return {};
     for (const AbstractValue& x : items)
       if (!ex.contents.stackable({items[0], false}, {x, false}))
-        ex.site.refuse("OE4030", "a list of values of different types or shapes is put in order");
+        ex.site.refuse("OE4030", "a list of values of different types or shapes is sorted");
     const AbstractValue sorted = in_order(ex.contents.stack_items(items));
     std::vector<AbstractValue> out;
     for (size_t i = 0; i < items.size(); ++i) {

@@ -151,7 +151,7 @@ std::optional<AbstractValue> Views::contiguity_of(const AbstractValue& tensor) {
   });
   if (yes != no || ex_.worlds.alone()) return std::nullopt;
   const bool contiguous = telling_example(*t, ex_.worlds).is_contiguous();
-  ex_.assumed.say(std::string("the tensor is taken to be ") + (contiguous ? "" : "not ") +
+  ex_.assumed.say(std::string("the tensor is assumed to be ") + (contiguous ? "" : "not ") +
                   "contiguous, as it is at larger sizes");
   return AbstractValue::of(contiguous);
 }

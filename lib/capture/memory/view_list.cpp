@@ -352,7 +352,7 @@ TensorValue ViewList::element_type(const AbstractValue& places) {
     });
   });
   if (t.c.empty())
-    ex_.site.refuse("OE4064", "in no example has a list of views an element",
+    ex_.site.refuse("OE4064", "no example has an element in a list of views",
                     "use an example with which the list has elements");
   t.axes.assign(static_cast<size_t>(example(t).dim()), Axis{Taint::Data, 0});
   return t;

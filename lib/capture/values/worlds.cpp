@@ -20,7 +20,7 @@ void Worlds::fail(size_t w, const std::string& message, const OriginPtr& where) 
   if (real(w)) {
     if (w == 0 && torch_io::is_out_of_memory(message.c_str()))
       throw Failure(ExitCode::Limit, "OE0801", "out of memory: " + message, "", where);
-    if (w == 0) throw InputsRefused("OE2101", "LibTorch refuses this input: " + message, where);
+    if (w == 0) throw InputsRefused("OE2101", "LibTorch rejects this input: " + message, where);
     const std::string place = place_of(where);
     dead_.emplace(w, place.empty() ? message : message + " (" + place + ")");
     real_ &= ~only(w);

@@ -154,7 +154,7 @@ Values padded(Call& g, T x, T h0, T c0, const Layers& l, const Kind& k, bool bat
   // LibTorch's own kernel of rnn takes several batch axes.
   if (x.rank() != 3)
     throw Unsupported("an input of rank " + std::to_string(x.rank()) +
-                      ": ONNX has recurrent layers for rank 3 alone");
+                      ": ONNX has recurrent layers for rank 3 only");
   x = cast(x, t);
   if (batch_first) x = transpose(x, {1, 0, 2});
   Values y = run(g, x, h0, c0, l, k, nullptr);

@@ -159,7 +159,7 @@ Values Driver::run_on(const program::Node& n, const std::function<T(const C&)>& 
   for (Arg& a : one.args) {
     if (!is_complex(a)) continue;
     const program::Value* v = a.value();
-    if (!v) throw Unsupported("a complex number or a list of them is not written for it");
+    if (!v) throw Unsupported("complex numbers and lists of them are not supported for it");
     const Parts::Pair& parts = call_.parts_.of(v);
     T x = real({call_.lookup(parts.re), call_.lookup(parts.im)});
     program::Value* made = call_.parts_.made(program::Type::tensor(x.dtype(), v->type.shape));
@@ -195,7 +195,7 @@ void Driver::complex_call(const program::Node& n) {
   if (asks_length(n.op)) return finish(n, run_on(n, [](const C& z) { return abs(z); }));
   if (const Squares s = sums_squares(n.op); s != Squares::None)
     return squares_call(n, s == Squares::Root);
-  throw Unsupported("it is not written for complex numbers");
+  throw Unsupported("it is not supported for complex numbers");
 }
 
 }  // namespace oe::lower
