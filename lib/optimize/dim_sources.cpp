@@ -120,9 +120,6 @@ const std::unordered_map<std::string_view, Rule>& rules() {
 }
 
 size_t rank_of(const Value* v) { return v->type.shape->size(); }
-bool ranked(const Value* v) {
-  return v && v->type.kind == Type::Kind::Tensor && v->type.shape.has_value();
-}
 
 }  // namespace
 
@@ -149,9 +146,9 @@ DimSources::List DimSources::own(Value* v) const {
 void DimSources::set(Value* out, List list) { known_[out] = std::move(list); }
 
 void DimSources::visit(const Node& n) {
-  if (!n.domain.empty() || n.inputs.empty() || n.outputs.empty() || !ranked(n.inputs[0])) return;
+  if (!n.domain.empty() || n.inputs.empty() || n.outputs.empty() || !has_rank(n.inputs[0])) return;
   for (const Value* v : n.outputs)
-    if (v && !ranked(v)) return;
+    if (v && !has_rank(v)) return;
   auto it = rules().find(n.op);
   if (it == rules().end() || (!n.outputs[0] && it->second != Rule::AlongAxis)) return;
   switch (it->second) {
@@ -198,7 +195,7 @@ DimSource DimSources::broadcast(const std::vector<Value*>& inputs, size_t from_r
                                 DimSource fallback) const {
   std::optional<DimSource> only;
   for (Value* v : inputs) {
-    if (!ranked(v)) return fallback;
+    if (!has_rank(v)) return fallback;
     if (from_right >= rank_of(v)) continue;
     const auto axis = static_cast<int64_t>(rank_of(v) - 1 - from_right);
     if (number(v, axis) == 1) continue;
@@ -217,7 +214,7 @@ void DimSources::elementwise(const Node& n) {
 }
 
 void DimSources::matmul(const Node& n) {
-  if (n.inputs.size() < 2 || !ranked(n.inputs[1])) return;
+  if (n.inputs.size() < 2 || !has_rank(n.inputs[1])) return;
   Value *a = n.inputs[0], *b = n.inputs[1];
   List list = own(n.outputs[0]);
   if (rank_of(a) < 2 || rank_of(b) < 2 || list.size() != std::max(rank_of(a), rank_of(b))) return;
@@ -229,7 +226,7 @@ void DimSources::matmul(const Node& n) {
 }
 
 void DimSources::gemm(const Node& n) {
-  if (n.inputs.size() < 2 || !ranked(n.inputs[1]) || rank_of(n.inputs[0]) != 2 ||
+  if (n.inputs.size() < 2 || !has_rank(n.inputs[1]) || rank_of(n.inputs[0]) != 2 ||
       rank_of(n.inputs[1]) != 2 || rank_of(n.outputs[0]) != 2)
     return;
   set(n.outputs[0], {of(n.inputs[0], n.attributes.get_or<int64_t>("transA", 0) ? 1 : 0),
@@ -285,7 +282,7 @@ void DimSources::along_axis(const Node& n) {
 
 void DimSources::gather(const Node& n) {
   Value* index = n.input(1);
-  if (!ranked(index)) return;
+  if (!has_rank(index)) return;
   const size_t rank = rank_of(n.inputs[0]), picked = rank_of(index);
   const auto axis = normalized(n.attributes.get_or<int64_t>("axis", 0), static_cast<int64_t>(rank));
   if (!axis || rank_of(n.outputs[0]) != rank - 1 + picked) return;

@@ -37,6 +37,7 @@ inline constexpr std::array kPasses = {
     PassInfo{"transposes",
              "Transpose of Transpose becomes one or none, one of axes of size 1 becomes Reshape",
              Level::Basic, true},
+    PassInfo{"concats", "Concat of Concat along one axis becomes one", Level::Basic, true},
     PassInfo{"slices", "Slice of Slice on other axes becomes one", Level::Basic, false},
     PassInfo{"reshapes", "chains of Reshape, Squeeze, Unsqueeze and Flatten become one or none",
              Level::Basic, false},

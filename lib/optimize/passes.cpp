@@ -13,19 +13,10 @@ using Run = bool (*)(ir::Model&, const Options&);  // one linear walk; whether i
 
 // One a row of kPasses.
 constexpr std::array<Run, kPasses.size()> kRuns = {
-    constants_to_initializers,
-    inline_branches,
-    remove_noops,
-    merge_casts,
-    merge_transposes,
-    merge_slices,
-    merge_reshapes,
-    simplify_shapes,
-    fold_constants,
-    fold_batch_norms,
-    remove_duplicates,
-    share_initializers,
-    remove_dead_code,
+    constants_to_initializers, inline_branches,  remove_noops,     merge_casts,
+    merge_transposes,          merge_concats,    merge_slices,     merge_reshapes,
+    simplify_shapes,           fold_constants,   fold_batch_norms, remove_duplicates,
+    share_initializers,        remove_dead_code,
 };
 
 // A round is one linear walk a pass. Real models settle in two to four; the bounds keep the stage
@@ -58,6 +49,7 @@ void optimize(ir::Model& m, const Options& o, const OnChange& on_change) {
   // What a pass made constant lets inference know more dims, and that may let a pass do more.
   for (int i = 0; i < kMostInferences; ++i) {
     onnx::infer(m);
+    infer_sizes(m);
     if (!run(m, o, false, on_change)) return;
   }
 }

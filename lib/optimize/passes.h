@@ -5,11 +5,16 @@
 
 namespace oe::optimize {
 
+// Dims that arithmetic on sizes shows to be numbers, which ONNX's inference cannot see.
+// size_arithmetic.cpp; before the passes, and not one of them: it changes types only.
+bool infer_sizes(ir::Model& m);
+
 bool constants_to_initializers(ir::Model& m, const Options& o);  // constants.cpp
 bool inline_branches(ir::Model& m, const Options& o);            // branches.cpp
 bool remove_noops(ir::Model& m, const Options& o);               // noops.cpp
 bool merge_casts(ir::Model& m, const Options& o);                // casts.cpp
 bool merge_transposes(ir::Model& m, const Options& o);           // transposes.cpp
+bool merge_concats(ir::Model& m, const Options& o);              // concats.cpp
 bool merge_slices(ir::Model& m, const Options& o);               // slices.cpp
 bool merge_reshapes(ir::Model& m, const Options& o);             // reshapes.cpp
 bool simplify_shapes(ir::Model& m, const Options& o);            // shapes.cpp

@@ -18,6 +18,11 @@ ir::Node* produced_by(const ir::Value* v, std::string_view op);
 // How often each value is read, as an input or as an output of a graph.
 std::unordered_map<const ir::Value*, size_t> use_counts(const ir::Model& m);
 
+// Whether `v` is there, is a tensor, and has a known rank.
+inline bool has_rank(const ir::Value* v) {
+  return v && v->type.kind == ir::Type::Kind::Tensor && v->type.shape.has_value();
+}
+
 bool has_graphs(const ir::Node& n);
 // Operators that give another result each time they run; they are never folded or merged.
 bool is_random(const ir::Node& n);

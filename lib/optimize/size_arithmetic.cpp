@@ -1,0 +1,432 @@
+// Sizes as polynomials, by the definitions of the operators: dims that are numbers after all, and
+// names for dims of outputs.
+//
+//   input x[batch,3,h,w], y = Resize (x) by 2   =>  output y[batch,3,2*h,2*w]
+//   y = Reshape (x[batch,12,h], {2 * batch,6,-1})  =>  the last dim is h, of x[batch,12,5] it is 5
+//
+// All hold for all sizes. Nodes are at the newest opset, those of nested graphs are left out. What
+// depends on the elements of a tensor has no polynomial.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+
+#include "lib/optimize/dim_polynomial.h"
+#include "lib/optimize/elements.h"
+#include "lib/optimize/passes.h"
+#include "lib/optimize/tensors.h"
+#include "lib/support/dim_expression.h"
+
+namespace oe::optimize {
+namespace {
+
+using namespace ir;
+using Size = std::optional<DimPolynomial>;  // nothing: unknown
+using Sizes = std::vector<Size>;
+
+Size sum(const Size& a, const Size& b) { return a && b ? a->plus(*b) : std::nullopt; }
+Size sum(const Size& a, int64_t b) { return sum(a, DimPolynomial::number(b)); }
+Size difference(const Size& a, const Size& b) { return a && b ? a->minus(*b) : std::nullopt; }
+Size product(const Size& a, const Size& b) { return a && b ? a->times(*b) : std::nullopt; }
+Size product(const Size& a, int64_t b) { return product(a, DimPolynomial::number(b)); }
+Size product(const Sizes& all, size_t from, size_t to) {
+  Size p = DimPolynomial::number(1);
+  for (size_t i = from; i < to; ++i) p = product(p, all[i]);
+  return p;
+}
+Size floor_quotient(const Size& a, int64_t b) {
+  return a && b > 0 ? a->floor_divided(b) : std::nullopt;
+}
+// Div of integers rounds towards 0.
+Size quotient(const Size& a, const Size& b) {
+  if (!a || !b || !a->never_negative()) return std::nullopt;
+  const auto number = b->as_number();
+  return number ? floor_quotient(a, *number) : a->divided_exactly(*b);
+}
+
+class SizeArithmetic {
+ public:
+  // What a dim is that no operator computes from others: its name, or a symbol of its own, whatever
+  // its name is.
+  enum class Unknown { Named, Own };
+  SizeArithmetic(Model& m, Unknown unknown)
+      : unknown_(unknown), rewriter_(m), sources_(rewriter_), elements_(rewriter_, sources_) {}
+
+  void visit(const Node& n) {
+    sources_.visit(n);
+    if (!n.domain.empty() || n.outputs.empty() || !n.outputs[0]) return;
+    Value* out = n.outputs[0];
+    if (n.outputs.size() == 1)
+      if (auto e = elements_.result_of(n)) elements_.set(out, std::move(*e));
+    if (Sizes numbers = arithmetic(n); !numbers.empty()) numbers_[out] = std::move(numbers);
+    if (!has_rank(out)) return;
+    set(out, dims_of_result(n));
+    if (n.op == "LSTM" || n.op == "GRU" || n.op == "RNN")
+      for (size_t i = 1; i < n.outputs.size(); ++i) set(n.outputs[i], last_states(n));
+  }
+
+  Size dim(Value* v, int64_t axis) const {
+    const auto i = static_cast<size_t>(axis);
+    const Dim& d = (*v->type.shape)[i];
+    if (d.is_number()) return DimPolynomial::number(d.number);
+    if (d.is_symbol() && unknown_ == Unknown::Named)
+      return is_dim_name(d.symbol) ? Size(DimPolynomial::symbol(d.symbol)) : std::nullopt;
+    const DimSource s = sources_.of(v, axis);
+    if (s.value != v || s.axis != axis) return dim(s.value, s.axis);
+    const auto found = computed_.find(v);
+    if (found != computed_.end() && found->second[i]) return found->second[i];
+    if (unknown_ == Unknown::Named) return std::nullopt;
+    const auto [own, fresh] = own_.try_emplace({v, axis}, own_.size());
+    return DimPolynomial::symbol("s" + std::to_string(own->second));
+  }
+
+ private:
+  const Unknown unknown_;
+  mutable std::map<std::pair<const Value*, int64_t>, size_t> own_;
+  Rewriter rewriter_;
+  DimSources sources_;
+  KnownElements elements_;
+  std::unordered_map<const Value*, Sizes> computed_;  // dims that are not those of an input
+  std::unordered_map<const Value*, Sizes> numbers_;   // elements of computed int64 tensors
+
+  void set(const Value* v, Sizes dims) {
+    if (has_rank(v) && dims.size() == v->type.shape->size()) computed_[v] = std::move(dims);
+  }
+
+  Sizes dims(Value* v) const {
+    Sizes all;
+    for (int64_t i = 0; i < *v->rank(); ++i) all.push_back(dim(v, i));
+    return all;
+  }
+
+  // The elements of a short int64 tensor; empty: unknown.
+  Sizes elements(Value* v) const {
+    Sizes all;
+    const auto known = elements_.of(v);
+    if (!known) return all;
+    for (const Element& e : *known) {
+      if (e.is_number()) {
+        all.push_back(DimPolynomial::number(e.number));
+      } else if (e.kind == Element::Kind::Dim) {
+        all.push_back(dim(e.source, e.index));
+      } else {
+        const auto found = numbers_.find(e.source);
+        const auto i = static_cast<size_t>(e.index);
+        all.push_back(found != numbers_.end() && i < found->second.size() ? found->second[i]
+                                                                          : std::nullopt);
+      }
+    }
+    return all;
+  }
+
+  Sizes arithmetic(const Node& n) const {
+    if (n.op == "ReduceProd" && has_rank(n.outputs[0])) {
+      const Sizes a = elements(n.input(0));
+      const bool all = n.outputs[0]->rank() == 0 || n.attributes.get_or<int64_t>("keepdims", 1);
+      return a.empty() || !all ? Sizes{} : Sizes{product(a, 0, a.size())};
+    }
+    if (n.op != "Add" && n.op != "Sub" && n.op != "Mul" && n.op != "Div") return {};
+    const Sizes a = elements(n.input(0)), b = elements(n.input(1));
+    if (a.empty() || b.empty()) return {};
+    Sizes all;
+    if (a.size() != b.size() && a.size() != 1 && b.size() != 1) return {};
+    for (size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
+      const Size &x = a[a.size() == 1 ? 0 : i], &y = b[b.size() == 1 ? 0 : i];
+      all.push_back(n.op == "Add"   ? sum(x, y)
+                    : n.op == "Sub" ? difference(x, y)
+                    : n.op == "Mul" ? product(x, y)
+                                    : quotient(x, y));
+    }
+    return all;
+  }
+
+  Sizes dims_of_result(const Node& n) const {
+    if (n.op == "Range") return range(n);
+    if (n.op == "ConstantOfShape") return elements(n.input(0));
+    if (!has_rank(n.input(0))) return {};
+    if (n.op == "Conv" || n.op == "MaxPool" || n.op == "AveragePool") return windows(n);
+    if (n.op == "ConvTranspose") return transposed_windows(n);
+    if (n.op == "Resize") return resize(n);
+    if (n.op == "Concat") return concat(n);
+    if (n.op == "Pad") return pad(n);
+    if (n.op == "Slice") return slice(n);
+    if (n.op == "Reshape") return reshape(n);
+    if (n.op == "Flatten") return flatten(n);
+    if (n.op == "Expand") return expand(n);
+    if (n.op == "Tile") return tile(n);
+    if (n.op == "DepthToSpace") return depth_to_space(n);
+    if (n.op == "GatherElements" && has_rank(n.input(1))) return dims(n.inputs[1]);
+    if (n.op == "LSTM" || n.op == "GRU" || n.op == "RNN") return recurrent(n);
+    if (n.op == "Add" || n.op == "Sub" || n.op == "Mul" || n.op == "Div" || n.op == "Where" ||
+        n.op == "Pow")
+      return broadcast(n);
+    return {};
+  }
+
+  // From 0 in steps of 1.
+  Sizes range(const Node& n) const {
+    const Sizes start = elements(n.input(0)), limit = elements(n.input(1)),
+                delta = elements(n.input(2));
+    if (start.size() != 1 || limit.size() != 1 || delta.size() != 1 || !delta[0] ||
+        delta[0]->as_number() != 1)
+      return {};
+    const Size length = difference(limit[0], start[0]);
+    return {length ? Size(length->at_least_zero()) : std::nullopt};
+  }
+
+  // Attributes of a convolution or a pool; empty where the padding follows the size.
+  struct Window {
+    Ints kernel, strides, dilations, pads;
+  };
+  std::optional<Window> window_of(const Node& n) const {
+    const size_t spatial = static_cast<size_t>(*n.inputs[0]->rank()) - 2;
+    Window w;
+    if (const auto* kernel = n.attributes.get<Ints>("kernel_shape")) {
+      w.kernel = *kernel;
+    } else if (has_rank(n.input(1))) {
+      for (size_t i = 2; i < n.inputs[1]->type.shape->size(); ++i)
+        if (const Dim& d = (*n.inputs[1]->type.shape)[i]; d.is_number())
+          w.kernel.push_back(d.number);
+    }
+    w.strides = n.attributes.get_or<Ints>("strides", Ints(spatial, 1));
+    w.dilations = n.attributes.get_or<Ints>("dilations", Ints(spatial, 1));
+    w.pads = n.attributes.get_or<Ints>("pads", Ints(2 * spatial, 0));
+    const bool fits = w.kernel.size() == spatial && w.strides.size() == spatial &&
+                      w.dilations.size() == spatial && w.pads.size() == 2 * spatial &&
+                      n.attributes.get_or<std::string>("auto_pad", "NOTSET") == "NOTSET";
+    return fits ? std::optional(w) : std::nullopt;
+  }
+
+  Sizes windows(const Node& n) const {
+    const auto w = window_of(n);
+    if (!w || n.attributes.get_or<int64_t>("ceil_mode", 0)) return {};
+    Sizes out(2);  // batch and channels have a source or a number
+    if (!n.is("Conv")) out[1] = dim(n.inputs[0], 1);
+    out[0] = dim(n.inputs[0], 0);
+    const size_t spatial = w->kernel.size();
+    for (size_t i = 0; i < spatial; ++i) {
+      const int64_t span = w->dilations[i] * (w->kernel[i] - 1) + 1;
+      const Size free = sum(dim(n.inputs[0], static_cast<int64_t>(i) + 2),
+                            w->pads[i] + w->pads[spatial + i] - span);
+      out.push_back(sum(floor_quotient(free, w->strides[i]), 1));
+    }
+    return out;
+  }
+
+  Sizes transposed_windows(const Node& n) const {
+    const auto w = window_of(n);
+    if (!w || n.attributes.find("output_shape")) return {};
+    Sizes out = {dim(n.inputs[0], 0), std::nullopt};
+    const size_t spatial = w->kernel.size();
+    const Ints more = n.attributes.get_or<Ints>("output_padding", Ints(spatial, 0));
+    if (more.size() != spatial) return {};
+    for (size_t i = 0; i < spatial; ++i) {
+      const int64_t span = w->dilations[i] * (w->kernel[i] - 1) + 1;
+      const Size steps = sum(dim(n.inputs[0], static_cast<int64_t>(i) + 2), -1);
+      out.push_back(
+          sum(product(steps, w->strides[i]), more[i] + span - w->pads[i] - w->pads[spatial + i]));
+    }
+    return out;
+  }
+
+  Sizes resize(const Node& n) const {
+    if (n.attributes.find("axes") ||
+        n.attributes.get_or<std::string>("keep_aspect_ratio_policy", "stretch") != "stretch")
+      return {};
+    if (n.input(3)) return elements(n.inputs[3]);
+    const TensorPtr scales = rewriter_.constant(n.input(2));
+    if (!scales || scales->dtype() != DType::Float ||
+        static_cast<int64_t>(scales->numel()) != *n.inputs[0]->rank())
+      return {};
+    Sizes out;
+    for (size_t i = 0; i < static_cast<size_t>(scales->numel()); ++i) {
+      const float scale = scales->values<float>()[i];
+      out.push_back(scaled(dim(n.inputs[0], static_cast<int64_t>(i)), scale));
+    }
+    return out;
+  }
+  // floor(size * scale), where the product of floats is exact: by an integer, and by a power of 2.
+  static Size scaled(const Size& size, float scale) {
+    if (scale >= 1 && scale < 1024 && scale == std::floor(scale))
+      return product(size, static_cast<int64_t>(scale));
+    const float inverse = 1 / scale;
+    if (scale > 0 && scale < 1 && inverse <= 1024 && inverse == std::floor(inverse) &&
+        std::has_single_bit(static_cast<unsigned>(inverse)))
+      return floor_quotient(size, static_cast<int64_t>(inverse));
+    return std::nullopt;
+  }
+
+  Sizes concat(const Node& n) const {
+    const auto axis = normalized(n.attributes.get_or<int64_t>("axis", 0), *n.inputs[0]->rank());
+    if (!axis) return {};
+    Sizes out = dims(n.inputs[0]);
+    Size total = DimPolynomial::number(0);
+    for (Value* v : n.inputs) {
+      if (!has_rank(v) || v->rank() != n.inputs[0]->rank()) return {};
+      total = sum(total, dim(v, *axis));
+    }
+    out[static_cast<size_t>(*axis)] = total;
+    return out;
+  }
+
+  Sizes pad(const Node& n) const {
+    Sizes out = dims(n.inputs[0]);
+    const Sizes pads = elements(n.input(1));
+    if (n.input(3) || pads.size() != 2 * out.size()) return {};
+    for (size_t i = 0; i < out.size(); ++i)
+      out[i] = sum(out[i], sum(pads[i], pads[out.size() + i]));
+    return out;
+  }
+
+  // Whole axes in steps, from the first or the last element, or without elements at one end.
+  Sizes slice(const Node& n) const {
+    const Sizes starts = elements(n.input(1)), ends = elements(n.input(2));
+    Sizes out = dims(n.inputs[0]);
+    const auto axes = n.input(3) ? rewriter_.ints(n.inputs[3]) : std::nullopt;
+    const auto steps =
+        n.input(4) ? rewriter_.ints(n.inputs[4]) : std::optional(Ints(starts.size(), 1));
+    if (!axes || !steps || axes->size() != starts.size() || ends.size() != starts.size() ||
+        steps->size() != starts.size())
+      return {};
+    for (size_t i = 0; i < axes->size(); ++i) {
+      const auto axis = normalized((*axes)[i], *n.inputs[0]->rank());
+      if (!axis) return {};
+      Size& d = out[static_cast<size_t>(*axis)];
+      d = d && starts[i] && ends[i] ? taken(*d, *starts[i], *ends[i], (*steps)[i]) : std::nullopt;
+    }
+    return out;
+  }
+  static Size taken(const DimPolynomial& d, const DimPolynomial& start, const DimPolynomial& end,
+                    int64_t step) {
+    const auto from = start.as_number(), to = end.as_number();
+    if (!from || step <= 0 || !d.never_negative()) return std::nullopt;
+    const bool to_end = (to && *to > INT32_MAX) || end == d;
+    // The elements before `from`, or all but the last -to.
+    Size count;
+    if (to_end && *from >= 0)
+      count = d.minus(DimPolynomial::number(*from));
+    else if (*from == 0 && to && *to < 0)
+      count = d.plus(end);
+    if (!count) return std::nullopt;
+    return step == 1 ? Size(count->at_least_zero())
+                     : floor_quotient(sum(count->at_least_zero(), step - 1), step);
+  }
+
+  Sizes reshape(const Node& n) const {
+    const Sizes in = dims(n.inputs[0]);
+    Sizes out = elements(n.input(1));
+    const bool zero_copies = !n.attributes.get_or<int64_t>("allowzero", 0);
+    std::optional<size_t> rest;
+    for (size_t i = 0; i < out.size(); ++i) {
+      const auto number = out[i] ? out[i]->as_number() : std::nullopt;
+      if (number == 0 && zero_copies) out[i] = i < in.size() ? in[i] : std::nullopt;
+      if (number && *number < 0) rest = i;
+    }
+    if (!rest) return out;
+    out[*rest] = DimPolynomial::number(1);
+    const Size total = product(in, 0, in.size()), others = product(out, 0, out.size());
+    out[*rest] = total && others ? total->divided_exactly(*others) : std::nullopt;
+    return out;
+  }
+
+  Sizes flatten(const Node& n) const {
+    const Sizes in = dims(n.inputs[0]);
+    const int64_t axis = n.attributes.get_or<int64_t>("axis", 1);
+    const auto at = static_cast<size_t>(axis < 0 ? axis + *n.inputs[0]->rank() : axis);
+    if (at > in.size()) return {};
+    return {product(in, 0, at), product(in, at, in.size())};
+  }
+
+  static Size wider(const Size& a, const Size& b) {
+    if (a && a->as_number() == 1) return b;
+    if (b && b->as_number() == 1) return a;
+    return a && b && *a == *b ? a : std::nullopt;
+  }
+  static Sizes wider(Sizes a, Sizes b) {
+    if (a.size() < b.size()) std::swap(a, b);
+    b.insert(b.begin(), a.size() - b.size(), DimPolynomial::number(1));
+    for (size_t i = 0; i < a.size(); ++i) a[i] = wider(a[i], b[i]);
+    return a;
+  }
+  Sizes expand(const Node& n) const {
+    const Sizes shape = elements(n.input(1));
+    return shape.empty() ? Sizes{} : wider(dims(n.inputs[0]), shape);
+  }
+  Sizes broadcast(const Node& n) const {
+    Sizes out;
+    for (Value* v : n.inputs) {
+      if (!has_rank(v)) return {};
+      out = out.empty() && v == n.inputs[0] ? dims(v) : wider(std::move(out), dims(v));
+    }
+    return out;
+  }
+
+  Sizes tile(const Node& n) const {
+    Sizes out = dims(n.inputs[0]);
+    const Sizes repeats = elements(n.input(1));
+    if (repeats.size() != out.size()) return {};
+    for (size_t i = 0; i < out.size(); ++i) out[i] = product(out[i], repeats[i]);
+    return out;
+  }
+
+  Sizes depth_to_space(const Node& n) const {
+    Sizes out = dims(n.inputs[0]);
+    const int64_t block = n.attributes.get_or<int64_t>("blocksize", 1);
+    if (out.size() != 4) return {};
+    out[1] = floor_quotient(out[1], block * block);
+    out[2] = product(out[2], block);
+    out[3] = product(out[3], block);
+    return out;
+  }
+
+  // The first output: [length, directions, batch, hidden].
+  Sizes recurrent(const Node& n) const {
+    if (n.inputs[0]->rank() != 3 || n.attributes.get_or<int64_t>("layout", 0)) return {};
+    return {dim(n.inputs[0], 0), std::nullopt, dim(n.inputs[0], 1), std::nullopt};
+  }
+  Sizes last_states(const Node& n) const {
+    const Sizes all = has_rank(n.input(0)) ? recurrent(n) : Sizes{};
+    return all.empty() ? all : Sizes(all.begin() + 1, all.end());
+  }
+};
+
+}  // namespace
+
+bool infer_sizes(Model& m) {
+  bool computes = false, changed = false;  // without a Shape, inference has found all numbers
+  for (const auto& n : m.graph.nodes) computes |= n->is("Shape");
+  if (!computes) return false;
+  SizeArithmetic d(m, SizeArithmetic::Unknown::Own);
+  for (const auto& n : m.graph.nodes) {
+    d.visit(*n);
+    for (Value* v : n->outputs) {
+      if (!has_rank(v)) continue;
+      for (size_t i = 0; i < v->type.shape->size(); ++i) {
+        Dim& own = (*v->type.shape)[i];
+        const Size size = own.is_number() ? std::nullopt : d.dim(v, static_cast<int64_t>(i));
+        const auto number = size ? size->as_number() : std::nullopt;
+        if (!number || *number < 0) continue;
+        own = Dim::of(*number);
+        changed = true;
+      }
+    }
+  }
+  return changed;
+}
+
+void name_output_dims(Model& m) {
+  SizeArithmetic d(m, SizeArithmetic::Unknown::Named);
+  for (const auto& n : m.graph.nodes) d.visit(*n);
+  for (Value* v : m.graph.outputs) {
+    if (!has_rank(v)) continue;
+    auto& dims = *v->type.shape;
+    for (size_t i = 0; i < dims.size(); ++i) {
+      if (dims[i] != Dim::unknown()) continue;
+      const Size size = d.dim(v, static_cast<int64_t>(i));
+      // A number here would be right too, but it is for shape inference to find it.
+      if (size && !size->as_number()) dims[i] = Dim::named(size->text());
+    }
+  }
+}
+
+}  // namespace oe::optimize
