@@ -210,7 +210,9 @@ constexpr ErrorCode kCodes[] = {
     {"OE0610", Ok, "An output was empty, NaN or constant in every run of the verification.",
      "Use inputs that make it vary: `--inputs-from FOLDER`, `--input x=@FILE`."},
     {"OE0611", MissingPart, "`--device cuda` needs LibTorch's CUDA libraries.",
-     "Build with a LibTorch for CUDA (`LIBTORCH_ROOT`), or remove the option."},
+     "Use a CUDA build of the same version of LibTorch: install that torch wheel beside onnx-export, "
+     "specify its folder with `--torch DIR`, or build with it (`LIBTORCH_ROOT`). Otherwise remove the "
+     "option."},
     {"OE0612", MissingPart, "There is no CUDA device, or none with that number.",
      "The message has CUDA's own reason. `onnx-export doctor` lists what is available."},
     {"OE0613", MissingPart, "The ONNX Runtime library has no kernels for CUDA.",

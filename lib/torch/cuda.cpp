@@ -43,8 +43,8 @@ Cuda open_cuda() {
     cuda.missing = "LibTorch " + libtorch_version() +
                    " is a build for CPUs here: " + library.string() + " is missing";
     cuda.hint =
-        "build onnx-export with a LibTorch for CUDA: set LIBTORCH_ROOT to its folder and run "
-        "scripts/setup";
+        "install a CUDA build of the same version of torch in its place, or specify the folder of "
+        "one with --torch";
     return cuda;
   }
   // RTLD_GLOBAL: LibTorch's libraries find each other's symbols, as if they were linked.

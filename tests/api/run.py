@@ -1,5 +1,7 @@
 """The C++ interface as a project outside of the tree uses it: installed, found by find_package and pkg-config.
 
+Its pages are made by Doxygen, for which every public member without a comment is an error.
+
     run.py --build build/release
 
 The last line is `N passed, N failed`.
@@ -77,6 +79,20 @@ def main() -> int:
         check("the program in ONNX_EXPORT_TOOL", run("./convert", "add.pt", "c.onnx", "2x3",
                                                      ONNX_EXPORT_TOOL=str(prefix / "bin/onnx-export")), 0, "c.onnx: opset 18")
         check("no program", run("./convert", "add.pt", "d.onnx"), 1, "cannot start onnx-export")
+
+        header = work / "api/include/onnx_export/onnx_export.h"
+        shutil.copytree(ROOT / "api", work / "api")
+        (work / "docs").mkdir()
+        shutil.copy(ROOT / "docs/cpp.md", work / "docs")
+        check("Doxygen", run("doxygen", "api/Doxyfile"))
+        pages = "".join(p.read_text() for p in (work / "build/doxygen").glob("*.html"))
+        check("the pages have the functions and cpp.md",
+              subprocess.CompletedProcess((), 0, pages, ""), 0, "Converts a model.", "Installing")
+        text = header.read_text()
+        header.write_text(text.replace("///< replace an existing file", ""))
+        check("a member without a comment", run("doxygen", "api/Doxyfile"), 1, "force", "is not documented")
+        header.write_text(text.replace("\\param output", "\\param outputs"))
+        check("a comment about no parameter", run("doxygen", "api/Doxyfile"), 1, "outputs")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 

@@ -8,6 +8,7 @@ and what the wheel requires is read from its metadata.
 """
 import argparse
 import email
+import importlib.metadata
 import json
 import os
 import pathlib
@@ -18,6 +19,7 @@ import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+PIPX = "pipx==1.18.4"
 MODEL = """\
 import torch
 class Model(torch.nn.Module):
@@ -28,9 +30,10 @@ torch.jit.script(Model()).save("model.pt")
 
 
 class Environment:
-    def __init__(self, folder: pathlib.Path):
+    def __init__(self, folder: pathlib.Path, there: bool = False):
         self.folder = folder
-        subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+        if not there:
+            subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
         self.python, self.tool = folder / "bin/python3", folder / "bin/onnx-export"
         self.site = next(folder.glob("lib/python3*/site-packages"))
         self.packages = next(p for p in map(pathlib.Path, sys.path) if (p / "onnxruntime").is_dir())
@@ -136,6 +139,35 @@ def test_torch_elsewhere(e: Environment, work: pathlib.Path) -> None:
         e.links(True)
 
 
+def empty_wheel(folder: pathlib.Path, name: str, version: str) -> None:
+    info = f"{name}-{version}.dist-info"
+    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as archive:
+        archive.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr(f"{info}/RECORD", "")
+
+
+def test_pipx(e: Environment, wheel: pathlib.Path, work: pathlib.Path) -> None:
+    """`pipx install`, with empty wheels of what ours requires, in whose place come the same links."""
+    home, program, empty = work / "pipx", work / "pipx_program", work / "empty"
+    empty.mkdir()
+    torch_minor = ".".join(importlib.metadata.version("torch").split(".")[:2])
+    empty_wheel(empty, "torch", f"{torch_minor}.99")  # newer than those of the index
+    empty_wheel(empty, "onnxruntime", "99.0")
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target",
+                    program, PIPX], check=True)
+    done = e.run(sys.executable, "-m", "pipx", "install", f"--pip-args=--find-links={empty}", wheel, cwd=work,
+                 PYTHONPATH=str(program), PIPX_HOME=str(home), PIPX_BIN_DIR=str(work / "pipx_bin"))
+    require(done, 0, "onnx-export")
+    made = Environment(home / "venvs/onnx-export", there=True)
+    made.path_file(True)
+    made.links(True)
+    tool = work / "pipx_bin/onnx-export"
+    require(e.run(tool, "model.pt", "--input", "x:2x3", "-o", "pipx.onnx", "--verify", cwd=work), 0, "verified")
+    done = e.run(tool, "doctor", "--json", cwd=work)
+    assert json.loads(done.stdout)["libtorch"]["library"].startswith(str(home)), done.stdout
+
+
 def ort_library(e: Environment) -> str:
     return str(next((e.packages / "onnxruntime/capi").glob("libonnxruntime.so*")))
 
@@ -162,6 +194,7 @@ def main() -> int:
         tests = [(test_files_and_metadata, (wheel,))]
         tests += [(t, (e, work)) for t in (test_command, test_libraries_are_those_beside_the_wheel,
                                            test_without_a_gpu, test_torch_elsewhere)]
+        tests.append((test_pipx, (e, wheel, work)))
         for test, arguments in tests:
             try:
                 test(*arguments)
