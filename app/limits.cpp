@@ -71,7 +71,7 @@ void add_limit_options(CLI::App& app, LimitTexts& texts, const char* group) {
 
 Limits read_limits(const LimitTexts& texts) {
   Limits l;
-  l.sandbox = static_cast<SandboxMode>(choose("--sandbox", texts.sandbox));
+  choose("--sandbox", texts.sandbox, l.sandbox);
   if (!texts.time.empty()) l.seconds = parse_duration(texts.time);
   l.memory = parse_limit(texts.memory, "--max-memory");
   l.size = parse_limit(texts.size, "--max-size");

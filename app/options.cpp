@@ -93,8 +93,7 @@ void second_argument(const Raw& r, Options& o) {
 }
 
 void file_options(const Raw& r, Options& o) {
-  o.write.external =
-      static_cast<onnx::WriteOptions::External>(choose("--external-data", r.external));
+  choose("--external-data", r.external, o.write.external);
   o.write.external_file = r.external_file;
   if (r.external_file.find('/') != std::string::npos || r.external_file == "." ||
       r.external_file == "..")
@@ -174,8 +173,8 @@ void report_options(const Raw& r, Options& o) {
   o.load.show_warnings = r.verbose;
   print_points(r.print_ir, o.print_ir);
   require_format(o.reports, {".html", ".md", ".json"});
-  o.diagnostic_format = static_cast<DiagnosticFormat>(choose("--diag-format", r.diag_format));
-  o.progress = static_cast<Progress>(choose("--progress", r.progress));
+  choose("--diag-format", r.diag_format, o.diagnostic_format);
+  choose("--progress", r.progress, o.progress);
   if (o.diagnostic_format != DiagnosticFormat::Sarif) return;
   if (o.json) usage("--diag-format sarif and --json both write to standard output");
   if (o.output == "-") usage("--diag-format sarif and -o - both write to standard output");
@@ -271,19 +270,17 @@ Options interpret(Raw& r) {
   }
   file_options(r, o);
   o.export_params = !r.no_export_params;
-  o.keep_initializers =
-      static_cast<KeepInitializers>(choose("--keep-initializers-as-inputs", r.keep_initializers));
+  choose("--keep-initializers-as-inputs", r.keep_initializers, o.keep_initializers);
   if (r.no_export_params && !r.state.empty() && r.state != "discard")
     usage("--no-export-params and --state=" + r.state + " contradict each other");
   if (r.no_export_params && !r.keep_initializers.empty())
     usage("--no-export-params leaves no parameters for --keep-initializers-as-inputs");
-  o.export_type = static_cast<lower::ExportType>(choose("--operator-export-type", r.export_type));
+  choose("--operator-export-type", r.export_type, o.export_type);
   custom_opsets(r.custom_opsets, o.custom_opsets);
   o.symbolics = r.symbolics;
   o.custom_schemas = r.schemas;
   module_functions(r, o);
-  if (!r.optimize.empty())
-    o.optimize.level = static_cast<optimize::Level>(choose("--optimize", r.optimize));
+  if (!r.optimize.empty()) choose("--optimize", r.optimize, o.optimize.level);
   o.optimize.disabled = names("--disable-pass", r.disabled_passes);
   for (const std::string& pass : o.optimize.disabled) choose("--disable-pass", pass);
   o.optimize.constant_folding = !r.no_folding && o.optimize.level != optimize::Level::None;
@@ -293,9 +290,9 @@ Options interpret(Raw& r) {
   o.ort_target = choose("--target", r.target) == 0;
   if (!r.to.empty()) precision_option(r.to, o);
   number("--unroll", r.unroll, o.capture.unroll, int64_t{0}, int64_t{1} << 40);
-  o.capture.mode = static_cast<CaptureMode>(choose("--mode", r.mode));
-  o.load.training = static_cast<Training>(choose("--training", r.training));
-  o.capture.state = static_cast<State>(choose("--state", r.state));
+  choose("--mode", r.mode, o.capture.mode);
+  choose("--training", r.training, o.load.training);
+  choose("--state", r.state, o.capture.state);
   if (const Strings methods = names("--method", r.methods); methods.size() > 1)
     o.load.methods = methods;
   else if (!methods.empty())
@@ -303,13 +300,13 @@ Options interpret(Raw& r) {
   o.load.custom_op_libs = r.op_libs;
   o.load.device = device(r.device);
   number("--threads", r.threads, o.load.threads, 1, 4096);
-  o.checker = static_cast<Checker>(choose("--checker", r.checker));
+  choose("--checker", r.checker, o.checker);
   o.verify = !r.verify.empty() && choose("--verify", r.verify) == 0;
   number("--verify-runs", r.verify_runs, o.verify_runs, 1, 1000000);
   tolerances("--atol", r.atol, o.atol);
   tolerances("--rtol", r.rtol, o.rtol);
   o.ort_lib = r.ort_lib;
-  o.provider = static_cast<Provider>(choose("--provider", r.provider));
+  choose("--provider", r.provider, o.provider);
   if (o.latency && !o.verify && o.task != Task::Verify)
     usage("--latency needs --verify, which runs the file", "add --verify");
   if (!r.provider.empty() && !o.verify) usage("--provider needs --verify, which runs the file");
@@ -468,7 +465,7 @@ CommandLine parse_command_line(const Strings& arguments) {
   if (r.list_passes) c.text = pass_table();
   if (r.help || r.help_all) c.text = help(app, r.help_all, verb.task);
   if (!c.text.empty()) return c;
-  c.color = static_cast<Color>(choose("--color", r.color));
+  choose("--color", r.color, c.color);
   c.options = interpret(r);
   c.limits = read_limits(r.limits);
   c.options.provenance.version = kVersion;

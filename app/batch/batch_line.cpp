@@ -189,8 +189,8 @@ BatchLine parse_batch_line(const Strings& arguments) {
   line.json = r.convert.o.json;
   line.quiet = r.convert.quiet;
   line.root = r.convert.o.root;
-  line.color = static_cast<Color>(choose("--color", r.convert.color));
-  line.progress = static_cast<Progress>(choose("--progress", r.convert.progress));
+  choose("--color", r.convert.color, line.color);
+  choose("--progress", r.convert.progress, line.progress);
   line.jobs = std::max(1U, std::thread::hardware_concurrency() / 2);
   number("--jobs", r.jobs, line.jobs, size_t{1}, size_t{1024});
   // The report of all parts may be made inside of one.

@@ -116,7 +116,7 @@ void ListOps::options(CLI::App& app) {
 
 void ListOps::read() {
   number("--since", since_, opset_, kOldestOpset, kNewestOpset);
-  as_ = static_cast<Format>(choose("--format", format_));
+  choose("--format", format_, as_);
 }
 
 std::optional<ExitCode> ListOps::run(std::ostream& out) {

@@ -44,11 +44,11 @@
 #include "lib/capture/operators/operators.h"
 #include "lib/capture/operators/quantized.h"
 #include "lib/capture/script/interpreter.h"
-#include "lib/capture/script/site.h"
 #include "lib/capture/values/abstract_value.h"
 #include "lib/capture/values/heap.h"
 #include "lib/capture/values/made_up.h"
 #include "lib/capture/values/recorder.h"
+#include "lib/capture/values/site.h"
 #include "lib/capture/values/values.h"
 #include "lib/capture/values/worlds.h"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "lib/options/options.h"
+#include "lib/torch/input_options.h"
 
 namespace oe {
 

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/archive/archive.h"
 #include "lib/support/text.h"
 
 namespace oe::torch_io {

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "lib/archive/archive.h"
+namespace oe::archive {
+class Archive;
+}
 
 namespace oe::torch_io {
 

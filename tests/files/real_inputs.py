@@ -3,8 +3,8 @@
     real_inputs.py --build build/release [--jobs N] [--list] [FILE...]
 
 Each published file (ONNX_EXPORT_WILD, as in wild.py) whose inputs the index knows is converted with nothing said but
-`--dynamic-axes`; ONNX Runtime then runs the result on the inputs of the index, and LibTorch the file. At least
-SHARE of them have to run and agree. Without the folder: skipped.
+`--dynamic-axes`; ONNX Runtime then runs the result on the inputs of the index, and LibTorch the file. All but those
+of KNOWN have to run and agree. Without the folder: skipped.
 """
 import argparse
 import concurrent.futures
@@ -21,7 +21,12 @@ import torch
 
 import wild
 
-SHARE = 0.95
+# Files for which other inputs are found than those that they are really used with.
+KNOWN = {
+    "e2434c09eab04a7a.pt": "a state without the batch axis, which linear layers take too",
+    "07b8b3e192383c5e.pt": "inputs without the batch axis, which linear layers take too",
+    "318ee5afa290640e.pt": "16 features, where four are used",
+}
 
 # The inputs of the index come from a blind search. Here they are unusual ones: the model takes those that are found too.
 UNUSUAL = {
@@ -109,7 +114,7 @@ def main() -> int:
                and (not options.files or e["file"] in options.files)]
     apart = [e["file"] for e in entries if e["file"] in UNUSUAL]
     entries = [e for e in entries if e["file"] not in UNUSUAL]
-    good = wrong = 0
+    good = wrong = surprises = 0
     with tempfile.TemporaryDirectory() as out, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         def one(entry: dict) -> str:
             try:
@@ -118,10 +123,15 @@ def main() -> int:
                 return f"{type(e).__name__}: {str(e).splitlines()[0][:200]}"
         for entry, what in zip(entries, pool.map(one, entries)):
             good += not what
+            surprises += bool(what) != (entry["file"] in KNOWN)
+            if not what and entry["file"] in KNOWN:
+                print(f"FAIL {entry['file']} runs: take it out of KNOWN")
+            if what and entry["file"] not in KNOWN:
+                print(f"FAIL {entry['file']} does not run, and KNOWN does not name it")
             wrong += "WRONG" in what
             if what:
                 print(f"{entry['file']} {entry['source'].split('/')[-1]}: {what}", flush=True)
-    enough = good >= SHARE * len(entries) and not wrong
+    enough = not surprises and not wrong
     print(f"{good} of {len(entries)} run on their real inputs; {len(apart)} with unusual ones are counted apart")
     print("1 passed, 0 failed" if enough else "0 passed, 1 failed")
     return 0 if enough else 1

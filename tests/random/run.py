@@ -1,10 +1,11 @@
 """Generates random programs, converts and verifies them, and says what came of them.
 
     run.py --build build/release [--generator language] [--count 2000] [--seed 1] [--opsets 11,13,18,21] [--jobs N]
+           [--known]
 
 Program N is made from seed N alone: `--seed N --count 1` makes it again. The files stay in build/random; a failing case
 becomes small with reduce.py. The closing line counts what was converted and right against what was wrong; too many
-refusals are a failure too.
+refusals are a failure too. --known: as a group of the tests; known.txt names the programs that may be refused.
 """
 import argparse
 import collections
@@ -49,6 +50,13 @@ def generate_all(folder, count, seed, jobs, generator):
     return why
 
 
+def known_refusals(generator):
+    """Names of programs, with the reasons."""
+    lines = (pathlib.Path(__file__).parent / "known.txt").read_text().splitlines()
+    entries = [line.split(maxsplit=2) for line in lines if line and not line.startswith("#")]
+    return {f"seed {seed}": reason for name, seed, reason in entries if name == generator}
+
+
 def first_line(message):
     """What a message says, without opsets, runs and numbers: the same for the same cause."""
     line = re.sub(r"^opset [\d,]+: ", "", message.strip()).split("\n")[0]
@@ -85,6 +93,7 @@ def main():
     parser.add_argument("--generator", choices=GENERATORS, default="generate")
     parser.add_argument("--opsets", default="11,13,18,21")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--known", action="store_true", help="programs that known.txt does not name have to convert")
     options = parser.parse_args()
     left_out = generate_all(options.out, options.count, options.seed, options.jobs, options.generator)
     print(f"{sum(left_out.values())} other programs left out: LibTorch refuses them, or their results mean nothing")
@@ -97,7 +106,16 @@ def main():
     if len(results) != options.count:
         print(f"FAIL {options.count - len(results)} programs have no result")
         wrong += 1
-    if refused > (1 - SHARE) * options.count:
+    if options.known:
+        known = known_refusals(options.generator)
+        for r in results:
+            if r["result"] == "refused" and r["name"] not in known:
+                print(f"FAIL {r['file']}:{r['line']}: {r['name']} is refused, and known.txt does not name it")
+                wrong += 1
+            elif r["result"] == "passed" and r["name"] in known:
+                print(f"FAIL known.txt: {options.generator} {r['name']} converts: remove its line")
+                wrong += 1
+    elif refused > (1 - SHARE) * options.count:
         print(f"FAIL only {(options.count - refused) / options.count:.1%} of the programs convert")
         wrong += 1
     print(f"{right} passed, {wrong} failed")

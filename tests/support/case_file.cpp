@@ -99,4 +99,33 @@ void rewrite(const CaseFile& file, std::vector<Edit> edits) {
   for (const std::string& line : lines) out << line << "\n";
 }
 
+std::string line_diff(const std::string& was, const std::string& now) {
+  constexpr size_t kContext = 2, kAhead = 40;
+  const std::vector<std::string> a = split(was, '\n'), b = split(now, '\n');
+  std::string text;
+  size_t i = 0, j = 0;
+  while (i < a.size() || j < b.size()) {
+    if (i < a.size() && j < b.size() && a[i] == b[j]) {
+      ++i, ++j;
+      continue;
+    }
+    size_t left = a.size() - i, right = b.size() - j;  // what is left when nothing is equal again
+    for (size_t ahead = 1; ahead < 2 * kAhead && left + right > ahead; ++ahead) {
+      for (size_t x = 0; x <= ahead; ++x) {
+        const size_t y = ahead - x;
+        if (i + x < a.size() && j + y < b.size() && a[i + x] == b[j + y] &&
+            !strip(a[i + x]).empty())
+          left = x, right = y;
+      }
+    }
+    text += text.empty() ? "" : "...\n";
+    for (size_t k = i - std::min(i, kContext); k < i; ++k) text += "  " + a[k] + "\n";
+    for (size_t k = 0; k < left; ++k) text += "- " + a[i + k] + "\n";
+    for (size_t k = 0; k < right; ++k) text += "+ " + b[j + k] + "\n";
+    i += left, j += right;
+    for (size_t k = i; k < std::min(a.size(), i + kContext); ++k) text += "  " + a[k] + "\n";
+  }
+  return text;
+}
+
 }  // namespace oe::tests

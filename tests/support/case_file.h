@@ -59,4 +59,9 @@ Edit edit(const CaseFile& file, const Section& section, const std::string& text)
 // Writes the file with these edits, which must not overlap; not where they change nothing.
 void rewrite(const CaseFile& file, std::vector<Edit> edits);
 
+// The lines in which two texts differ, "-" before those of `was` and "+" before those of `now`,
+// with two equal ones around each place. Takes linear steps: equal lines are searched a few lines
+// ahead.
+std::string line_diff(const std::string& was, const std::string& now);
+
 }  // namespace oe::tests

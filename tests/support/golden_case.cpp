@@ -124,38 +124,6 @@ std::vector<Run> make_runs(const Case& c, const Options& base, const torch_io::L
   return runs;
 }
 
-// The first lines in which two printed models differ.
-// The lines that differ, "-" before those of `was` and "+" before those of `now`, with two equal
-// ones around each place. Linear steps: equal lines are found again within a few lines.
-std::string line_diff(const std::string& was, const std::string& now) {
-  constexpr size_t kContext = 2, kAhead = 40;
-  const std::vector<std::string> a = split(was, '\n'), b = split(now, '\n');
-  std::string text;
-  size_t i = 0, j = 0;
-  while (i < a.size() || j < b.size()) {
-    if (i < a.size() && j < b.size() && a[i] == b[j]) {
-      ++i, ++j;
-      continue;
-    }
-    size_t left = a.size() - i, right = b.size() - j;  // what is left when nothing is equal again
-    for (size_t ahead = 1; ahead < 2 * kAhead && left + right > ahead; ++ahead) {
-      for (size_t x = 0; x <= ahead; ++x) {
-        const size_t y = ahead - x;
-        if (i + x < a.size() && j + y < b.size() && a[i + x] == b[j + y] &&
-            !strip(a[i + x]).empty())
-          left = x, right = y;
-      }
-    }
-    text += text.empty() ? "" : "...\n";
-    for (size_t k = i - std::min(i, kContext); k < i; ++k) text += "  " + a[k] + "\n";
-    for (size_t k = 0; k < left; ++k) text += "- " + a[i + k] + "\n";
-    for (size_t k = 0; k < right; ++k) text += "+ " + b[j + k] + "\n";
-    i += left, j += right;
-    for (size_t k = i; k < std::min(a.size(), i + kContext); ++k) text += "  " + a[k] + "\n";
-  }
-  return text;
-}
-
 std::string compare_value(const HostValue& actual, const HostValue& expected, verify::Tolerance t) {
   using Kind = HostValue::Kind;
   if (actual.kind != expected.kind) return "one is a tensor, a sequence or None, the other is not";
@@ -376,7 +344,7 @@ class Runner {
         const std::string now = ir::print(convert_at(again.program, kSameGraphOpset));
         if (was != now) {
           fail(kSameGraphOpset, "exported from " + join(run, " ") + " the graph is another one:\n" +
-                                    line_diff(was, now));
+                                    tests::line_diff(was, now));
         }
       } catch (const std::exception& e) {
         fail(kSameGraphOpset, "exported from " + join(run, " ") + ": " + e.what());
@@ -432,7 +400,7 @@ class Runner {
       else
         throw std::runtime_error(
             "the text differs from what is pinned:\n" +
-            line_diff(std::string(strip(p.section.text)), std::string(strip(now))));
+            tests::line_diff(std::string(strip(p.section.text)), std::string(strip(now))));
     }
   }
 

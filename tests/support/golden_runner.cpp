@@ -97,6 +97,18 @@ bool wanted(const Arguments& a, const fs::path& file, const Case& c) {
   return a.filter.empty() || label(file, c).find(a.filter) != std::string::npos;
 }
 
+// The command that runs this case alone, in the same way.
+std::string how_to_repeat(const Arguments& a, const fs::path& file, const Case& c) {
+  std::string command =
+      "repeat it: golden_tests --filter '" + label(file, c) + "' " + file.string();
+  if (!a.opsets.empty()) command += " --opsets " + a.opsets;
+  if (!a.optimize.empty()) command += " --optimize " + a.optimize;
+  if (!a.disabled.empty()) command += " --disable-pass " + a.disabled;
+  if (a.scaled) command += " --scaled";
+  if (a.alone > 0) command += " --alone " + std::to_string(a.alone);
+  return command;
+}
+
 // Where the modules of a file's `-- python` cases lie.
 fs::path made_folder(const Arguments& a, const fs::path& file) {
   return a.work / (file.parent_path().filename() / file.stem());
@@ -206,8 +218,7 @@ Totals run_file(const Arguments& a, const fs::path& file) {
       journal.write("failed", "");
       std::cout << (a.alone ? "not so: " : "FAIL ") << label(file, c) << "\n"
                 << strip(outcome.message) << "\n"
-                << "repeat it: golden_tests --filter '" << label(file, c) << "' " << file.string()
-                << (a.opsets.empty() ? "" : " --opsets " + a.opsets) << std::endl;
+                << how_to_repeat(a, file, c) << std::endl;
     }
   }
   journal.write("done", "");
@@ -337,7 +348,8 @@ class Parent {
     }
     const std::vector<Case> cases = parse(c.file);
     std::cout << "FAIL " << label(c.file, cases.at(at)) << "\nthe process ended with " << how
-              << std::endl;
+              << "\n"
+              << how_to_repeat(a_, c.file, cases.at(at)) << std::endl;
     totals_.cases.push_back(
         report_of(c.file, cases.at(at),
                   {Outcome::Kind::Failed, "the process ended with " + how, {}, {}, {}}));
@@ -370,12 +382,13 @@ std::vector<std::string> unreached_rows(const std::vector<Seen>& all) {
   return rows;
 }
 
-// Whether opsets/operators.tsv says what the cases showed; --bless makes it so. What was seen at
-// some opsets alone says nothing of the others.
-bool table_is_fresh(const Arguments& a, const std::vector<Seen>& all) {
+// Whether opsets/operators.tsv says what the cases showed; --bless makes it so, unless a case failed:
+// the table would lose what that case shows. What was seen at some opsets alone says nothing of the
+// others.
+bool table_is_fresh(const Arguments& a, const std::vector<Seen>& all, bool failed) {
   const fs::path path = GOLDEN_SOURCE_DIR "/opsets/operators.tsv";
   const std::string now = operator_table(all);
-  if (a.bless) std::ofstream(path) << now;
+  if (a.bless && !failed) std::ofstream(path) << now;
   const std::string was = read_whole_file(path);
   return a.opsets.empty() ? was == now : without_measures(was) == without_measures(now);
 }
@@ -440,9 +453,10 @@ int main(int argc, char** argv) {
         ++t.failed;
         std::cout << "FAIL " << row << ": no case reaches this row of the lowering tables\n";
       }
-      if (!table_is_fresh(a, t.seen)) {
+      if (!table_is_fresh(a, t.seen, t.failed > 0)) {
         ++t.failed;
-        std::cout << "FAIL opsets/operators.tsv is out of date: run scripts/bless\n";
+        std::cout << "FAIL opsets/operators.tsv is out of date: run scripts/bless"
+                  << (a.bless ? " once the other cases pass\n" : "\n");
       }
     }
   } catch (const std::exception& e) {

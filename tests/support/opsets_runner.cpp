@@ -175,6 +175,11 @@ std::string describe(const Diagnostics& d) {
   return text;
 }
 
+// Whether this is what describe() says of errors, and no model.
+bool is_refusal(const std::string& text) {
+  return text.starts_with("error: ") || text.find("\nerror: ") != std::string::npos;
+}
+
 using Outputs = std::vector<HostValue>;
 
 std::string differ(const Outputs& actual, const Outputs& expected, verify::Tolerance tolerance) {
@@ -195,8 +200,8 @@ std::string differ(const Outputs& actual, const Outputs& expected, verify::Toler
 
 class Runner {
  public:
-  Runner(std::shared_ptr<verify::Ort> ort, bool bless, bool verbose)
-      : ort_(std::move(ort)), bless_(bless), verbose_(verbose) {}
+  Runner(std::shared_ptr<verify::Ort> ort, bool bless, bool allow_refusals, bool verbose)
+      : ort_(std::move(ort)), bless_(bless), allow_refusals_(allow_refusals), verbose_(verbose) {}
 
   // Problems of the case, empty when it passes. Sets `now` when blessing.
   std::string run(Case& c) {
@@ -207,11 +212,14 @@ class Runner {
       opsets::legalize(m, c.to, true, d);
       std::string text = describe(d);
       if (!d.has_errors()) text += ir::print(m);
-      if (bless_) {
+      const bool newly_refused =
+          d.has_errors() && !c.out.text.empty() && !is_refusal(c.out.text) && !allow_refusals_;
+      if (bless_ && newly_refused)
+        problems += "  it converted before: --allow-refusals blesses that it is refused:\n" + text;
+      else if (bless_)
         c.now = text;
-      } else if (trimmed(text) != trimmed(c.out.text)) {
-        problems += "  another text:\n" + text + "\n";
-      }
+      else if (trimmed(text) != trimmed(c.out.text))
+        problems += "  another text:\n" + tests::line_diff(trimmed(c.out.text), trimmed(text));
     }
     const Given given = read_inputs(c.inputs);
     std::mt19937_64 random(7);
@@ -260,20 +268,22 @@ class Runner {
 
  private:
   std::shared_ptr<verify::Ort> ort_;
-  bool bless_, verbose_;
+  bool bless_, allow_refusals_, verbose_;
   int runs_ = 0;
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  bool bless = false, verbose = false;
+  bool bless = false, allow_refusals = false, verbose = false;
   std::vector<fs::path> paths;
   std::string only;
   for (int i = 1; i < argc; ++i) {
     const std::string a = argv[i];
     if (a == "--bless")
       bless = true;
+    else if (a == "--allow-refusals")
+      allow_refusals = true;
     else if (a == "-v")
       verbose = true;
     else if (a.starts_with("--only="))
@@ -287,7 +297,7 @@ int main(int argc, char** argv) {
   std::string why;
   const auto ort = oe::verify::Ort::load("", why);
   if (!ort) std::cout << "without ONNX Runtime (" << why << "): numbers are not compared\n";
-  Runner runner(ort, bless, verbose);
+  Runner runner(ort, bless, allow_refusals, verbose);
   int passed = 0, failed = 0;
   for (const fs::path& path : files) {
     const oe::tests::CaseFile file = oe::tests::read_cases(path);
@@ -307,7 +317,9 @@ int main(int argc, char** argv) {
         if (verbose) std::cout << path.filename().string() << ": " << c.name << "\n";
       } else {
         ++failed;
-        std::cout << path.filename().string() << ": " << c.name << " failed\n" << problems;
+        std::cout << "FAIL " << path.filename().string() << ": " << c.name << "\n"
+                  << problems << "  repeat it: opsets_tests '--only=" << c.name << "' "
+                  << path.string() << "\n";
       }
     }
     oe::tests::rewrite(file, std::move(edits));

@@ -66,7 +66,7 @@ class Runner {
       }
       problem.empty() ? ++passed_ : ++failed_;
       if (!problem.empty())
-        std::cout << f.place(t.line) << ": " << c.name << ": " << problem << "\n";
+        std::cout << "FAIL " << f.place(t.line) << ": " << c.name << ": " << problem << "\n";
       if (!text.empty()) edits.push_back(tests::edit(f, c.after, text));
     }
     tests::rewrite(f, std::move(edits));
@@ -127,7 +127,7 @@ class Runner {
     if (bless_)
       text = printed;
     else if (strip(c.after.text) != strip(printed))
-      return "expected\n" + c.after.text + "got\n" + printed;
+      return "the text differs from what is expected:\n" + tests::line_diff(c.after.text, printed);
     return "";
   }
 

@@ -35,7 +35,8 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
     tool = str(build / "onnx-export")
     golden = [str(build / "golden_tests"), "--python", python, "--jobs", str(jobs), str(tests / "ops"),
               str(tests / "semantics")]
-    programs = [python, str(tests / "random/run.py"), "--build", str(build), "--jobs", str(jobs), "--count", "100"]
+    programs = [python, str(tests / "random/run.py"), "--build", str(build), "--jobs", str(jobs), "--count", "100",
+                "--known"]
     language = programs + ["--generator", "language", "--seed", "500001"]
     models = [python, str(tests / "models/run_models.py"), "--tool", tool, "--jobs", str(jobs)]
     foreign = [python, str(tests / "foreign/run.py"), "--tool", tool, "--jobs", str(jobs)]

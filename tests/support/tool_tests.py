@@ -359,6 +359,37 @@ def test_links_of_pages_lead_somewhere(build: pathlib.Path) -> None:
             assert "://" in link or (page.parent / link).exists(), f"{page.relative_to(ROOT)} links to {link}"
 
 
+REFUSED_RUNG = """## a type that opset 12 lacks
+-- in 13
+g (float[2] x) => (bfloat16[2] y)
+{
+  y = Cast <to = 16> (x)
+}
+-- out 12
+<what it became while it converted>
+"""
+REFUSED_CASE = """## erf
+def forward(self, x):
+    return torch.erf(x)
+-- inputs
+x: 2x3
+"""
+
+
+def test_bless_keeps_refusals_out(build: pathlib.Path) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        for tool, text, refusal in (("opsets_tests", REFUSED_RUNG, "error: Cast: needs opset 13"),
+                                    ("golden_tests", REFUSED_CASE, "-- error ..8: needs opset 9")):
+            path = pathlib.Path(folder) / "one.test"
+            path.write_text(text)
+            command = [build / tool, path, "--bless"] + (["--python", sys.executable] if tool == "golden_tests" else [])
+            refused = subprocess.run(command, capture_output=True, text=True, check=False)
+            assert refused.returncode == 1 and "--allow-refusals" in refused.stdout, refused.stdout
+            assert path.read_text() == text, f"{tool} blessed a refusal"
+            subprocess.run([*command, "--allow-refusals"], capture_output=True, text=True, check=True)
+            assert refusal in path.read_text(), path.read_text()
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, required=True)

@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "lib/archive/archive.h"
+
 namespace oe {
 namespace {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "lib/capture/script/site.h"
+#include "lib/capture/values/site.h"
 #include "lib/support/diagnostics.h"
 
 namespace oe::capture {

@@ -1,7 +1,6 @@
 // Operators as the model calls them: known without running, in place, composite, or functional.
 #include <algorithm>
 
-#include "lib/capture/attempts/missing.h"
 #include "lib/capture/executor.h"
 #include "lib/capture/operators/composites.h"
 

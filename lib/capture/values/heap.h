@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "lib/capture/script/site.h"
 #include "lib/capture/values/abstract_value.h"
+#include "lib/capture/values/site.h"
 
 namespace oe::capture {
 

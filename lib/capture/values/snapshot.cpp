@@ -7,7 +7,6 @@
 #include <algorithm>
 
 #include "lib/capture/executor.h"
-#include "lib/capture/lists/open_lists.h"
 
 namespace oe::capture {
 const void* identity(const AbstractValue& s) {

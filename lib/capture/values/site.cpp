@@ -1,5 +1,5 @@
 // Failures that name the running node.
-#include "lib/capture/script/site.h"
+#include "lib/capture/values/site.h"
 
 #include <algorithm>
 
