@@ -55,8 +55,8 @@ TEST_CASE("external data is found wherever a model can have a tensor") {
   const std::string bytes(8 * found.data.size(), 'x');
   CHECK(uncovered(found.data, bytes, 1).empty());
   CHECK_THAT(uncovered(found.data, bytes + "x", 4096), Contains("belong to no tensor"));
-  CHECK_THAT(uncovered(found.data, bytes.substr(1), 1), Contains("ends behind"));
-  CHECK_THAT(outside(found.data, bytes.size() - 1), Contains("ends behind"));
+  CHECK_THAT(uncovered(found.data, bytes.substr(1), 1), Contains("extends beyond"));
+  CHECK_THAT(outside(found.data, bytes.size() - 1), Contains("extends beyond"));
 }
 
 TEST_CASE("only zeros lie between tensors") {
@@ -64,7 +64,7 @@ TEST_CASE("only zeros lie between tensors") {
   CHECK(uncovered(ranges, std::string("abcd\0\0\0\0efgh", 12), 8).empty());
   CHECK_THAT(uncovered(ranges, std::string("abcd\0\0\0\0efgh", 12), 4), Contains("bytes 4 to 8"));
   CHECK_THAT(uncovered(ranges, std::string("abcd\0\0x\0efgh", 12), 8), Contains("bytes 4 to 8"));
-  CHECK_THAT(outside({{"w", UINT64_MAX, 4}}, 12), Contains("ends behind"));
+  CHECK_THAT(outside({{"w", UINT64_MAX, 4}}, 12), Contains("extends beyond"));
 }
 
 TEST_CASE("every cut of a model is refused or read, and nothing is read behind it") {
