@@ -5,7 +5,10 @@
 //                                                          Tensor)
 #include "lib/torch/stand_ins.h"
 
+#include <torch/csrc/jit/api/compilation_unit.h>
+#include <torch/csrc/jit/frontend/resolver.h>
 #include <torch/csrc/jit/frontend/script_type_parser.h>
+#include <torch/csrc/jit/frontend/sugared_value.h>
 #include <torch/csrc/jit/runtime/operator.h>
 #include <torch/custom_class.h>
 
@@ -78,14 +81,30 @@ size_t end_of_path(std::string_view text, size_t at) {
 
 // --- classes
 
-void register_class(const std::string& name,
-                    const std::vector<std::pair<const char*, const char*>>& slots) {
-  if (torch::getCustomClass(name)) return;
-  const auto type = c10::ClassType::create(c10::QualifiedName(name), {});
+using Slots = std::vector<std::pair<const char*, const char*>>;
+
+c10::ClassTypePtr register_class(const std::string& name, const Slots& slots,
+                                 const std::shared_ptr<torch::jit::CompilationUnit>& unit = {}) {
+  const auto type = c10::ClassType::create(c10::QualifiedName(name), unit);
   torch::jit::ScriptTypeParser parser;
   for (const auto& [slot, kind] : slots) type->addAttribute(slot, parser.parseType(kind));
   torch::registerCustomClass(type);
   registered().classes.insert(name);
+  return type;
+}
+
+// A class that some versions of LibTorch have: there its own one is used. Both have a method
+// `unpack`, which gives the slots in order.
+void register_packed_class(const std::string& name, const Slots& slots) {
+  if (torch::getCustomClass(name)) return;
+  static const auto unit = std::make_shared<torch::jit::CompilationUnit>();
+  const c10::ClassTypePtr type = register_class(name, slots, unit);
+  std::string values;
+  for (const auto& [slot, kind] : slots)
+    values += (values.empty() ? "self." : ", self.") + std::string(slot);
+  const torch::jit::SimpleSelf self(type);
+  unit->define(name, "def unpack(self):\n  return (" + values + ")\n", torch::jit::nativeResolver(),
+               &self);
 }
 
 // Pickles write "c__torch__.torch.classes.lib\nName\n", code "__torch__.torch.classes.lib.Name".
@@ -263,11 +282,12 @@ void register_known_classes() {
         padding{"padding", "List[int]"}, output_padding{"output_padding", "List[int]"},
         dilation{"dilation", "List[int]"}, groups{"groups", "int"},
         low{"output_min", "Optional[number]"}, high{"output_max", "Optional[number]"};
-    register_class(xnnpack + "LinearOpContext", {weight, bias, low, high});
-    register_class(xnnpack + "Conv2dOpContext",
-                   {weight, bias, stride, padding, dilation, groups, low, high});
-    register_class(xnnpack + "TransposeConv2dOpContext",
-                   {weight, bias, stride, padding, output_padding, dilation, groups, low, high});
+    register_packed_class(xnnpack + "LinearOpContext", {weight, bias, low, high});
+    register_packed_class(xnnpack + "Conv2dOpContext",
+                          {weight, bias, stride, padding, dilation, groups, low, high});
+    register_packed_class(
+        xnnpack + "TransposeConv2dOpContext",
+        {weight, bias, stride, padding, output_padding, dilation, groups, low, high});
     return true;
   }();
   (void)once;

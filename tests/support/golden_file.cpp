@@ -104,6 +104,10 @@ void parse_section(Case& c, const tests::Section& s) {
   } else if (key == "no-seeds") {
     if (rest.empty()) throw std::runtime_error("no-seeds needs its reason on the same line");
     c.seeds = false;
+  } else if (key == "needs") {
+    const std::vector<std::string> w = words(rest);
+    if (w.size() < 2) throw std::runtime_error("needs takes an operator and the reason");
+    c.needs.push_back(w[0]);
   } else if (key == "grows") {
     if (rest.empty()) throw std::runtime_error("grows needs its reason on the same line");
     c.grows = rest;

@@ -51,8 +51,9 @@ struct Case {
   double atol = -1, rtol = -1;
   bool seeds = true;
   std::string mode = "auto";
-  std::string grows;              // why a larger input has more nodes
-  std::string state = "discard";  // what becomes of written state: outputs, io
+  std::vector<std::string> needs;  // operators that some versions of LibTorch lack
+  std::string grows;               // why a larger input has more nodes
+  std::string state = "discard";   // what becomes of written state: outputs, io
 };
 
 // Throws std::runtime_error with "file:line: what is wrong".

@@ -3,7 +3,9 @@
 
 #include <torch/csrc/jit/frontend/resolver.h>
 #include <torch/csrc/jit/frontend/sugared_value.h>
+#include <torch/csrc/jit/runtime/operator.h>
 
+#include <algorithm>
 #include <fstream>
 #include <limits>
 #include <map>
@@ -162,6 +164,12 @@ class Builder {
 };
 
 }  // namespace
+
+bool can_be_made(const Case& c) {
+  return std::ranges::all_of(c.needs, [](const std::string& op) {
+    return !torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(op)).empty();
+  });
+}
 
 torch_io::Loaded define_module(const Case& c) {
   torch::jit::Module m("__torch__.Golden");

@@ -9,6 +9,9 @@
 
 namespace oe::golden {
 
+// Whether LibTorch has the operators that the case needs.
+bool can_be_made(const Case& c);
+
 // Compiles the case's source with LibTorch's own front end. Throws what LibTorch throws.
 torch_io::Loaded define_module(const Case& c);
 

@@ -192,6 +192,11 @@ Totals run_file(const Arguments& a, const fs::path& file) {
   for (size_t i = a.from; i < cases.size(); ++i) {
     const Case& c = cases[i];
     if (!wanted(a, file, c) || (a.alone > 0 && !c.errors.empty())) continue;
+    if (!can_be_made(c)) {
+      ++t.skipped;
+      journal.write("skipped", "");
+      continue;
+    }
     journal.write("at", std::to_string(i));
     alarm(a.seconds);
     Outcome outcome;

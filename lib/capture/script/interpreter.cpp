@@ -35,8 +35,11 @@ AbstractValue Interpreter::run_method(const AbstractValue& self, const std::stri
 std::optional<AbstractValue> Interpreter::run_built_in(torch::jit::Function& f,
                                                        const std::vector<AbstractValue>& args) {
   const std::string& name = f.qualname().qualifiedName();
-  if (!name.starts_with("__torch__.torch.classes.quantized.") &&
-      !name.starts_with("__torch__.torch.classes.rnn."))
+  constexpr std::string_view kClasses = "__torch__.torch.classes.";
+  if (!name.starts_with(kClasses) || torch::jit::tryToGraphFunction(f)) return std::nullopt;
+  const std::string_view space = std::string_view(name).substr(kClasses.size());
+  if (!space.starts_with("quantized.") && !space.starts_with("rnn.") &&
+      !space.starts_with("xnnpack."))
     return std::nullopt;
   torch::jit::Stack stack;
   for (const AbstractValue& a : args) {
