@@ -1,5 +1,5 @@
-// What happens around the stages: they are timed, printed (--print-ir) and, in debug builds,
-// checked.
+// What happens around the stages: they are timed, printed (--print-ir) and checked, in debug builds
+// and where the environment has ONNX_EXPORT_VERIFY_STAGES.
 #pragma once
 
 #include <chrono>
@@ -29,8 +29,7 @@ class Stages {
   using OnStage = std::function<void(std::string_view)>;
 
   // --print-ir and -v text goes to `out`. All of these have to last.
-  Stages(const Options& o, std::vector<StageTime>& times, std::ostream& out, OnStage on_stage)
-      : o_(o), times_(times), out_(out), on_stage_(std::move(on_stage)) {}
+  Stages(const Options& o, std::vector<StageTime>& times, std::ostream& out, OnStage on_stage);
   ~Stages() { end(); }
   Stages(const Stages&) = delete;
   Stages& operator=(const Stages&) = delete;
@@ -38,7 +37,7 @@ class Stages {
   // And ends the one before. Throws StoppedAfter where that was to be the last.
   void begin(const char* stage);
   void end();
-  // What a stage hands on. Throws Failure(Internal) where a debug build finds it malformed.
+  // What a stage hands on. Throws Failure(Internal) where stages are checked and it is malformed.
   void made(const program::Program& p);
   void made(const char* stage, const ir::Model& m);
   // The two for the stages from lower on. Refers to this object.
@@ -54,6 +53,7 @@ class Stages {
   std::vector<StageTime>& times_;
   std::ostream& out_;
   OnStage on_stage_;
+  const bool verify_;
   std::optional<Steady::time_point> start_;
   size_t running_ = 0;  // its place in times_
 };

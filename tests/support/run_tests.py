@@ -19,6 +19,8 @@ CLOSING = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.M)
 QUICK_OPSETS = "7,9,11,13,16,18,21,26,28"
 # glibc overwrites all memory that is freed, so that a read of it shows in every run, not in one of hundreds.
 OVERWRITE_FREED = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=0:glibc.malloc.perturb=165"}
+# The verifiers of debug builds: what a stage hands on is well formed.
+VERIFY_STAGES = {"ONNX_EXPORT_VERIFY_STAGES": "1"}
 
 
 @dataclasses.dataclass
@@ -26,7 +28,7 @@ class Group:
     name: str
     command: list[str]
     quick: list[str] | None = None  # instead of `command`; None: the same
-    overwrite_freed: bool = False
+    environment: dict[str, str] = dataclasses.field(default_factory=dict)
     by_name: bool = False  # runs only where it is named: it needs programs that scripts/setup does not install
 
 
@@ -57,13 +59,13 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
     return [
         Group("format", [str(ROOT / "scripts/format"), "--check"]),
         Group("layers", layers + ["--preprocess"], layers),
-        Group("unit", [str(build / "unit_tests")], overwrite_freed=True),
-        Group("axes", [str(build / "axis_tests"), "--jobs", str(jobs)], overwrite_freed=True),
-        Group("opsets", [str(build / "opsets_tests")], overwrite_freed=True),
-        Group("optimize", [str(build / "optimize_tests"), str(tests / "optimize")], overwrite_freed=True),
-        Group("golden", golden, golden + ["--opsets", QUICK_OPSETS], overwrite_freed=True),
+        Group("unit", [str(build / "unit_tests")], environment=OVERWRITE_FREED),
+        Group("axes", [str(build / "axis_tests"), "--jobs", str(jobs)], environment=OVERWRITE_FREED),
+        Group("opsets", [str(build / "opsets_tests")], environment=OVERWRITE_FREED),
+        Group("optimize", [str(build / "optimize_tests"), str(tests / "optimize")], environment=OVERWRITE_FREED),
+        Group("golden", golden, golden + ["--opsets", QUICK_OPSETS], environment=OVERWRITE_FREED),
         *[Group(f"level_{level}", golden + ["--optimize", level, "--opsets", "9,18"],
-                golden + ["--optimize", level, "--opsets", "18"], overwrite_freed=True)
+                golden + ["--optimize", level, "--opsets", "18"], environment=OVERWRITE_FREED)
           for level in ("none", "basic", "full")],
         Group("scaled", [str(build / "golden_tests"), "--scaled", "--python", python, "--jobs", str(jobs),
                          str(tests / "ops"), str(tests / "semantics/many_elements.test")]),
@@ -73,7 +75,8 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
         Group("gradients_second", gradients + ["--second"], gradients + ["--second", "--ops", "^[a-l]"]),
         Group("random", programs + ["--opsets", "11,13,18,21,26"], programs),
         Group("random_language", language + ["--opsets", "11,18,26"], language + ["--opsets", "18"]),
-        Group("cli", [python, str(tests / "support/cli_runner.py"), "--build", str(build)]),
+        Group("cli", [python, str(tests / "support/cli_runner.py"), "--build", str(build)],
+              environment=VERIFY_STAGES),
         Group("tool", [python, str(tests / "support/tool_tests.py"), "--build", str(build)]),
         Group("explain", explain, explain + ["--quick"]),
         Group("wheel", [python, str(tests / "wheel/run.py"), "--build", str(build)]),
@@ -109,13 +112,13 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
                             # meshgrid refuses with the values of its tensors, which take 18 s to print.
                             "--seconds", "40"]),
         Group("over_time", [python, str(tests / "models/over_time.py"), "--tool", tool]),
-        Group("models", models + ["--full"], models + ["--quick"]),
+        Group("models", models + ["--full"], models + ["--quick"], environment=VERIFY_STAGES),
         Group("force_models", [python, str(tests / "foreign/force_models.py"), "--build", str(build)], by_name=True),
         Group("fusions", [python, str(tests / "graphs/fusions.py"), "--build", str(build), "--jobs", str(jobs)],
               by_name=True),
         Group("friends", [python, str(tests / "graphs/friends.py"), "--build", str(build), "--jobs", str(jobs)],
               by_name=True),
-        Group("foreign", foreign, foreign + ["--part", "1/8"]),
+        Group("foreign", foreign, foreign + ["--part", "1/8"], environment=VERIFY_STAGES),
     ]
 
 
@@ -137,7 +140,7 @@ def run(group: Group, quick: bool) -> tuple[int, int, int, list[str]]:
     try:
         child = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                  text=True, errors="replace",
-                                 env=os.environ | (OVERWRITE_FREED if group.overwrite_freed else {}))
+                                 env=os.environ | group.environment)
     except OSError as e:
         why = f"FAIL {group.name}: {e}"
         print(why)
