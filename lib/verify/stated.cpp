@@ -23,7 +23,8 @@ std::string not_as_stated(const Tensor& t, const Shape& stated, const NamedSizes
                                       : std::nullopt;
     if (!size || *size == t.dims()[k]) continue;
     return "axis " + std::to_string(k) + " is " + std::to_string(t.dims()[k]) +
-           ", the model declares " + (d.is_number() ? "" : d.symbol + " = ") + std::to_string(*size);
+           ", the model declares " + (d.is_number() ? "" : d.symbol + " = ") +
+           std::to_string(*size);
   }
   return {};
 }
