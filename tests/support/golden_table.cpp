@@ -1,15 +1,13 @@
-// opsets/operators.tsv: what every operator was seen to become, measured by the cases of tests/ops.
+// opsets/operators.tsv: what every operator was seen to become, measured by the golden cases.
 #include "tests/support/golden_table.h"
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <tuple>
 
 #include "lib/capture/operators/composites.h"
 #include "lib/lower/lowering.h"
-#include "lib/support/files.h"
 #include "lib/support/text.h"
 #include "lib/torch/extensions.h"
 
@@ -131,16 +129,6 @@ std::string measures(const Entry& e, const std::vector<const Seen*>& cases) {
          (best ? becomes(*best, base) : "");
 }
 
-// The part of the table that the code alone determines: names, signatures and kinds.
-std::string without_measures(const std::string& table) {
-  std::string text;
-  for (const std::string& line : split(table, '\n')) {
-    const std::vector<std::string> columns = split(line, '\t');
-    if (columns.size() > 2) text += columns[0] + "\t" + columns[1] + "\t" + columns[2] + "\n";
-  }
-  return text;
-}
-
 }  // namespace
 
 std::string complex_call(std::string_view op) { return std::string(op) + " (complex)"; }
@@ -190,14 +178,13 @@ std::string to_json(const Seen& s) {
                          {"calls", s.calls},
                          {"made", made},
                          {"nodes", s.nodes},
-                         {"refusals", s.refusals},
-                         {"measures", s.measures}})
+                         {"refusals", s.refusals}})
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 Seen seen_from_json(const std::string& text) {
   const nlohmann::json j = nlohmann::json::parse(text);
-  Seen s{j.at("label"), j.at("calls"), {}, j.at("nodes"), j.at("refusals"), j.at("measures")};
+  Seen s{j.at("label"), j.at("calls"), {}, j.at("nodes"), j.at("refusals")};
   for (const nlohmann::json& m : j.at("made")) s.made[m.at(0)] = m.at(1);
   return s;
 }
@@ -208,7 +195,7 @@ std::string operator_table(const std::vector<Seen>& all) {
     std::vector<const Seen*> cases;
     std::set<std::string> refused;
     for (const Seen& s : all) {
-      if (s.measures && shows(s, e)) cases.push_back(&s);
+      if (shows(s, e)) cases.push_back(&s);
       if (const auto it = s.refusals.find(base_name(e.name)); it != s.refusals.end())
         refused.insert(it->second);
     }
@@ -218,30 +205,13 @@ std::string operator_table(const std::vector<Seen>& all) {
   return text;
 }
 
-bool table_is_fresh(const std::vector<Seen>& all, bool rewrite, bool every_opset) {
-  const char* path = GOLDEN_SOURCE_DIR "/opsets/operators.tsv";
-  const std::string now = operator_table(all);
-  if (rewrite) std::ofstream(path) << now;
-  const std::string was = read_whole_file(path);
-  return every_opset ? was == now : without_measures(was) == without_measures(now);
-}
-
-std::vector<std::string> unreached_rows(const std::vector<Seen>& all) {
-  std::set<std::string> reached;
-  for (const Seen& s : all)
-    if (s.measures) reached.insert(s.calls.begin(), s.calls.end());
-  std::vector<std::string> rows;
-  for (const lower::Table& table : lower::tables()) {
-    for (const lower::Lowering& row : table) {
-      for (std::string_view name : row.names)
-        if (!reached.count(std::string(name))) rows.emplace_back(name);
-    }
+std::string without_measures(const std::string& table) {
+  std::string text;
+  for (const std::string& line : split(table, '\n')) {
+    const std::vector<std::string> columns = split(line, '\t');
+    if (columns.size() > 2) text += columns[0] + "\t" + columns[1] + "\t" + columns[2] + "\n";
   }
-  for (const lower::Table& table : lower::complex_tables())
-    for (const lower::Lowering& row : table)
-      for (std::string_view name : row.names)
-        if (!reached.count(complex_call(name))) rows.push_back(complex_call(name));
-  return rows;
+  return text;
 }
 
 }  // namespace oe::golden

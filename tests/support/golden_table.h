@@ -1,4 +1,4 @@
-// opsets/operators.tsv: what every operator was seen to become, measured by the cases of tests/ops.
+// opsets/operators.tsv: what every operator was seen to become, measured by the golden cases.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,6 @@ struct Seen {
   std::map<int64_t, std::map<std::string, std::set<std::string>>> made;
   size_t nodes = 0;                             // at the newest opset
   std::map<std::string, std::string> refusals;  // operator -> why not at the newest opset
-  bool measures = true;                         // a case of tests/ops, which runs at every opset
 };
 
 // How a call of complex numbers is called there, which has rows of its own.
@@ -36,13 +35,10 @@ Seen seen_from_json(const std::string& text);
 // The file: a line for each overload that is lowered and each operator made of others, with tabs
 // between name, signature, kind ("lowered", "composed", "library"), the lowest opset at which a
 // case converted, the lowest at which all cases of it alone did (0: none is), ONNX operators
-// ("7-12 Mul Sub;13-28 Mul") and what is refused (by any case). Of the cases that reach the lowest
-// opset, the one in which it becomes the fewest kinds of operators says what that is.
+// ("7-12 Mul Sub;13-28 Mul") and what is refused. Of the cases that reach the lowest opset, the one
+// in which it becomes the fewest kinds of operators says what that is.
 std::string operator_table(const std::vector<Seen>& all);
-// Whether the file is the table, which `rewrite` makes it. What was seen at some opsets alone says
-// nothing of the others: then names, signatures and kinds are compared alone.
-bool table_is_fresh(const std::vector<Seen>& all, bool rewrite, bool every_opset);
-// Rows of the lowering tables that no case of tests/ops reached.
-std::vector<std::string> unreached_rows(const std::vector<Seen>& all);
+// The part of it that the code alone determines: names, signatures and kinds.
+std::string without_measures(const std::string& table);
 
 }  // namespace oe::golden
