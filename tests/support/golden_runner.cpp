@@ -387,9 +387,9 @@ std::vector<std::string> unreached_rows(const std::vector<Seen>& all) {
   return rows;
 }
 
-// Whether opsets/operators.tsv says what the cases showed; --bless makes it so, unless a case failed:
-// the table would lose what that case shows. What was seen at some opsets alone says nothing of the
-// others.
+// Whether opsets/operators.tsv says what the cases showed; --bless makes it so, unless a case
+// failed: the table would lose what that case shows. What was seen at some opsets alone says
+// nothing of the others.
 bool table_is_fresh(const Arguments& a, const std::vector<Seen>& all, bool failed) {
   const fs::path path = GOLDEN_SOURCE_DIR "/opsets/operators.tsv";
   const std::string now = operator_table(all);
