@@ -46,8 +46,8 @@ Size quotient(const Size& a, const Size& b) {
 
 class SizeArithmetic {
  public:
-  // What a dim is that no operator computes from others: its name, or a symbol of its own, whatever
-  // its name is.
+  // The symbol of a dim that no operator computes from others: its name, or a symbol of its own,
+  // whatever its name is.
   enum class Unknown { Named, Own };
   SizeArithmetic(Model& m, Unknown unknown)
       : unknown_(unknown), rewriter_(m), sources_(rewriter_), elements_(rewriter_, sources_) {}

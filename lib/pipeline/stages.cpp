@@ -1,4 +1,4 @@
-// What happens around the stages: they are timed, printed (--print-ir) and checked.
+// Times, prints (--print-ir) and checks the stages.
 #include "lib/pipeline/stages.h"
 
 #include <sys/resource.h>

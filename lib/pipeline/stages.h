@@ -1,5 +1,5 @@
-// What happens around the stages: they are timed, printed (--print-ir) and checked, in debug builds
-// and where the environment has ONNX_EXPORT_VERIFY_STAGES.
+// Times, prints (--print-ir) and checks the stages. Checks run in debug builds and where the
+// environment has ONNX_EXPORT_VERIFY_STAGES.
 #pragma once
 
 #include <chrono>
@@ -37,7 +37,7 @@ class Stages {
   // And ends the one before. Throws StoppedAfter where that was to be the last.
   void begin(const char* stage);
   void end();
-  // What a stage hands on. Throws Failure(Internal) where stages are checked and it is malformed.
+  // The result of a stage. Throws Failure(Internal) if stages are checked and it is malformed.
   void made(const program::Program& p);
   void made(const char* stage, const ir::Model& m);
   // The two for the stages from lower on. Refers to this object.

@@ -4,8 +4,9 @@
 
 The suites are published files (ONNX_EXPORT_WILD, as in wild.py), the test models, and those of tests/foreign: all
 without the example that torch.jit.trace leaves in a file. At least nine of ten files of a suite have to convert and
-verify (of published files and models all but those of KNOWN), and no result may be wrong. What cannot be made or has no folder is not run. --write-table writes
-docs/inputs.md; it also runs every file once more with what was found given, to measure what finding it costs.
+verify (of published files and models all but those of KNOWN), and no result may be wrong. Files that cannot be made
+and suites without a folder are not run. --write-table writes docs/inputs.md; it also runs every file once more with the
+inputs that were found, to measure the cost of finding them.
 """
 import argparse
 import concurrent.futures

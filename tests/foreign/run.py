@@ -3,8 +3,8 @@
     run.py --tool build/release/onnx-export [--full] [--family NAME,...] [--only TEXT] [--jobs N] [--part K/N]
            [--join REPORT ...] [--write-table] [--models]
 
-A case is a module or model in one form (traced, scripted, or the file that a package ships). It passes when ONNX Runtime
-computes what LibTorch computes, at the example, at other values and, with dynamic axes, at other sizes; refused is what
+A case is a module or model in one form (traced, scripted, or the file that a package ships). It passes when ONNX
+Runtime computes what LibTorch computes, at the example, at other values and, with dynamic axes, at other sizes; refused is what
 the tool refuses by name. Wrong results and crashes are failures, and so are refusals of the sample that REFUSED does not
 name. --full runs all there is and takes about an hour;
 with --write-table it writes docs/foreign.md, of which --join gives the cases that an earlier run (another part, or a

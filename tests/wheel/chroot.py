@@ -20,7 +20,7 @@ torch.jit.script(Model()).save("model.pt")
 COMPILERS = ("g++", "gcc", "cc", "cmake", "git")
 PASSED_ON = ("JOBS", "PIP_", "http_proxy", "https_proxy", "no_proxy")
 CERTIFICATES = "/etc/certificates_of_the_caller.crt"
-# What a container runtime gives: /proc, /sys, the harmless devices, names of hosts.
+# As a container runtime mounts them: /proc, /sys, the harmless devices, names of hosts.
 MOUNTS = """
 set -e
 mount -t proc proc "$1/proc"
