@@ -123,6 +123,11 @@ size_t rank_of(const Value* v) { return v->type.shape->size(); }
 
 }  // namespace
 
+bool broadcasts(const Node& n) {
+  const auto it = n.domain.empty() ? rules().find(n.op) : rules().end();
+  return it != rules().end() && it->second == Rule::Elementwise;
+}
+
 DimSource DimSources::of(Value* v, int64_t axis) const {
   auto it = known_.find(v);
   return it == known_.end() ? DimSource{v, axis} : it->second[static_cast<size_t>(axis)];

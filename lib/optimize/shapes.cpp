@@ -284,15 +284,6 @@ class Shapes {
     set_constant_shape(n, std::move(list));
   }
 
-  static bool broadcasts(const Node& n) {
-    static constexpr auto kOperators = {
-        "Add",  "And", "Div",         "Equal", "Greater", "GreaterOrEqual",
-        "Less", "Max", "LessOrEqual", "Min",   "Mod",     "Mul",
-        "Or",   "Pow", "Sub",         "Where", "Xor"};
-    return n.inputs.size() > 1 &&
-           std::ranges::any_of(kOperators, [&](const char* op) { return n.op == op; });
-  }
-
   bool is_size(const Element& e, Value* v, size_t from_right) const {
     if (!v || !v->rank() || from_right >= v->type.shape->size()) return false;
     const auto axis = *v->rank() - 1 - static_cast<int64_t>(from_right);

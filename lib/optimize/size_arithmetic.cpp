@@ -61,7 +61,7 @@ class SizeArithmetic {
     if (Sizes numbers = arithmetic(n); !numbers.empty()) numbers_[out] = std::move(numbers);
     if (!has_rank(out)) return;
     set(out, dims_of_result(n));
-    if (n.op == "LSTM" || n.op == "GRU" || n.op == "RNN")
+    if (is_recurrent(n))
       for (size_t i = 1; i < n.outputs.size(); ++i) set(n.outputs[i], last_states(n));
   }
 
@@ -88,6 +88,10 @@ class SizeArithmetic {
   KnownElements elements_;
   std::unordered_map<const Value*, Sizes> computed_;  // dims that are not those of an input
   std::unordered_map<const Value*, Sizes> numbers_;   // elements of computed int64 tensors
+
+  static bool is_recurrent(const Node& n) {
+    return n.op == "LSTM" || n.op == "GRU" || n.op == "RNN";
+  }
 
   void set(const Value* v, Sizes dims) {
     if (has_rank(v) && dims.size() == v->type.shape->size()) computed_[v] = std::move(dims);
@@ -156,10 +160,8 @@ class SizeArithmetic {
     if (n.op == "Tile") return tile(n);
     if (n.op == "DepthToSpace") return depth_to_space(n);
     if (n.op == "GatherElements" && has_rank(n.input(1))) return dims(n.inputs[1]);
-    if (n.op == "LSTM" || n.op == "GRU" || n.op == "RNN") return recurrent(n);
-    if (n.op == "Add" || n.op == "Sub" || n.op == "Mul" || n.op == "Div" || n.op == "Where" ||
-        n.op == "Pow")
-      return broadcast(n);
+    if (is_recurrent(n)) return recurrent(n);
+    if (broadcasts(n)) return broadcast(n);
     return {};
   }
 

@@ -4,10 +4,9 @@
            [--join REPORT ...] [--write-table] [--models]
 
 A case is a module or model in one form (traced, scripted, or the file that a package ships). It passes when ONNX
-Runtime computes what LibTorch computes, at the example, at other values and, with dynamic axes, at other sizes; refused is what
-the tool refuses by name. Wrong results and crashes are failures, and so are refusals of the sample that REFUSED does not
-name. --full runs all there is and takes about an hour;
-with --write-table it writes docs/foreign.md, of which --join gives the cases that an earlier run (another part, or a
+Runtime computes what LibTorch computes, at the example, at other values and, with dynamic axes, at other sizes. It is
+refused when the tool refuses it by name. Wrong results and crashes are failures, and so are refusals of the sample that
+REFUSED does not name. --full runs all cases and takes about an hour; with --write-table it writes docs/foreign.md, of which --join gives the cases that an earlier run (another part, or a
 family as a whole) has judged: those are not run again. Every verdict is left in build/foreign/report.json.
 --models converts and verifies the models at several opsets instead (measure.py) and writes docs/models.md; cases that a
 joined report has are not run again. `--models --full --join docs/models.md --only TEXT --write-table` runs some anew and

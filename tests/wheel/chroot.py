@@ -10,13 +10,6 @@ import shutil
 import subprocess
 
 USER = 1000
-MODEL = """\
-import torch
-class Model(torch.nn.Module):
-    def forward(self, x):
-        return x.exp() / x.shape[0]
-torch.jit.script(Model()).save("model.pt")
-"""
 COMPILERS = ("g++", "gcc", "cc", "cmake", "git")
 PASSED_ON = ("JOBS", "PIP_", "http_proxy", "https_proxy", "no_proxy")
 CERTIFICATES = "/etc/certificates_of_the_caller.crt"

@@ -13,7 +13,8 @@ import pathlib
 import re
 import shutil
 
-from chroot import MODEL, USER, Chroot, try_tool
+from cases import MODEL
+from chroot import USER, Chroot, try_tool
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HOME = "/home/somebody"

@@ -18,7 +18,8 @@ import shutil
 import subprocess
 import time
 
-from chroot import MODEL, USER, Chroot, try_tool
+from cases import MODEL
+from chroot import USER, Chroot, try_tool
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BASE = "debian:12-slim"

@@ -17,18 +17,11 @@ import sys
 import tempfile
 import zipfile
 
+from cases import MODEL
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PIPX = "pipx==1.18.4"
-MODEL = """\
-import torch
-class Model(torch.nn.Module):
-    def forward(self, x):
-        return x.exp() / x.shape[0]
-torch.jit.script(Model()).save("model.pt")
-"""
-
-
 class Environment:
     def __init__(self, folder: pathlib.Path, there: bool = False):
         self.folder = folder
