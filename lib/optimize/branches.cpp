@@ -1,14 +1,17 @@
-// An If whose condition is known becomes the nodes of the branch it takes.
+// An If whose condition is known becomes the nodes of the branch it takes, and one whose branches
+// do the same becomes the nodes of one of them.
 //
 //   <bool c = {1}>
 //   y = If (c) <then_branch = t () => (a) {             y = Relu (x)
 //     a = Relu (x)                                  =>
 //   }, else_branch = ...>
+#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "lib/optimize/passes.h"
 #include "lib/optimize/rewriter.h"
+#include "lib/optimize/tensors.h"
 
 namespace oe::optimize {
 namespace {
@@ -16,6 +19,65 @@ namespace {
 using namespace ir;
 
 using Nodes = std::vector<std::unique_ptr<Node>>;
+
+// What holds for tensors of both types.
+Type common(const Type& a, const Type& b) {
+  if (a == b) return a;
+  if (a.kind != Type::Kind::Tensor || b.kind != Type::Kind::Tensor || a.dtype != b.dtype) return {};
+  if (!a.shape || !b.shape || a.shape->size() != b.shape->size()) return Type::tensor(a.dtype);
+  std::vector<Dim> dims;
+  for (size_t i = 0; i < a.shape->size(); ++i)
+    dims.push_back((*a.shape)[i] == (*b.shape)[i] ? (*a.shape)[i] : Dim{});
+  return Type::tensor(a.dtype, std::move(dims));
+}
+
+// Whether two graphs have the same nodes in the same order: operators, attributes, inputs. Types do
+// not count.
+class SameNodes {
+ public:
+  // The values of the first graph, and those of the second that they equal.
+  const std::unordered_map<Value*, const Value*>& pairs() const { return pairs_; }
+
+  bool same(const Graph& a, const Graph& b) {
+    if (a.nodes.size() != b.nodes.size() || !match(a.inputs, b.inputs)) return false;
+    for (size_t i = 0; i < a.nodes.size(); ++i)
+      if (!same(*a.nodes[i], *b.nodes[i])) return false;
+    return equal(a.outputs, b.outputs);
+  }
+
+ private:
+  std::unordered_map<Value*, const Value*> pairs_;
+
+  bool match(const std::vector<Value*>& a, const std::vector<Value*>& b) {
+    if (a.size() != b.size()) return false;
+    for (size_t i = 0; i < a.size(); ++i) {
+      if (!a[i] != !b[i]) return false;
+      if (a[i]) pairs_[a[i]] = b[i];
+    }
+    return true;
+  }
+  bool equal(const std::vector<Value*>& a, const std::vector<Value*>& b) const {
+    return std::ranges::equal(a, b, [this](Value* x, const Value* y) {
+      const auto it = pairs_.find(x);
+      return (it == pairs_.end() ? x : it->second) == y;
+    });
+  }
+  bool same(const Node& a, const Node& b) {
+    return a.domain == b.domain && a.op == b.op && equal(a.inputs, b.inputs) &&
+           same(a.attributes, b.attributes) && match(a.outputs, b.outputs);
+  }
+  bool same(const Attributes& a, const Attributes& b) {
+    if (a.size() != b.size()) return false;
+    return std::ranges::equal(a, b, [this](const auto& x, const auto& y) {
+      if (x.first != y.first || x.second.index() != y.second.index()) return false;
+      if (const auto* g = std::get_if<std::shared_ptr<Graph>>(&x.second))
+        return same(**g, *std::get<std::shared_ptr<Graph>>(y.second));
+      if (const auto* t = std::get_if<TensorPtr>(&x.second))
+        return same_content(**t, *std::get<TensorPtr>(y.second));
+      return x.second == y.second;
+    });
+  }
+};
 
 class Inliner {
  public:
@@ -63,8 +125,10 @@ class Inliner {
           const auto* g = n->attributes.get<std::shared_ptr<Graph>>(
               c->values<uint8_t>()[0] ? "then_branch" : "else_branch");
           if (g) taken = *g;
-          branch = taken.get();
+        } else {
+          taken = if_equal(*n);
         }
+        branch = taken.get();
       }
       if (branch && branch->outputs.size() == n->outputs.size()) {
         inline_branch(*n, *taken, into);
@@ -74,6 +138,17 @@ class Inliner {
         if (auto* sub = std::get_if<std::shared_ptr<Graph>>(&a)) graph(**sub);
       into.push_back(std::move(n));
     }
+  }
+
+  // One branch, if the other does the same.
+  static std::shared_ptr<Graph> if_equal(const Node& n) {
+    const auto* a = n.attributes.get<std::shared_ptr<Graph>>("then_branch");
+    const auto* b = n.attributes.get<std::shared_ptr<Graph>>("else_branch");
+    SameNodes both;
+    if (!a || !b || !both.same(**a, **b)) return nullptr;
+    // Each may know more about its values than holds in the other.
+    for (const auto& [v, w] : both.pairs()) v->type = common(v->type, w->type);
+    return *a;
   }
 
   void inline_branch(Node& n, Graph& branch, Nodes& into) {

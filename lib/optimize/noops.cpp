@@ -324,6 +324,15 @@ class Outputs {
 
 }  // namespace
 
+void remove_rank_statements(Model& m) {
+  Rewriter r(m);
+  r.walk([&](Node& n) {
+    if (!n.is("Identity") || r.is_output(n.outputs[0]) || !n.inputs[0]) return;
+    n.outputs[0]->type = {};  // it does not hold where the input is read otherwise
+    r.forward(n, n.inputs[0]);
+  });
+}
+
 bool remove_noops(Model& m, const Options& o) {
   const bool removed = Noops(m, o).run();
   return Outputs(m).run() || removed;

@@ -17,8 +17,12 @@ using OnChange = std::function<void(std::string_view pass, const ir::Model& m)>;
 // attributes, as in older opsets, are not supported.
 void optimize(ir::Model& m, const Options& o, const OnChange& on_change = {});
 
-// Runs the passes that are valid at any opset from 7 on, on the result of legalization.
+// Runs the passes that are valid at any opset from 7 on.
 void cleanup(ir::Model& m, const Options& o = {});
+
+// The same on the result of legalization. The nodes that state a rank which holds in one branch
+// only go too: no later stage needs it.
+void finish(ir::Model& m, const Options& o = {});
 
 // Names dims of the graph's outputs that have neither number nor name after the named dims of its
 // inputs: "2*h", "batch*tokens". Exact for all sizes; others stay unknown. The model is at the

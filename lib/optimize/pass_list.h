@@ -28,7 +28,8 @@ struct PassInfo {
 // In the order they run.
 inline constexpr std::array kPasses = {
     PassInfo{"constants", "Constant nodes become initializers", Level::None, true},
-    PassInfo{"branches", "If with a known condition becomes the branch taken", Level::Basic, true},
+    PassInfo{"branches", "If with a known condition or equal branches becomes one branch",
+             Level::Basic, true},
     PassInfo{"noops",
              "nodes that return their input are removed; full: biases of zeros after MatMul too",
              Level::Basic, true},
@@ -37,6 +38,7 @@ inline constexpr std::array kPasses = {
     PassInfo{"transposes",
              "Transpose of Transpose becomes one or none, one of axes of size 1 becomes Reshape",
              Level::Basic, true},
+    PassInfo{"pads", "Pad goes into the Conv or pool that reads its result", Level::Basic, false},
     PassInfo{"concats", "Concat of Concat along one axis becomes one", Level::Basic, true},
     PassInfo{"slices", "Slice of Slice on other axes becomes one", Level::Basic, false},
     PassInfo{"reshapes", "chains of Reshape, Squeeze, Unsqueeze and Flatten become one or none",
@@ -47,6 +49,12 @@ inline constexpr std::array kPasses = {
              false},
     PassInfo{"batch_norms",
              "BatchNormalization is folded into the adjacent Conv, ConvTranspose or Gemm",
+             Level::Full, false},
+    PassInfo{"scales",
+             "Mul, Div, Add, Sub by constants of each channel go into Conv, ConvTranspose, Gemm, "
+             "MatMul",
+             Level::Full, false},
+    PassInfo{"gemms", "MatMul and Add of a matrix, or between two Reshapes, become Gemm",
              Level::Full, false},
     PassInfo{"duplicates", "equal nodes with equal inputs become one", Level::Basic, true},
     PassInfo{"initializers", "equal initializers become one", Level::Basic, true},

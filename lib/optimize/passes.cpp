@@ -13,10 +13,23 @@ using Run = bool (*)(ir::Model&, const Options&);  // one linear walk; whether i
 
 // One a row of kPasses.
 constexpr std::array<Run, kPasses.size()> kRuns = {
-    constants_to_initializers, inline_branches,  remove_noops,     merge_casts,
-    merge_transposes,          merge_concats,    merge_slices,     merge_reshapes,
-    simplify_shapes,           fold_constants,   fold_batch_norms, remove_duplicates,
-    share_initializers,        remove_dead_code,
+    constants_to_initializers,
+    inline_branches,
+    remove_noops,
+    merge_casts,
+    merge_transposes,
+    merge_pads,
+    merge_concats,
+    merge_slices,
+    merge_reshapes,
+    simplify_shapes,
+    fold_constants,
+    fold_batch_norms,
+    fold_scales,
+    merge_gemms,
+    remove_duplicates,
+    share_initializers,
+    remove_dead_code,
 };
 
 // A round is one linear walk a pass. Real models settle in two to four; the bounds keep the stage
@@ -55,5 +68,10 @@ void optimize(ir::Model& m, const Options& o, const OnChange& on_change) {
 }
 
 void cleanup(ir::Model& m, const Options& o) { run(m, o, true, {}); }
+
+void finish(ir::Model& m, const Options& o) {
+  cleanup(m, o);
+  if (o.level != Level::None) remove_rank_statements(m);
+}
 
 }  // namespace oe::optimize

@@ -36,6 +36,8 @@ class MergingReshapes {
         reshape(n, *inner);
       else if (n.op == "Squeeze" || n.op == "Unsqueeze")
         axes(n, *inner);
+      else if (n.op == "Flatten")
+        flatten(n, *inner);
     });
   }
 
@@ -77,9 +79,7 @@ class MergingReshapes {
   }
 
   void reshape(Node& n, const Node& inner) {
-    if (inner.op != "Reshape" && inner.op != "Flatten" && inner.op != "Squeeze" &&
-        inner.op != "Unsqueeze")
-      return;
+    if (!moves_nothing(inner)) return;
     Value* x = inner.inputs[0];
     auto shape = shape_of(n);
     if (allows_zero(n) || (shape && !contains(*shape, 0))) {
@@ -96,6 +96,22 @@ class MergingReshapes {
       (*shape)[i] = (*middle)[i].number;
     }
     set_shape(n, x, std::move(*shape));
+  }
+
+  static bool moves_nothing(const Node& n) {
+    return n.op == "Reshape" || n.op == "Flatten" || n.op == "Squeeze" || n.op == "Unsqueeze";
+  }
+
+  // Becomes a Reshape where at most one dim is not known.
+  void flatten(Node& n, const Node& inner) {
+    const Shape& out = n.outputs[0]->type.shape;
+    if (!moves_nothing(inner) || !out) return;
+    Ints shape;
+    for (const Dim& d : *out) shape.push_back(d.is_number() ? d.number : -1);
+    if (contains(shape, 0) || std::ranges::count(shape, -1) > 1) return;
+    n.op = "Reshape";
+    n.attributes = {};
+    set_shape(n, inner.inputs[0], std::move(shape));
   }
 
   void axes(Node& n, const Node& inner) {

@@ -99,7 +99,7 @@ ir::Model to_onnx(const program::Program& p, const Options& o, const lower::User
     if (watch.ended) watch.ended("legalize", m);
     if (may_stay) tell_kept(m, d);
     rules.expand(m, o.custom_opsets, d);
-    if (!d.has_errors()) optimize::cleanup(m, o.optimize);
+    if (!d.has_errors()) optimize::finish(m, o.optimize);
     return m;
   }
 }

@@ -174,7 +174,7 @@ def main() -> int:
                 if (a != "additive" or MODELS[n][2] == "masked") and re.search(options.filter, f"{n} {a}")]
     wrong, passed = [], 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for (name, attention), result in zip(subjects, pool.map(lambda s: compare.in_own_process(__file__, tool, *s), subjects)):
+        for (name, attention), result in zip(subjects, pool.map(lambda s: compare.in_own_process(__file__, tool, list(s)), subjects)):
             found = judged(name, attention, result)
             passed += not found
             wrong += found

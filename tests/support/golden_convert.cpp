@@ -53,7 +53,7 @@ ir::Model optimized(const program::Program& p, const optimize::Options& o, Diagn
 
 void clean_up(ir::Model& m, const optimize::Options& o, const Diagnostics& d, int64_t opset) {
   throw_errors(d, opset);
-  optimize::cleanup(m, o);
+  optimize::finish(m, o);
   throw_problems("the graph after legalize", ir::verify(m));
 }
 

@@ -1,0 +1,187 @@
+// Mul, Div, Add and Sub by constants of each channel go into the Conv, ConvTranspose, Gemm or
+// MatMul that makes their input, or into the Conv that reads their result.
+//
+//   m = MatMul (x, w), a = Add (m, b)
+//   y = Mul (a, s)                     =>  m = MatMul (x, w_scaled), y = Add (m, b_scaled)
+//
+// Both may have a Transpose between them. Exact up to rounding: weights are computed in float64 and
+// rounded once. A changed weight keeps its name with the suffix _scaled. A weight that other nodes
+// read stays, and so does a single number behind a MatMul: fusions of runtimes look for the scale
+// of attention there.
+#include <algorithm>
+#include <unordered_map>
+
+#include "lib/optimize/linear_weights.h"
+#include "lib/optimize/passes.h"
+
+namespace oe::optimize {
+
+using namespace ir;
+
+namespace {
+
+// The channels of a tensor: `count` of them along the axis that `trailing` others follow.
+struct ChannelAxis {
+  size_t count, rank, trailing;
+};
+
+// One number for each channel, from a constant that broadcasts to nothing larger.
+std::optional<Numbers> of_channels(const Tensor& t, const ChannelAxis& axis) {
+  const auto& dims = t.dims();
+  if (dims.size() > axis.rank || !is_foldable(t.dtype())) return std::nullopt;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const bool channel = dims.size() - 1 - i == axis.trailing;
+    if (dims[i] != 1 && !(channel && dims[i] == static_cast<int64_t>(axis.count)))
+      return std::nullopt;
+  }
+  Numbers numbers = t.as_double();
+  if (numbers.size() == 1) numbers.resize(axis.count, numbers[0]);
+  return numbers.size() == axis.count ? std::optional(numbers) : std::nullopt;
+}
+
+class Scales {
+ public:
+  explicit Scales(Model& m) : r_(m), weights_(r_, "_scaled"), uses_(use_counts(m)) {
+    for_each_graph(m.graph, [&](Graph& g) {
+      for (const auto& n : g.nodes) home_[n.get()] = &g;
+    });
+  }
+
+  bool run() {
+    return r_.walk([this](Node& n) {
+      if (const auto s = step(n))
+        into_producer(n, *s);
+      else if (n.is("Conv"))
+        take_input(n);
+    });
+  }
+
+ private:
+  // x + k, x - k, k - x, x k or x / k.
+  struct Step {
+    Value *x, *constant;
+    bool reversed;
+  };
+  std::optional<Step> step(const Node& n) const {
+    if (!n.is("Mul") && !n.is("Div") && !n.is("Add") && !n.is("Sub")) return std::nullopt;
+    for (const size_t k : {1, 0}) {
+      if (k == 0 && n.is("Div")) break;
+      if (r_.constant(n.inputs[k]) && !r_.constant(n.inputs[1 - k]))
+        return Step{n.inputs[1 - k], n.inputs[k], k == 0};
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Affine> affine(const Node& n, const Step& s, const ChannelAxis& axis) const {
+    auto k = of_channels(*s.constant->data, axis);
+    if (!k) return std::nullopt;
+    Affine a{Numbers(axis.count, 1), Numbers(axis.count, 0)};
+    for (size_t c = 0; c < axis.count; ++c) {
+      const double v = (*k)[c];
+      if (n.is("Mul")) a.s[c] = v;
+      if (n.is("Div")) a.s[c] = 1 / v;
+      if (n.is("Add") || n.is("Sub")) a.t[c] = n.is("Sub") && !s.reversed ? -v : v;
+      if (n.is("Sub") && s.reversed) a.s[c] = -1;
+    }
+    return finite(a.s) && finite(a.t) ? std::optional(a) : std::nullopt;
+  }
+
+  // The only node that reads `v`, and that runs as often, may change what makes it.
+  Node* own_producer(const Value* v, const Node& reader) {
+    Node* p = v->producer;
+    return p && home_.contains(p) && home_[p] == home_[&reader] && uses_[v] == 1 ? p : nullptr;
+  }
+
+  // A weight that this pass made is.
+  bool is_read_once(const Value* weight) const {
+    const auto it = uses_.find(weight);
+    return it == uses_.end() || it->second == 1;
+  }
+
+  // Of what `n` returns, or of its Transpose.
+  std::optional<ChannelAxis> axis_of_result(const Node& n, const Ints* perm) const {
+    const auto c = weights_.channels(n);
+    if (!c || !is_read_once(n.inputs[1])) return std::nullopt;
+    auto rank = static_cast<int64_t>(n.inputs[1]->data->dims().size());
+    int64_t axis = 1;
+    if (n.is("MatMul")) {
+      if (n.inputs[0]->rank().value_or(0) < 1) return std::nullopt;
+      rank = *n.inputs[0]->rank();
+      axis = rank - 1;
+    }
+    if (perm) axis = std::ranges::find(*perm, axis) - perm->begin();
+    if (axis >= rank) return std::nullopt;
+    return ChannelAxis{c->results, static_cast<size_t>(rank), static_cast<size_t>(rank - 1 - axis)};
+  }
+
+  void into_producer(Node& n, const Step& s) {
+    Node *last = own_producer(s.x, n), *p = last;
+    const Ints* perm = nullptr;
+    if (p && p->is("Transpose")) {
+      perm = p->attributes.get<Ints>("perm");
+      p = perm ? own_producer(p->inputs[0], *p) : nullptr;
+    }
+    if (p && (p->is("Add") ? into_biased(n, s, *p, perm) : into_linear(n, s, *p, perm)))
+      take_output(n, *last);
+  }
+
+  bool into_linear(Node& n, const Step& s, Node& p, const Ints* perm) {
+    const auto axis = axis_of_result(p, perm);
+    if (!axis || s.constant->data->dtype() != p.inputs[1]->data->dtype()) return false;
+    if (p.is("MatMul") && s.constant->data->numel() == 1) return false;
+    const auto a = affine(n, s, *axis);
+    return a && weights_.map_result(p, *a);
+  }
+
+  // Behind the bias of a MatMul.
+  bool into_biased(Node& n, const Step& s, Node& add, const Ints* perm) {
+    const auto bias = step(add);
+    Node* product = bias ? own_producer(bias->x, add) : nullptr;
+    if (!product || !product->is("MatMul") || s.constant->data->numel() == 1) return false;
+    const auto axis = axis_of_result(*product, nullptr), moved = axis_of_result(*product, perm);
+    const DType type = bias->constant->data->dtype();
+    if (!axis || !moved || s.constant->data->dtype() != type) return false;
+    auto b = of_channels(*bias->constant->data, *axis);
+    const auto a = affine(n, s, *moved);
+    if (!a || !b || bias->constant->data->dims().size() != 1) return false;
+    for (size_t c = 0; c < b->size(); ++c) (*b)[c] = (*b)[c] * a->s[c] + a->t[c];
+    if (!finite(*b)) return false;
+    const bool scales = std::ranges::any_of(a->s, [](double v) { return v != 1; });
+    if (scales && !weights_.map_result(*product, {a->s, Numbers(axis->count, 0)})) return false;
+    add.inputs[bias->reversed ? 0 : 1] = r_.model().new_initializer(
+        bias->constant->name + "_scaled", tensor_of(*b, {static_cast<int64_t>(axis->count)}, type));
+    return true;
+  }
+
+  // `p` writes what `n` wrote.
+  void take_output(Node& n, Node& p) {
+    p.outputs[0] = n.outputs[0];
+    n.outputs[0]->producer = &p;
+    r_.drop();
+  }
+
+  // Padding is scaled like any other zero, but it would not be shifted.
+  void take_input(Node& n) {
+    Node* p = n.inputs[0]->producer;
+    const auto s = p ? step(*p) : std::nullopt;
+    const auto c = s && uses_[n.inputs[0]] == 1 ? weights_.channels(n) : std::nullopt;
+    if (!c || !is_read_once(n.inputs[1]) || s->x->rank() != n.inputs[0]->rank()) return;
+    const Tensor& w = *n.inputs[1]->data;
+    if (s->constant->data->dtype() != w.dtype()) return;
+    const auto a = affine(*p, *s, {c->inputs, w.dims().size(), w.dims().size() - 2});
+    if (!a) return;
+    const bool shifts = std::ranges::any_of(a->t, [](double v) { return v != 0; });
+    if (!(shifts && is_padded(n)) && weights_.map_input(n, *a)) n.inputs[0] = s->x;
+  }
+
+  Rewriter r_;
+  LinearWeights weights_;
+  std::unordered_map<const Node*, const Graph*> home_;
+  std::unordered_map<const Value*, size_t> uses_;
+};
+
+}  // namespace
+
+bool fold_scales(Model& m, const Options& o) { return o.change_weights && Scales(m).run(); }
+
+}  // namespace oe::optimize
