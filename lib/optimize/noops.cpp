@@ -5,14 +5,23 @@
 //   c = Reshape (b, {2, 3})                 # b is [2,3]
 //   y = Relu (c)                        =>  y = Relu (x)
 //
-// Only what is exact for every input: x + 0.0 turns -0.0 into 0.0 and stays, x - 0.0 goes. Level
-// full also takes a bias of zeros away behind MatMul, whose result can only be -0.0 where all that
-// it sums is. Such a bias stays before a GELU and before the heads of an attention, and a scale of
-// ones stays everywhere: fusions of ONNX Runtime look for both.
+// Only what is exact for every input: x + 0.0 turns -0.0 into 0.0 and stays, x - 0.0 goes. A scale
+// of ones stays: fusions of ONNX Runtime look for it. Level full also takes away
+// - a bias of zeros behind MatMul, whose result can only be -0.0 where all that it sums is; it
+// stays
+//   before a GELU and before the heads of an attention, for the fusions,
+// - x + 0 where all that reads the result adds or multiplies,
+// - the zeros for rows of an attention without a key, where a constant mask has a key for each row:
+//
+//   s = Add (x, mask), w = Softmax (s)
+//   y = Where (Equal (ReduceMax (s), -inf), 0, w)  =>  y = w
+//
 // A graph's output keeps its name: the Identity before it goes when the node it copies can write
 // the output itself.
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <unordered_set>
 
@@ -62,7 +71,9 @@ class Noops {
  public:
   Noops(Model& m, const Options& o)
       : rewriter_(m), biases_(o.level == Level::Full && o.change_weights) {
-    if (biases_) for_each_graph(m.graph, [this](Graph& g) { keep_fused(g); });
+    if (!biases_) return;
+    for_each_graph(m.graph, [this](Graph& g) { keep_fused(g); });
+    for_each_graph(m.graph, [this](Graph& g) { find_signs(g); });
   }
 
   bool run() {
@@ -79,6 +90,7 @@ class Noops {
   Rewriter rewriter_;
   bool biases_;                             // of zeros go
   std::unordered_set<const Value*> fused_;  // with a bias
+  std::unordered_set<const Value*> signs_;  // -0.0 and 0.0 may make a difference
 
   void keep_fused(const Graph& g) {
     for (const auto& n : g.nodes) {
@@ -90,10 +102,21 @@ class Noops {
     }
   }
 
+  void find_signs(const Graph& g) {
+    static constexpr std::array<std::string_view, 10> kSums = {
+        "Add",        "Sub",      "Mul",           "MatMul",
+        "Gemm",       "Conv",     "ConvTranspose", "BatchNormalization",
+        "ReduceMean", "ReduceSum"};
+    signs_.insert(g.outputs.begin(), g.outputs.end());
+    for (const auto& n : g.nodes)
+      if (!n->domain.empty() || std::ranges::find(kSums, n->op) == kSums.end())
+        signs_.insert(n->inputs.begin(), n->inputs.end());
+  }
+
   // The input that the node returns unchanged, or null.
   Value* same_as(const Node& n) const {
     using Rule = Value* (Noops::*)(const Node&) const;
-    static constexpr std::array<std::pair<std::string_view, Rule>, 25> kRules = {{
+    static constexpr std::array<std::pair<std::string_view, Rule>, 26> kRules = {{
         {"Identity", &Noops::identity},
         {"Cast", &Noops::cast},
         {"Transpose", &Noops::transpose},
@@ -119,6 +142,7 @@ class Noops {
         {"Or", &Noops::disjunction},
         {"Not", &Noops::negation},
         {"Neg", &Noops::negation},
+        {"Where", &Noops::attention_rows},
     }};
     for (const auto& [op, rule] : kRules)
       if (n.op == op) return n.inputs[0] ? (this->*rule)(n) : nullptr;
@@ -241,8 +265,12 @@ class Noops {
   Value* add(const Node& n) const {
     if (is_integer(n.inputs[0]->type.dtype)) return either(n, 0.0);
     if (Value* x = either(n, -0.0)) return x;
-    Value* x = biases_ && !fused_.contains(n.outputs[0]) ? either(n, 0.0) : nullptr;
-    return x && produced_by(x, "MatMul") ? x : nullptr;
+    if (!biases_) return nullptr;
+    Value* x = either(n, 0.0);
+    if (!x) return nullptr;
+    const Value* zeros = x == n.inputs[0] ? n.inputs[1] : n.inputs[0];
+    if (zeros->data->numel() == 1 && !signs_.contains(n.outputs[0])) return x;
+    return !fused_.contains(n.outputs[0]) && produced_by(x, "MatMul") ? x : nullptr;
   }
   Value* subtract(const Node& n) const { return neutral(n, 0, 1, 0.0); }
   Value* multiply(const Node& n) const {
@@ -267,6 +295,41 @@ class Noops {
   Value* negation(const Node& n) const {
     const Node* inner = produced_by(n.inputs[0], n.op);
     return inner ? inner->inputs[0] : nullptr;
+  }
+
+  Value* attention_rows(const Node& n) const {
+    const Node* weights = produced_by(n.input(2), "Softmax");
+    const Node* equal = produced_by(n.input(0), "Equal");
+    const Node* top = equal ? produced_by(equal->input(0), "ReduceMax") : nullptr;
+    const TensorPtr zero = rewriter_.constant(n.input(1));
+    const TensorPtr lowest = equal ? rewriter_.constant(equal->input(1)) : nullptr;
+    if (!biases_ || !weights || !top || !zero || !lowest || !all_equal(*zero, 0.0) ||
+        !all_equal(*lowest, -std::numeric_limits<double>::infinity()) ||
+        top->inputs[0] != weights->inputs[0] || !last_axis(*top) ||
+        !keeps_shape(*zero, *n.inputs[2]))
+      return nullptr;
+    const Node* sum = produced_by(weights->inputs[0], "Add");
+    for (size_t i = 0; sum && i < 2; ++i)
+      if (const TensorPtr mask = rewriter_.constant(sum->inputs[i]); mask && has_key(*mask))
+        return n.inputs[2];
+    return nullptr;
+  }
+  bool last_axis(const Node& reduce) const {
+    const auto rank = reduce.inputs[0]->rank();
+    const auto axes = rewriter_.ints(reduce.input(1));
+    return rank && axes && axes->size() == 1 && normalized((*axes)[0], *rank) == *rank - 1 &&
+           reduce.attributes.get_or<int64_t>("keepdims", 1);
+  }
+  // Whether each row has an element that is finite.
+  static bool has_key(const Tensor& mask) {
+    if (mask.dims().empty() || mask.numel() == 0 || mask.dtype() != DType::Float) return false;
+    const auto length = static_cast<size_t>(mask.dims().back());
+    const auto values = mask.values<float>();
+    for (size_t row = 0; row < values.size(); row += length)
+      if (std::ranges::none_of(values.subspan(row, length),
+                               [](float v) { return std::isfinite(v); }))
+        return false;
+    return true;
   }
 };
 

@@ -4,11 +4,18 @@
 //   m = MatMul (x, w), a = Add (m, b)
 //   y = Mul (a, s)                     =>  m = MatMul (x, w_scaled), y = Add (m, b_scaled)
 //
-// Both may have a Transpose between them. Exact up to rounding: weights are computed in float64 and
-// rounded once. A changed weight keeps its name with the suffix _scaled. A weight that other nodes
-// read stays, and so does a single number behind a MatMul: fusions of runtimes look for the scale
-// of attention there.
+// A Transpose may stand between them. Two scales become one:
+//
+//   a = Mul (x, {0.5}), y = Div (a, {4})  =>  y = Mul (x, {0.125})
+//
+// Exact up to rounding: weights are computed in float64 and rounded once. A changed weight keeps
+// its name with the suffix _scaled. These stay:
+// - a weight that other nodes read,
+// - a single number behind a MatMul, where fusions of runtimes look for the scale of attention, and
+//   0.5 behind a Mul, where they look for GELU,
+// - a shift of 2^15 and more, which may be there to round.
 #include <algorithm>
+#include <cmath>
 #include <unordered_map>
 
 #include "lib/optimize/linear_weights.h"
@@ -38,6 +45,8 @@ std::optional<Numbers> of_channels(const Tensor& t, const ChannelAxis& axis) {
   if (numbers.size() == 1) numbers.resize(axis.count, numbers[0]);
   return numbers.size() == axis.count ? std::optional(numbers) : std::nullopt;
 }
+
+constexpr double kMostShift = 1 << 15;
 
 class Scales {
  public:
@@ -82,8 +91,9 @@ class Scales {
       if (n.is("Div")) a.s[c] = 1 / v;
       if (n.is("Add") || n.is("Sub")) a.t[c] = n.is("Sub") && !s.reversed ? -v : v;
       if (n.is("Sub") && s.reversed) a.s[c] = -1;
+      if (!(std::abs(a.t[c]) < kMostShift)) return std::nullopt;
     }
-    return finite(a.s) && finite(a.t) ? std::optional(a) : std::nullopt;
+    return finite(a.s) ? std::optional(a) : std::nullopt;
   }
 
   // The only node that reads `v`, and that runs as often, may change what makes it.
@@ -116,6 +126,7 @@ class Scales {
 
   void into_producer(Node& n, const Step& s) {
     Node *last = own_producer(s.x, n), *p = last;
+    if (p && into_scale(n, s, *p)) return take_output(n, *p);
     const Ints* perm = nullptr;
     if (p && p->is("Transpose")) {
       perm = p->attributes.get<Ints>("perm");
@@ -123,6 +134,34 @@ class Scales {
     }
     if (p && (p->is("Add") ? into_biased(n, s, *p, perm) : into_linear(n, s, *p, perm)))
       take_output(n, *last);
+  }
+
+  static bool is_half_of_product(const Step& s) {
+    const Tensor& k = *s.constant->data;
+    return k.numel() == 1 && k.as_double()[0] == 0.5 && produced_by(s.x, "Mul");
+  }
+  static bool scales(const Node& n) { return n.is("Mul") || n.is("Div"); }
+  bool into_scale(const Node& n, const Step& s, Node& p) {
+    const auto first = scales(n) && scales(p) ? step(p) : std::nullopt;
+    const TensorPtr a = first ? first->constant->data : nullptr, b = s.constant->data;
+    if (!a || a->dtype() != b->dtype() || !is_foldable(a->dtype())) return false;
+    if (is_half_of_product(s) || is_half_of_product(*first)) return false;
+    // One of them is a single number that makes nothing larger.
+    if (a->numel() != 1 && b->numel() != 1) return false;
+    const Tensor& wide = a->numel() == 1 ? *b : *a;
+    if ((a->numel() == 1 ? *a : *b).dims().size() > wide.dims().size()) return false;
+    Numbers v = wide.as_double();
+    const double x = a->as_double()[0], y = b->as_double()[0];
+    for (size_t i = 0; i < v.size(); ++i) {
+      const double one = a->numel() == 1 ? x : v[i], other = b->numel() == 1 ? y : v[i];
+      v[i] = (p.is("Mul") ? one : 1 / one) * (n.is("Mul") ? other : 1 / other);
+      const float single = static_cast<float>(v[i]);
+      if (!std::isnormal(single)) return false;  // a factor of zero, or one that is lost
+    }
+    p.op = "Mul";
+    p.inputs = {first->x, r_.model().new_initializer(first->constant->name + "_scaled",
+                                                     tensor_of(v, wide.dims(), a->dtype()))};
+    return true;
   }
 
   bool into_linear(Node& n, const Step& s, Node& p, const Ints* perm) {
@@ -168,6 +207,7 @@ class Scales {
     if (!c || !is_read_once(n.inputs[1]) || s->x->rank() != n.inputs[0]->rank()) return;
     const Tensor& w = *n.inputs[1]->data;
     if (s->constant->data->dtype() != w.dtype()) return;
+    if (is_half_of_product(*s)) return;
     const auto a = affine(*p, *s, {c->inputs, w.dims().size(), w.dims().size() - 2});
     if (!a) return;
     const bool shifts = std::ranges::any_of(a->t, [](double v) { return v != 0; });

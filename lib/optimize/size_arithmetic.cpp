@@ -161,6 +161,7 @@ class SizeArithmetic {
     if (n.op == "DepthToSpace") return depth_to_space(n);
     if (n.op == "GatherElements" && has_rank(n.input(1))) return dims(n.inputs[1]);
     if (is_recurrent(n)) return recurrent(n);
+    if (n.op == "MatMul") return matmul(n);
     if (broadcasts(n)) return broadcast(n);
     return {};
   }
@@ -360,6 +361,15 @@ class SizeArithmetic {
       if (!has_rank(v)) return {};
       out = out.empty() && v == n.inputs[0] ? dims(v) : wider(std::move(out), dims(v));
     }
+    return out;
+  }
+
+  Sizes matmul(const Node& n) const {
+    if (!has_rank(n.input(1)) || *n.inputs[0]->rank() < 2 || *n.inputs[1]->rank() < 2) return {};
+    const Sizes a = dims(n.inputs[0]), b = dims(n.inputs[1]);
+    Sizes out = wider(Sizes(a.begin(), a.end() - 2), Sizes(b.begin(), b.end() - 2));
+    out.push_back(a[a.size() - 2]);
+    out.push_back(b.back());
     return out;
   }
 
