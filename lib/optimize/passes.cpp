@@ -15,9 +15,11 @@ using Run = bool (*)(ir::Model&, const Options&);  // one linear walk; whether i
 constexpr std::array<Run, kPasses.size()> kRuns = {
     constants_to_initializers,
     inline_branches,
+    simplify_loops,
     remove_noops,
     merge_casts,
     merge_transposes,
+    move_transposes,
     merge_pads,
     merge_concats,
     merge_slices,

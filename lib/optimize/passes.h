@@ -15,9 +15,11 @@ void remove_rank_statements(ir::Model& m);
 
 bool constants_to_initializers(ir::Model& m, const Options& o);  // constants.cpp
 bool inline_branches(ir::Model& m, const Options& o);            // branches.cpp
+bool simplify_loops(ir::Model& m, const Options& o);             // loops.cpp
 bool remove_noops(ir::Model& m, const Options& o);               // noops.cpp
 bool merge_casts(ir::Model& m, const Options& o);                // casts.cpp
 bool merge_transposes(ir::Model& m, const Options& o);           // transposes.cpp
+bool move_transposes(ir::Model& m, const Options& o);            // moved_transposes.cpp
 bool merge_pads(ir::Model& m, const Options& o);                 // pads.cpp
 bool merge_concats(ir::Model& m, const Options& o);              // concats.cpp
 bool merge_slices(ir::Model& m, const Options& o);               // slices.cpp

@@ -125,7 +125,10 @@ class MergingReshapes {
     const auto other = axes_of_node(inner);
     if (!other) return;
     if (n.op != inner.op) {
-      if (*own == *other) rewriter_.forward(n, inner.inputs[0]);
+      if (*own == *other)
+        rewriter_.forward(n, inner.inputs[0]);
+      else if (n.op == "Squeeze")
+        squeeze_some(n, inner, *own, *other);
       return;
     }
     // Two of a kind: number the axes of both in the widest tensor. For Squeeze that is the inner
@@ -141,6 +144,20 @@ class MergingReshapes {
     }
     std::sort(all.begin(), all.end());
     set_axes(n, inner.inputs[0], std::move(all));
+  }
+
+  // Squeeze of some of the axes that Unsqueeze made, in the numbering of the wide tensor.
+  void squeeze_some(Node& n, const Node& inner, const Ints& gone, const Ints& made) {
+    Ints left;
+    int64_t shift = 0;
+    for (int64_t a : made) {
+      const bool goes = contains(gone, a);
+      shift += goes;
+      if (!goes) left.push_back(a - shift);
+    }
+    if (left.size() + gone.size() != made.size()) return;
+    n.op = "Unsqueeze";
+    set_axes(n, inner.inputs[0], std::move(left));
   }
 
   void set_axes(Node& n, Value* x, Ints list) {

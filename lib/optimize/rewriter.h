@@ -66,6 +66,11 @@ class Rewriter {
   // A node before the current one; returns its only output.
   ir::Value* insert(ir::Node& before, std::string_view op, std::vector<ir::Value*> inputs,
                     ir::Type type, ir::Attributes attributes = {});
+  // A node of a graph inside the current node, now before the current node.
+  void take(std::unique_ptr<ir::Node> n) {
+    sink_->push_back(std::move(n));
+    changed_ = true;
+  }
   // The current node goes away.
   void drop() { drop_ = true; }
 

@@ -4,7 +4,7 @@
 //   m = MatMul (x, w), a = Add (m, b)
 //   y = Mul (a, s)                     =>  m = MatMul (x, w_scaled), y = Add (m, b_scaled)
 //
-// A Transpose may stand between them. Two scales become one:
+// A Transpose may stand between them, and for a single number a Reshape. Two scales become one:
 //
 //   a = Mul (x, {0.5}), y = Div (a, {4})  =>  y = Mul (x, {0.125})
 //
@@ -128,6 +128,8 @@ class Scales {
     Node *last = own_producer(s.x, n), *p = last;
     if (p && into_scale(n, s, *p)) return take_output(n, *p);
     const Ints* perm = nullptr;
+    const bool single = s.constant->data->numel() == 1 && s.constant->data->dims().empty();
+    while (single && p && keeps_elements(*p)) p = own_producer(p->inputs[0], *p);
     if (p && p->is("Transpose")) {
       perm = p->attributes.get<Ints>("perm");
       p = perm ? own_producer(p->inputs[0], *p) : nullptr;
@@ -162,6 +164,11 @@ class Scales {
     p.inputs = {first->x, r_.model().new_initializer(first->constant->name + "_scaled",
                                                      tensor_of(v, wide.dims(), a->dtype()))};
     return true;
+  }
+
+  // A single number scales what is moved, whatever its shape.
+  static bool keeps_elements(const Node& n) {
+    return n.is("Reshape") || n.is("Flatten") || n.is("Squeeze") || n.is("Unsqueeze");
   }
 
   bool into_linear(Node& n, const Step& s, Node& p, const Ints* perm) {

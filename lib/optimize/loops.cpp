@@ -1,0 +1,148 @@
+// Loops do less in each run of the body.
+//
+// A state that the body returns as it came is no state:
+//   y, z = Loop (n, c, a, b) <body (i, k, u, v) => (k, u, w) {...}>
+//                                =>  z = Loop (n, c, b) <body (i, k, v) => (k, w) {...}>, y = a
+// What depends on nothing in the body, and cannot fail, is computed before the Loop.
+// A Loop that runs once becomes the nodes of its body.
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "lib/optimize/dim_sources.h"
+#include "lib/optimize/passes.h"
+#include "lib/optimize/rewriter.h"
+
+namespace oe::optimize {
+
+using namespace ir;
+
+namespace {
+
+// Operators that compute something for every input; others may fail where the Loop does not run.
+bool cannot_fail(const Node& n) {
+  static constexpr std::array kAlways = {"Abs",   "Cast", "Ceil",     "Cos", "Erf",  "Exp",
+                                         "Floor", "Log",  "Neg",      "Not", "Relu", "Reciprocal",
+                                         "Round", "Sign", "Sigmoid",  "Sin", "Size", "Sqrt",
+                                         "Shape", "Tanh", "Transpose"};
+  if (std::ranges::any_of(kAlways, [&](const char* op) { return n.is(op); })) return true;
+  if (!broadcasts(n)) return false;
+  // Their shapes fit: all but one have one element.
+  return std::ranges::count_if(n.inputs, [](const Value* v) { return v->rank() != 0; }) <= 1;
+}
+
+class Loops {
+ public:
+  explicit Loops(Model& m) : r_(m) {}
+
+  bool run() {
+    return r_.walk([this](Node& n) {
+      auto* body = n.is("Loop") ? n.attributes.get<std::shared_ptr<Graph>>("body") : nullptr;
+      if (!body || n.inputs.size() < 2 || (*body)->inputs.size() != n.inputs.size() ||
+          (*body)->outputs.size() != n.outputs.size() + 1 || n.outputs.size() + 2 < n.inputs.size())
+        return;
+      const std::shared_ptr<Graph> g = *body;
+      if (runs_once(n)) return inline_body(n, *g);
+      constant_states(n, *g);
+      invariants(*g);
+    });
+  }
+
+ private:
+  Rewriter r_;
+
+  bool is_number(const Value* v, int64_t number) const {
+    const TensorPtr t = r_.constant(v);
+    return t && t->numel() == 1 && (t->dtype() == DType::Int64 || t->dtype() == DType::Bool) &&
+           (t->dtype() == DType::Int64 ? t->values<int64_t>()[0] : t->values<uint8_t>()[0]) ==
+               number;
+  }
+  bool runs_once(const Node& n) const {
+    return is_number(n.inputs[0], 1) && (!n.inputs[1] || is_number(n.inputs[1], 1));
+  }
+
+  using Values = std::unordered_map<const Value*, Value*>;
+  static void replace(Graph& body, const Values& by) {
+    for_each_graph(body, [&](Graph& g) {
+      for (auto& n : g.nodes)
+        for (Value*& v : n->inputs)
+          if (const auto it = by.find(v); it != by.end()) v = it->second;
+    });
+  }
+
+  void inline_body(Node& n, Graph& body) {
+    Model& m = r_.model();
+    Values by;
+    by[body.inputs[0]] =
+        m.new_initializer(n.name + "_i", Tensor::of<int64_t>(DType::Int64, {}, {0}));
+    by[body.inputs[1]] =
+        n.inputs[1] ? n.inputs[1]
+                    : m.new_initializer(n.name + "_c", Tensor::of<uint8_t>(DType::Bool, {}, {1}));
+    for (size_t i = 2; i < n.inputs.size(); ++i) by[body.inputs[i]] = n.inputs[i];
+    replace(body, by);
+    for (auto& inner : body.nodes) r_.take(std::move(inner));
+    body.nodes.clear();
+    const size_t states = n.inputs.size() - 2;
+    for (size_t k = 0; k < n.outputs.size(); ++k) {
+      Value *out = n.outputs[k], *from = body.outputs[k + 1];
+      if (!out) continue;
+      if (const auto it = by.find(from); it != by.end()) from = it->second;
+      std::vector<Value*> inputs = {from};
+      if (k >= states) inputs.push_back(r_.new_ints(n.name + "_axis", {0}));
+      r_.take(make_node(m, n.name + "_output", k < states ? "Identity" : "Unsqueeze",
+                        std::move(inputs), {out}, {}, n.origin));
+    }
+    n.outputs.assign(n.outputs.size(), nullptr);
+    r_.drop();
+  }
+
+  void constant_states(Node& n, Graph& body) {
+    Values by;
+    for (size_t k = 0; k + 2 < n.inputs.size(); ++k) {
+      const Value* in = body.inputs[k + 2];
+      const Value* out = body.outputs[k + 1];
+      if (const Node* copy = produced_by(out, "Identity")) out = copy->inputs[0];
+      if (out != in || !n.inputs[k + 2]) continue;
+      by[in] = n.inputs[k + 2];
+      if (n.outputs[k] && !r_.is_output(n.outputs[k]) && replaced_.insert(n.outputs[k]).second)
+        r_.replace_output(n, k, n.inputs[k + 2]);
+    }
+    // The Identity that returns the state still reads it.
+    std::unordered_set<const Node*> copies;
+    for (const Value* v : body.outputs) copies.insert(produced_by(v, "Identity"));
+    for_each_graph(body, [&](Graph& g) {
+      for (auto& inner : g.nodes) {
+        if (copies.contains(inner.get())) continue;
+        for (Value*& v : inner->inputs)
+          if (const auto it = by.find(v); it != by.end()) {
+            v = it->second;
+            r_.mark_changed();
+          }
+      }
+    });
+  }
+  std::unordered_set<const Value*> replaced_;
+
+  void invariants(Graph& body) {
+    std::unordered_set<const Value*> inside(body.inputs.begin(), body.inputs.end());
+    std::vector<std::unique_ptr<Node>> left;
+    for (auto& n : body.nodes) {
+      const auto depends = [&](const Value* v) { return inside.contains(v); };
+      const bool moves = n->outputs.size() == 1 && !r_.is_output(n->outputs[0]) &&
+                         cannot_fail(*n) && std::ranges::none_of(n->inputs, depends);
+      if (moves) {
+        r_.take(std::move(n));
+        continue;
+      }
+      inside.insert(n->outputs.begin(), n->outputs.end());
+      left.push_back(std::move(n));
+    }
+    body.nodes = std::move(left);
+  }
+};
+
+}  // namespace
+
+bool simplify_loops(Model& m, const Options&) { return Loops(m).run(); }
+
+}  // namespace oe::optimize
