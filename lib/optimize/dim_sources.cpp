@@ -128,6 +128,12 @@ bool broadcasts(const Node& n) {
   return it != rules().end() && it->second == Rule::Elementwise;
 }
 
+void DimSources::equate(Value* v, int64_t axis, const DimSource& s) {
+  const auto [it, fresh] = known_.try_emplace(v, List{});
+  if (fresh) it->second = own(v);
+  it->second[static_cast<size_t>(axis)] = s;
+}
+
 DimSource DimSources::of(Value* v, int64_t axis) const {
   auto it = known_.find(v);
   return it == known_.end() ? DimSource{v, axis} : it->second[static_cast<size_t>(axis)];

@@ -28,6 +28,9 @@ class DimSources {
   // Learns the dims of a node's outputs; nodes are shown definitions before uses.
   void visit(const ir::Node& n);
 
+  // States that dim `axis` of `v` is the dim `s` of an earlier tensor.
+  void equate(ir::Value* v, int64_t axis, const DimSource& s);
+
   // Source of dim `axis` of `v`, itself when nothing more is known. The rank of `v` is known.
   DimSource of(ir::Value* v, int64_t axis) const;
   // The number, where the type of `v` or of its source gives one.

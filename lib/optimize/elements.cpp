@@ -42,6 +42,7 @@ std::optional<Elements> KnownElements::transfer(const Node& n) const {
   if (n.op == "Gather") return of_gather(n);
   if (n.op == "Slice") return of_slice(n);
   if (n.op == "Concat") return of_concat(n);
+  if (n.op == "Where") return of_where(n);
   if (n.op == "Squeeze" || n.op == "Unsqueeze" || n.op == "Reshape" || n.op == "Identity")
     return of(n.input(0));
   return std::nullopt;
@@ -104,9 +105,19 @@ std::optional<Elements> KnownElements::of_concat(const Node& n) const {
   return out;
 }
 
+// One of two that are equal.
+std::optional<Elements> KnownElements::of_where(const Node& n) const {
+  auto a = of(n.input(1));
+  const auto b = of(n.input(2));
+  const bool same_rank = a && b && n.inputs[1]->rank() == n.inputs[2]->rank() &&
+                         n.inputs[0]->rank() && *n.inputs[0]->rank() <= *n.inputs[1]->rank();
+  return same_rank && *a == *b && (a->size() == 1 || n.inputs[0]->rank() == 0) ? a : std::nullopt;
+}
+
 // Rank of the output of a node that moves elements, from the ranks of its inputs.
 std::optional<int64_t> KnownElements::rank_of_result(const Node& n) const {
   if (n.op == "Shape" || n.op == "Concat") return 1;
+  if (n.op == "Where") return n.inputs[1]->rank();
   const Value* x = n.input(0);
   const auto rank = x ? x->rank() : std::nullopt;
   if (!rank) return std::nullopt;

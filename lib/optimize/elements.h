@@ -17,6 +17,7 @@ struct Element {
   ir::Value* source = nullptr;  // Dim: the tensor. Item: an int64 tensor of rank 0 or 1
   int64_t index = 0;            // Dim: the axis. Item: the position
 
+  bool operator==(const Element&) const = default;
   bool is_number() const { return kind == Kind::Number; }
   // Whether `next` follows in the same tensor.
   bool precedes(const Element& next) const {
@@ -44,6 +45,7 @@ class KnownElements {
   std::optional<Elements> of_gather(const ir::Node& n) const;
   std::optional<Elements> of_slice(const ir::Node& n) const;
   std::optional<Elements> of_concat(const ir::Node& n) const;
+  std::optional<Elements> of_where(const ir::Node& n) const;
   std::optional<int64_t> rank_of_result(const ir::Node& n) const;
 
   const Rewriter& rewriter_;

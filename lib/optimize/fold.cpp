@@ -8,6 +8,8 @@
 // weight over the limit is only turned (Transpose) or viewed (Reshape), and used nowhere else, the
 // result takes the place of the original, so the limit does not apply.
 //
+// The same holds for Concat of weights.
+//
 // A tensor without elements is a constant whatever it is computed from; ONNX Runtime takes an
 // Expand to size 0 for one that changes nothing.
 #include <algorithm>
@@ -109,9 +111,14 @@ class Folding {
       if (!replaces_original(n.inputs[0])) return;
       limit = static_cast<int64_t>(in[0]->nbytes());
     }
+    if (n.is("Concat"))
+      for (size_t i = 0; i < in.size(); ++i)
+        if (is_large(*in[i]) && replaces_original(n.inputs[i]))
+          limit += static_cast<int64_t>(in[i]->nbytes());
     const std::vector<TensorPtr> out = evaluate(n, in, limit);
     if (out.empty()) return;
-    auto more = -static_cast<int64_t>(in[0]->nbytes());
+    int64_t more = 0;
+    for (const TensorPtr& t : in) more -= t ? static_cast<int64_t>(t->nbytes()) : 0;
     for (const TensorPtr& t : out) more += static_cast<int64_t>(t->nbytes());
     left_ -= std::max<int64_t>(more, 0);
     if (out.size() == 1)

@@ -21,6 +21,7 @@ constexpr std::array<Run, kPasses.size()> kRuns = {
     merge_transposes,
     move_transposes,
     merge_pads,
+    drop_initial_states,
     merge_concats,
     merge_slices,
     merge_reshapes,

@@ -21,6 +21,7 @@ bool merge_casts(ir::Model& m, const Options& o);                // casts.cpp
 bool merge_transposes(ir::Model& m, const Options& o);           // transposes.cpp
 bool move_transposes(ir::Model& m, const Options& o);            // moved_transposes.cpp
 bool merge_pads(ir::Model& m, const Options& o);                 // pads.cpp
+bool drop_initial_states(ir::Model& m, const Options& o);        // initial_states.cpp
 bool merge_concats(ir::Model& m, const Options& o);              // concats.cpp
 bool merge_slices(ir::Model& m, const Options& o);               // slices.cpp
 bool merge_reshapes(ir::Model& m, const Options& o);             // reshapes.cpp

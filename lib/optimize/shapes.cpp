@@ -16,6 +16,7 @@
 
 #include "lib/optimize/elements.h"
 #include "lib/optimize/passes.h"
+#include "lib/optimize/size_arithmetic.h"
 #include "lib/optimize/tensors.h"
 
 namespace oe::optimize {
@@ -25,7 +26,11 @@ using namespace ir;
 
 class Shapes {
  public:
-  explicit Shapes(Model& m) : rewriter_(m), dims_(rewriter_), sizes_(rewriter_, dims_) {
+  explicit Shapes(Model& m)
+      : rewriter_(m),
+        dims_(rewriter_),
+        sizes_(rewriter_, dims_),
+        learner_(rewriter_, dims_, sizes_) {
     for_each_graph(m.graph, [this](Graph& g) {
       for (const auto& n : g.nodes) takes_shapes_ |= n->op == "Shape";
     });
@@ -43,6 +48,7 @@ class Shapes {
   DimSources dims_;
   bool takes_shapes_ = false;  // without a Shape nobody asks where dims come from
   KnownElements sizes_;
+  SizeLearner learner_;
   std::unordered_map<const Value*, size_t> uses_;  // before the pass; empty without a Shape
 
   void visit(Node& n) {
@@ -59,7 +65,9 @@ class Shapes {
         sizes_.set(out, std::move(*e));
       }
     }
-    if (takes_shapes_) dims_.visit(n);
+    if (!takes_shapes_) return;
+    dims_.visit(n);
+    learner_.visit(n);
   }
 
   // Says the same elements with less; true when the node goes away.

@@ -6,6 +6,8 @@
 //
 // All hold for all sizes. Nodes are at the newest opset, those of nested graphs are left out. What
 // depends on the elements of a tensor has no polynomial.
+#include "lib/optimize/size_arithmetic.h"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -44,20 +46,21 @@ Size quotient(const Size& a, const Size& b) {
   return number ? floor_quotient(a, *number) : a->divided_exactly(*b);
 }
 
+}  // namespace
+
 class SizeArithmetic {
  public:
   // The symbol of a dim that no operator computes from others: its name, or a symbol of its own,
   // whatever its name is.
   enum class Unknown { Named, Own };
-  SizeArithmetic(Model& m, Unknown unknown)
-      : unknown_(unknown), rewriter_(m), sources_(rewriter_), elements_(rewriter_, sources_) {}
+  SizeArithmetic(Unknown unknown, const Rewriter& r, const DimSources& sources,
+                 const KnownElements& elements)
+      : unknown_(unknown), rewriter_(r), sources_(sources), elements_(elements) {}
 
+  // After the sources and the elements have seen it.
   void visit(const Node& n) {
-    sources_.visit(n);
     if (!n.domain.empty() || n.outputs.empty() || !n.outputs[0]) return;
     Value* out = n.outputs[0];
-    if (n.outputs.size() == 1)
-      if (auto e = elements_.result_of(n)) elements_.set(out, std::move(*e));
     if (Sizes numbers = arithmetic(n); !numbers.empty()) numbers_[out] = std::move(numbers);
     if (!has_rank(out)) return;
     set(out, dims_of_result(n));
@@ -76,16 +79,32 @@ class SizeArithmetic {
     const auto found = computed_.find(v);
     if (found != computed_.end() && found->second[i]) return found->second[i];
     if (unknown_ == Unknown::Named) return std::nullopt;
-    const auto [own, fresh] = own_.try_emplace({v, axis}, own_.size());
+    const auto [own, fresh] = own_.try_emplace({v, axis}, list_.size());
+    if (fresh) list_.push_back({v, axis});
     return DimPolynomial::symbol("s" + std::to_string(own->second));
+  }
+
+  // The dim of a tensor that a size is, where it is one.
+  std::optional<DimSource> source_of(const Size& size) const {
+    const std::string text = size ? size->text() : "";
+    const bool symbol = text.size() > 1 && text.size() < 12 && text[0] == 's' &&
+                        text.find_first_not_of("0123456789", 1) == std::string::npos;
+    return symbol ? std::optional(list_[std::stoul(text.substr(1))]) : std::nullopt;
+  }
+  // The computed elements of an int64 tensor; empty: unknown.
+  const Sizes& computed_elements(const Value* v) const {
+    static const Sizes none;
+    const auto it = numbers_.find(v);
+    return it == numbers_.end() ? none : it->second;
   }
 
  private:
   const Unknown unknown_;
   mutable std::map<std::pair<const Value*, int64_t>, size_t> own_;
-  Rewriter rewriter_;
-  DimSources sources_;
-  KnownElements elements_;
+  mutable std::vector<DimSource> list_;  // by the number of the symbol
+  const Rewriter& rewriter_;
+  const DimSources& sources_;
+  const KnownElements& elements_;
   std::unordered_map<const Value*, Sizes> computed_;  // dims that are not those of an input
   std::unordered_map<const Value*, Sizes> numbers_;   // elements of computed int64 tensors
 
@@ -402,13 +421,66 @@ class SizeArithmetic {
   }
 };
 
+SizeLearner::SizeLearner(const Rewriter& r, DimSources& dims, KnownElements& elements)
+    : arithmetic_(
+          std::make_unique<SizeArithmetic>(SizeArithmetic::Unknown::Own, r, dims, elements)),
+      dims_(dims),
+      elements_(elements) {}
+SizeLearner::~SizeLearner() = default;
+
+void SizeLearner::visit(const Node& n) {
+  arithmetic_->visit(n);
+  for (Value* v : n.outputs)
+    for (int64_t axis = 0; has_rank(v) && axis < *v->rank(); ++axis) {
+      if (dims_.number(v, axis)) continue;
+      const auto s = arithmetic_->source_of(arithmetic_->dim(v, axis));
+      if (s && s->value != v && *s != dims_.of(v, axis)) dims_.equate(v, axis, *s);
+    }
+  if (n.outputs.size() != 1 || !n.outputs[0]) return;
+  Elements known;
+  for (const Size& size : arithmetic_->computed_elements(n.outputs[0])) {
+    const auto s = arithmetic_->source_of(size);
+    if (!s) return;
+    known.push_back({Element::Kind::Dim, 0, s->value, s->axis});
+  }
+  const Type& t = n.outputs[0]->type;
+  if (!known.empty() && t.shape && (t.shape->empty() ? known.size() == 1 : t.shape->size() == 1))
+    elements_.set(n.outputs[0], std::move(known));
+}
+
+namespace {
+
+// The whole graph, without what nested graphs compute.
+class WholeGraph {
+ public:
+  WholeGraph(Model& m, SizeArithmetic::Unknown unknown)
+      : rewriter_(m),
+        sources_(rewriter_),
+        elements_(rewriter_, sources_),
+        arithmetic_(unknown, rewriter_, sources_, elements_) {}
+
+  void visit(const Node& n) {
+    sources_.visit(n);
+    if (n.domain.empty() && n.outputs.size() == 1 && n.outputs[0])
+      if (auto e = elements_.result_of(n)) elements_.set(n.outputs[0], std::move(*e));
+    arithmetic_.visit(n);
+  }
+  Size dim(Value* v, int64_t axis) const { return arithmetic_.dim(v, axis); }
+
+ private:
+  Rewriter rewriter_;
+  DimSources sources_;
+  KnownElements elements_;
+  SizeArithmetic arithmetic_;
+};
+
 }  // namespace
 
 bool infer_sizes(Model& m) {
   bool computes = false, changed = false;  // without a Shape, inference has found all numbers
   for (const auto& n : m.graph.nodes) computes |= n->is("Shape");
   if (!computes) return false;
-  SizeArithmetic d(m, SizeArithmetic::Unknown::Own);
+  WholeGraph d(m, SizeArithmetic::Unknown::Own);
   for (const auto& n : m.graph.nodes) {
     d.visit(*n);
     for (Value* v : n->outputs) {
@@ -427,7 +499,7 @@ bool infer_sizes(Model& m) {
 }
 
 void name_output_dims(Model& m) {
-  SizeArithmetic d(m, SizeArithmetic::Unknown::Named);
+  WholeGraph d(m, SizeArithmetic::Unknown::Named);
   for (const auto& n : m.graph.nodes) d.visit(*n);
   for (Value* v : m.graph.outputs) {
     if (!has_rank(v)) continue;
