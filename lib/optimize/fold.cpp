@@ -51,7 +51,7 @@ class Folding {
   Folding(Model& m, const Options& o)
       : limit_(o.fold_limit), left_(std::max(int64_t{1} << 30, limit_)), rewriter_(m) {
     auto use = [&](const Value* v) {
-      if (v && v->data && is_large(*v->data)) ++uses_[v];
+      if (v && v->data && static_cast<int64_t>(v->data->nbytes()) > limit_ / 64) ++uses_[v];
     };
     for_each_graph(m.graph, [&](Graph& g) {
       for (const Value* v : g.outputs) use(v);
@@ -70,7 +70,7 @@ class Folding {
   // many constants of any size. When they are used up, only small results are folded.
   int64_t left_;
   Rewriter rewriter_;
-  std::unordered_map<const Value*, int> uses_;  // of constants over the limit
+  std::unordered_map<const Value*, int> uses_;  // of constants that are not small
 
   bool is_large(const Tensor& t) const { return static_cast<int64_t>(t.nbytes()) > limit_; }
 
@@ -113,8 +113,7 @@ class Folding {
     }
     if (n.is("Concat"))
       for (size_t i = 0; i < in.size(); ++i)
-        if (is_large(*in[i]) && replaces_original(n.inputs[i]))
-          limit += static_cast<int64_t>(in[i]->nbytes());
+        if (replaces_original(n.inputs[i])) limit += static_cast<int64_t>(in[i]->nbytes());
     const std::vector<TensorPtr> out = evaluate(n, in, limit);
     if (out.empty()) return;
     int64_t more = 0;

@@ -8,6 +8,12 @@
 //   m = MatMul (a, w), n = Add (m, b)  =>  m = Gemm (a, w, b)
 //   y = Reshape (n, {-1, 7, 2, 4})        y = Reshape (m, {-1, 7, 2, 4})
 //
+// A Reshape on each side goes where the second one restores what the first one made rows of:
+//
+//   a = Reshape (x, {-1, 4})              # x is [N,7,4]
+//   m = MatMul (a, w), n = Add (m, b)
+//   y = Reshape (n, {-1, 7, 2})        =>  m = MatMul (x, w), y = Add (m, b)
+//
 // Exact up to rounding: the bias may be added in another order. Other products of more than two
 // dims stay, because fusions of runtimes look for MatMul and Add, and make this Gemm themselves.
 #include <algorithm>
@@ -23,13 +29,18 @@ namespace {
 
 class Gemms {
  public:
-  explicit Gemms(Model& m) : r_(m), uses_(use_counts(m)) {}
+  explicit Gemms(Model& m) : r_(m), uses_(use_counts(m)) {
+    for_each_graph(m.graph, [this](const Graph& g) {
+      for (const auto& n : g.nodes)
+        for (const Value* v : n->inputs) reader_[v] = n.get();
+    });
+  }
 
   bool run() {
     return r_.walk([this](Node& n) {
       if (n.is("Add"))
         of_matrix(n);
-      else if (n.is("Reshape"))
+      else if (n.is("Reshape") && !of_rows(n))
         of_reshaped(n);
     });
   }
@@ -37,6 +48,7 @@ class Gemms {
  private:
   Rewriter r_;
   std::unordered_map<const Value*, size_t> uses_;
+  std::unordered_map<const Value*, const Node*> reader_;  // one of them
 
   struct Product {
     Value *x, *w, *bias;
@@ -58,9 +70,56 @@ class Gemms {
   void of_matrix(Node& n) {
     const auto p = product(n);
     if (!p || p->x->rank() != 2) return;
+    // Between two Reshapes it is for the second one to say.
+    const auto reader = reader_.find(n.outputs[0]);
+    if (produced_by(p->x, "Reshape") && reader != reader_.end() && reader->second->is("Reshape"))
+      return;
     n.op = "Gemm";
     n.inputs = {p->x, p->w, p->bias};
     r_.mark_changed();
+  }
+
+  // The MatMul by a constant matrix whose result only `reader` reads.
+  Node* own_product(const Value* v) const {
+    Node* n = produced_by(v, "MatMul");
+    const TensorPtr w = n ? r_.constant(n->inputs[1]) : nullptr;
+    return w && w->dims().size() == 2 && uses_.at(v) == 1 ? n : nullptr;
+  }
+
+  bool of_rows(Node& n) {
+    Node *add = produced_by(n.inputs[0], "Add"), *product = nullptr;
+    if (add && uses_.at(n.inputs[0]) == 1) {
+      for (const size_t i : {0, 1})
+        if (const TensorPtr bias = r_.constant(add->inputs[1 - i]))
+          if (bias->dims().size() <= 1) product = own_product(add->inputs[i]);
+    } else {
+      add = nullptr;
+      product = own_product(n.inputs[0]);
+    }
+    const Node* before = product ? produced_by(product->inputs[0], "Reshape") : nullptr;
+    if (!before || !restores(before->inputs[0]->type.shape, n.outputs[0]->type.shape,
+                             product->inputs[1]->data->dims()))
+      return false;
+    product->inputs[0] = before->inputs[0];
+    Value* last = add ? add->outputs[0] : product->outputs[0];
+    product->outputs[0]->type.shape = n.outputs[0]->type.shape;
+    last->type.shape = n.outputs[0]->type.shape;
+    r_.mark_changed();
+    r_.forward(n, last);
+    return true;
+  }
+  // Whether rows of x by a matrix [K,N] have the dims of y: those of x but for the last one. One
+  // dim that is not known is the same in both, as the others are.
+  static bool restores(const Shape& x, const Shape& y, const std::vector<int64_t>& matrix) {
+    if (!x || !y || x->size() != y->size() || x->size() < 2 || x->back() != Dim::of(matrix[0]) ||
+        y->back() != Dim::of(matrix[1]))
+      return false;
+    size_t unknown = 0;
+    for (size_t i = 0; i + 1 < x->size(); ++i) {
+      const Dim &a = (*x)[i], &b = (*y)[i];
+      if (a.is_number() && a.number != 0 ? a != b : b.is_number() || ++unknown > 1) return false;
+    }
+    return true;
   }
 
   void of_reshaped(Node& n) {

@@ -269,7 +269,8 @@ class Noops {
     Value* x = either(n, 0.0);
     if (!x) return nullptr;
     const Value* zeros = x == n.inputs[0] ? n.inputs[1] : n.inputs[0];
-    if (zeros->data->numel() == 1 && !signs_.contains(n.outputs[0])) return x;
+    const bool bias = zeros->data->dims().size() == 1 && zeros->data->numel() > 1;
+    if (!bias && !signs_.contains(n.outputs[0])) return x;
     return !fused_.contains(n.outputs[0]) && produced_by(x, "MatMul") ? x : nullptr;
   }
   Value* subtract(const Node& n) const { return neutral(n, 0, 1, 0.0); }

@@ -181,6 +181,7 @@ class SizeArithmetic {
     if (n.op == "GatherElements" && has_rank(n.input(1))) return dims(n.inputs[1]);
     if (is_recurrent(n)) return recurrent(n);
     if (n.op == "MatMul") return matmul(n);
+    if (n.op == "Einsum") return einsum(n);
     if (broadcasts(n)) return broadcast(n);
     return {};
   }
@@ -389,6 +390,31 @@ class SizeArithmetic {
     Sizes out = wider(Sizes(a.begin(), a.end() - 2), Sizes(b.begin(), b.end() - 2));
     out.push_back(a[a.size() - 2]);
     out.push_back(b.back());
+    return out;
+  }
+
+  // "bhid,bhjd->bhij"; without an ellipsis.
+  Sizes einsum(const Node& n) const {
+    std::string equation = n.attributes.get_or<std::string>("equation", "");
+    std::erase(equation, ' ');
+    const size_t arrow = equation.find("->");
+    if (arrow == std::string::npos || equation.find('.') != std::string::npos) return {};
+    std::map<char, Size> sizes;
+    size_t operand = 0, axis = 0;
+    for (size_t i = 0; i < arrow; ++i) {
+      if (equation[i] == ',') {
+        ++operand;
+        axis = 0;
+        continue;
+      }
+      Value* v = n.input(operand);
+      if (!has_rank(v) || axis >= v->type.shape->size()) return {};
+      const Size own = dim(v, static_cast<int64_t>(axis++));
+      const auto [it, fresh] = sizes.try_emplace(equation[i], own);
+      if (!fresh) it->second = wider(it->second, own);
+    }
+    Sizes out;
+    for (size_t i = arrow + 2; i < equation.size(); ++i) out.push_back(sizes[equation[i]]);
     return out;
   }
 
