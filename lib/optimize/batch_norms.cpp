@@ -66,12 +66,33 @@ class Folder {
     Node* n = bn.inputs[0]->producer;
     if (!n || !home_.contains(n) || home_[n] != home_[&bn] || uses_[bn.inputs[0]] != 1) return;
     if (n->is("Reshape")) return into_matmul(bn, *n);
-    if (n->is("MatMul")) return;
+    if (n->is("MatMul")) return into_rows(bn, *n);
     const auto a = affine(bn);
     if (!a || !weights_.map_result(*n, *a)) return;
     n->outputs[0] = bn.outputs[0];
     bn.outputs[0]->producer = n;
     r_.drop();
+  }
+
+  // Channels are the columns of the product of two matrices.
+  void into_rows(Node& bn, Node& n) {
+    const auto a = affine(bn);
+    const auto found = weights_.channels(n);
+    if (!a || !found || found->results != a->s.size() || n.inputs[0]->rank() != 2) return;
+    Value* shift = scaled(n, *a);
+    if (!shift) return;
+    bn.inputs = {n.outputs[0], shift};
+    bn.op = "Add";
+    bn.attributes = {};
+  }
+  // The shift that is to be added behind the product once its matrix is scaled; null, and nothing
+  // changed, where it cannot be.
+  Value* scaled(Node& n, const Affine& a) {
+    const std::string name = n.inputs[1]->name;
+    const DType type = n.inputs[1]->data->dtype();
+    if (!weights_.map_result(n, {a.s, Numbers(a.s.size(), 0)})) return nullptr;
+    return r_.model().new_initializer(name + "_bias_bn",
+                                      tensor_of(a.t, {static_cast<int64_t>(a.t.size())}, type));
   }
 
   // Rows of the reshaped product are rows of the product: channels are its columns.
@@ -87,11 +108,8 @@ class Folder {
     if (!a || !shape || shape->size() != 2 || !found || found->results != a->s.size() ||
         shape->back() != static_cast<int64_t>(a->s.size()))
       return;
-    const std::string name = n->inputs[1]->name;
-    const DType type = n->inputs[1]->data->dtype();
-    if (!weights_.map_result(*n, {a->s, Numbers(a->s.size(), 0)})) return;
-    Value* shift =
-        r_.model().new_initializer(name + "_bias_bn", tensor_of(a->t, {shape->back()}, type));
+    Value* shift = scaled(*n, *a);
+    if (!shift) return;
     Value* moved = r_.insert(bn, "Add", {product, shift}, product->type);
     bn.op = "Reshape";
     bn.inputs = {moved, reshape.inputs[1]};

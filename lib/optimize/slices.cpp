@@ -1,4 +1,4 @@
-// Slice of Slice on other axes becomes one.
+// Slice of Slice on other axes becomes one; Slice and Split of Concat: parts.cpp.
 //
 //   a = Slice (x, {0}, {16}, {1})
 //   y = Slice (a, {2}, {8}, {2})       =>  y = Slice (x, {0,2}, {16,8}, {1,2})
@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "lib/optimize/parts.h"
 #include "lib/optimize/passes.h"
 #include "lib/optimize/rewriter.h"
 
@@ -73,6 +74,9 @@ class MergingSlices {
 
 }  // namespace
 
-bool merge_slices(Model& m, const Options&) { return MergingSlices(m).run(); }
+bool merge_slices(Model& m, const Options&) {
+  const bool parts = read_parts(m);
+  return MergingSlices(m).run() || parts;
+}
 
 }  // namespace oe::optimize

@@ -69,38 +69,15 @@ one thread or on two).
 
 # --- one model, in a process of its own
 
-def count(graph) -> int:
-    nodes = 0
-    for n in graph.node:
-        nodes += n.op_type != "Constant"
-        for a in n.attribute:
-            nodes += sum(count(g) for g in [*([a.g] if a.HasField("g") else []), *a.graphs])
-    return nodes
-
-
-def operators(graph) -> collections.Counter:
-    found = collections.Counter(n.op_type for n in graph.node)
-    for n in graph.node:
-        for a in n.attribute:
-            for g in [*([a.g] if a.HasField("g") else []), *a.graphs]:
-                found += operators(g)
-    return found
-
-
 def one(tool: str, variant: Variant, folder: pathlib.Path, measure: bool) -> dict:
     import warnings
 
     warnings.simplefilter("ignore")
     made = Files(tool, variant, folder)
 
-    import onnx
-
-    result = {"variant": variant.words, "said": made.said, "files": {}}
-    for name, file in made.paths.items():
-        model = onnx.load(file)
-        result["files"][name] = {"nodes": count(model.graph), "bytes": file.stat().st_size,
-                                 "operators": dict(operators(model.graph))}
+    result = {"variant": variant.words, "said": made.said, "files": made.counts}
     if not measure:
+        made.forget(not variant.dynamic and variant.family != "detection")
         return result
     for threads in (1, 2):
         for name, (load, latency) in timed(made.paths, made.runs[0][0], threads).items():
@@ -109,6 +86,7 @@ def one(tool: str, variant: Variant, folder: pathlib.Path, measure: bool) -> dic
         run = subprocess.run([sys.executable, __file__, "--memory", str(file), str(folder / "runs.npz")],
                              capture_output=True, text=True, check=True)
         result["files"][name]["memory"] = int(run.stdout)
+    made.forget(False)
     return result
 
 

@@ -1,8 +1,10 @@
 """The files that exporters and simplifiers write of one model, and which of them give LibTorch's results.
 
 What does not depend on this tool (the TorchScript file, inputs, results, the files of the other exporters and what
-simplifiers make of them) stays in the folder and is taken from there the next time.
+simplifiers make of them) stays in the folder and is taken from there the next time. Of files with fixed axes, which
+nobody times, only the counts stay.
 """
+import collections
 import dataclasses
 import importlib
 import inspect
@@ -29,6 +31,32 @@ def enter() -> None:
         raise SystemExit(problem)
     sys.path.append(str(PACKAGES))
     environment.enter()
+
+
+def graphs(graph):
+    """The graph and those inside it."""
+    yield graph
+    for n in graph.node:
+        for a in n.attribute:
+            for g in [*([a.g] if a.HasField("g") else []), *a.graphs]:
+                yield from graphs(g)
+
+
+def counts(path: pathlib.Path) -> dict:
+    """Nodes of all graphs, without Constant."""
+    import onnx
+
+    nodes = [n for g in graphs(onnx.load(path).graph) for n in g.node if n.op_type != "Constant"]
+    return {"nodes": len(nodes), "bytes": path.stat().st_size,
+            "operators": dict(collections.Counter(n.op_type for n in nodes))}
+
+
+def foreign_operators(path: pathlib.Path) -> list[str]:
+    """Operators that ONNX does not have."""
+    import onnx
+
+    return sorted({f"{n.domain}.{n.op_type}" for g in graphs(onnx.load(path).graph) for n in g.node
+                   if n.domain not in ("", "ai.onnx")})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,7 +118,7 @@ class Files:
     def __init__(self, tool: str, variant: Variant, folder: pathlib.Path, others=OTHERS, opset: int = 18,
                  simplifiers=SIMPLIFIERS):
         self.folder, self.variant, self.opset = folder, variant, opset
-        self.paths, self.said = {}, {}
+        self.paths, self.said, self.counts = {}, {}, {}
         self.key = json.dumps([sys.version, *WANTED, *environment.WANTED, *environment.FOR_MODELS, opset, others, simplifiers])
         if not self.taken():
             self.make()
@@ -102,7 +130,6 @@ class Files:
         self.add("ours", lambda out: self.convert(tool, out))
         for by in simplifiers if "ours" in self.paths else []:
             self.add(f"ours+{by}", lambda out: self.simplify("ours", by, out))
-        self.paths = {n: self.paths[n] for n in sorted(self.paths, key=lambda n: not n.startswith("ours"))}
 
     # --- what is kept
 
@@ -116,7 +143,8 @@ class Files:
         if found["key"] != self.key:
             return False
         self.names, self.said = found["names"], found["said"]
-        self.paths = {n: self.folder / f"{n}.onnx" for n in found["files"]}
+        self.counts = found["counts"]
+        self.paths = {n: self.folder / f"{n}.onnx" for n in self.counts if (self.folder / f"{n}.onnx").is_file()}
         with numpy.load(self.folder / "runs.npz") as values:
             self.runs = [([values[f"{r}_in{i}"] for i in range(a)], [values[f"{r}_out{i}"] for i in range(b)])
                          for r, (a, b) in enumerate(found["runs"])]
@@ -129,8 +157,14 @@ class Files:
                   for i, v in enumerate(side)}
         numpy.savez(self.folder / "runs.npz", **values)
         (self.folder / "others.json").write_text(json.dumps({
-            "key": self.key, "names": self.names, "said": self.said, "files": list(self.paths),
+            "key": self.key, "names": self.names, "said": self.said, "counts": self.counts,
             "runs": [(len(a), len(b)) for a, b in self.runs]}))
+
+    def forget(self, all: bool) -> None:
+        """Removes our files, and those of the others where only their counts are needed."""
+        for name, path in self.paths.items():
+            if all or name.startswith("ours"):
+                path.unlink()
 
     # --- the model
 
@@ -169,12 +203,14 @@ class Files:
         out = self.folder / f"{name}.onnx"
         try:
             problem = make(out) or agrees(out, self.runs)
+            if not problem and (own := foreign_operators(out)):
+                problem = f"has {', '.join(own)}"
         except Exception as e:
             problem = f"{type(e).__name__}: {str(e).strip().splitlines()[0][:100] if str(e).strip() else ''}"
         if problem:
             self.said[name] = problem
         else:
-            self.paths[name] = out
+            self.paths[name], self.counts[name] = out, counts(out)
 
     def convert(self, tool: str, out: pathlib.Path) -> str:
         axes = [word for n in self.names for word in ("--dynamic-axes", f"{n}:0=batch")] if self.variant.dynamic else []

@@ -122,6 +122,15 @@ T index_reduce(Call& g, T x, Axis axis, T index, T src, const std::string& reduc
   return x.rank() == 0 ? to_0d(y) : y;
 }
 
+// Rows are copied whole.
+T index_copy(Call& g, T x, Axis axis, T index, T src) {
+  if (axis != 0 || x.rank() < 1 || src.rank() != x.rank())
+    return index_reduce(g, x, axis, index, src, "");
+  T places = unsqueeze(at_least_1d(cast(index, DType::Int64)), {1});
+  T y = node("ScatterND", {x, places, cast(src, x.dtype())});
+  return with_dims(y, *x->type.shape);
+}
+
 T index_add(Call& g, T x, Axis axis, T index, T src, const Scalar& alpha) {
   T s = cast(src, x.dtype());
   if (!alpha.known || alpha.d != 1) {
@@ -181,8 +190,7 @@ constexpr Lowering table[] = {
        }),
     op<index_add>(
         "aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor"),
-    op("aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
-       [](Call& g, T x, Axis axis, T i, T src) { return index_reduce(g, x, axis, i, src, ""); }),
+    op<index_copy>("aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor"),
     op<index_reduce>(
         "aten::index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor"),
     op<index_fill>(
