@@ -434,14 +434,14 @@ Strings words_of(const CLI::App& app, const std::set<std::string>& without) {
   return words;
 }
 
-// "batch_norms   full   BatchNormalization goes into ...".
+// "batch_norms       full   BatchNormalization goes into ...".
 std::string pass_table() {
-  std::string text = "pass          level  what it does\n";
+  std::string text = "pass              level  what it does\n";
   for (const optimize::PassInfo& p : optimize::kPasses) {
     std::string line(p.name);
-    line.resize(14, ' ');
+    line.resize(18, ' ');
     line += name_of(p.from);
-    line.resize(21, ' ');
+    line.resize(25, ' ');
     text += line.append(p.what) + "\n";
   }
   return text;
