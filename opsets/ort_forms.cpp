@@ -279,6 +279,27 @@ void grid_of_doubles(Rewriter& r, ir::Node& n) {
   grid_sample_by_gather(r, n);
 }
 
+// It moves the zeros of a Pad into the pool that reads them, and then refuses pads as large as the
+// kernel.
+bool reads_wide_pads(const ir::Node& n) {
+  const ir::Node* pad = n.inputs[0]->producer;
+  if (!pad || !pad->is("Pad")) return false;
+  const auto pads = pad->inputs.size() > 1
+                        ? ints(pad->inputs[1])
+                        : std::optional(pad->attributes.get_or<Ints>("pads", {}));
+  const auto kernel = n.attributes.get_or<Ints>("kernel_shape", {});
+  if (!pads || kernel.empty()) return false;
+  const auto widest = std::ranges::max_element(*pads);
+  const auto own = n.attributes.get_or<Ints>("pads", {0});
+  return widest != pads->end() &&
+         *widest + *std::ranges::max_element(own) >= *std::ranges::min_element(kernel);
+}
+// A node that returns its input, and that no optimization takes out.
+void apart_from_pads(Rewriter& r, ir::Node& n) {
+  n.inputs[0] = node("LeakyRelu", {r.in(0)}, {{"alpha", 1.0F}}, n.inputs[0]->type);
+  r.keep();
+}
+
 struct Form {
   std::string_view op;
   bool (*occurs)(const ir::Node&);
@@ -287,6 +308,7 @@ struct Form {
 };
 constexpr Form forms[] = {
     {"Attention", windowed, expand_body},
+    {"AveragePool", reads_wide_pads, apart_from_pads},
     {"BatchNormalization", trains, expand_batch_training},
     {"ConvTranspose", pads_beyond_stride, less_padding},
     {"DFT", always, dft_as_products},

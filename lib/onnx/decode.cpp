@@ -242,7 +242,8 @@ std::unique_ptr<ir::Node> NodeReader::node(const pb::NodeProto& n, Scope& scope)
   }
   for (const std::string& o : n.output())
     outputs.push_back(o.empty() ? nullptr : scope.values.at(o));
-  while (!inputs.empty() && !inputs.back()) inputs.pop_back();
+  const size_t least = n.domain().empty() && n.op_type() == "Loop" ? 2 : 0;
+  while (inputs.size() > least && !inputs.back()) inputs.pop_back();
 
   ir::Attributes attributes;
   for (const auto& a : n.attribute()) {

@@ -49,7 +49,7 @@ class Encoder {
   }
 
   void node(const ir::Node& n) {
-    names(1, n.inputs);
+    names(1, n.inputs, n.is("Loop") ? kLoopInputs : 0);
     names(2, n.outputs);
     r_.bytes(3, n.name);
     r_.bytes(4, n.op);
@@ -61,10 +61,13 @@ class Encoder {
   Rope take() { return std::move(r_); }
 
  private:
-  // Left-out trailing values need no empty name.
-  void names(int field, const std::vector<ir::Value*>& values) {
+  // The trip count and the condition: schemas count an empty name as an input.
+  static constexpr size_t kLoopInputs = 2;
+
+  // Left-out trailing values need no empty name, but for the first `least`.
+  void names(int field, const std::vector<ir::Value*>& values, size_t least = 0) {
     size_t n = values.size();
-    while (n > 0 && !values[n - 1]) --n;
+    while (n > least && !values[n - 1]) --n;
     for (size_t i = 0; i < n; ++i)
       r_.bytes(field, values[i] ? std::string_view(values[i]->name) : std::string_view());
   }

@@ -3,6 +3,10 @@
 // A state that the body returns as it came is no state:
 //   y, z = Loop (n, c, a, b) <body (i, k, u, v) => (k, u, w) {...}>
 //                                =>  z = Loop (n, c, b) <body (i, k, v) => (k, w) {...}>, y = a
+// A state that begins empty and that every run appends a row to is a scan output:
+//   y = Loop (n, c, empty) <body (i, k, s) => (k, t) {..., u = Unsqueeze (e, {0}), t = Concat (s,
+//   u)}>
+//                                =>  y = Loop (n, c) <body (i, k) => (k, e) {...}>
 // What depends on nothing in the body, and cannot fail, is computed before the Loop.
 // A Loop that runs once becomes the nodes of its body.
 #include <algorithm>
@@ -44,6 +48,7 @@ class Loops {
       const std::shared_ptr<Graph> g = *body;
       if (runs_once(n)) return inline_body(n, *g);
       constant_states(n, *g);
+      rows(n, *g);
       invariants(*g);
     });
   }
@@ -122,6 +127,56 @@ class Loops {
     });
   }
   std::unordered_set<const Value*> replaced_;
+
+  static bool is_static(const Value* v) {
+    return has_rank(v) &&
+           std::ranges::all_of(*v->type.shape, [](const Dim& d) { return d.is_number(); });
+  }
+  // What a run appends to state `k` and nothing else does with it; null for other states.
+  Value* appended(const Node& n, const Graph& body, size_t k) const {
+    const TensorPtr init = r_.constant(n.inputs[k + 2]);
+    const Node* concat = produced_by(body.outputs[k + 1], "Concat");
+    if (!init || init->numel() != 0 || init->dims().empty() || init->dims()[0] != 0 || !concat ||
+        concat->inputs.size() != 2 || concat->inputs[0] != body.inputs[k + 2] ||
+        concat->attributes.get_or<int64_t>("axis", 1) != 0 || !n.outputs[k])
+      return nullptr;
+    const Node* row = produced_by(concat->inputs[1], "Unsqueeze");
+    const auto axes = row ? r_.ints(row->inputs[1]) : std::nullopt;
+    if (!axes || *axes != Ints{0}) return nullptr;
+    Value* e = row->inputs[0];
+    // Without a run there are no rows of the right length, which only numbers tell.
+    if (!is_static(e) || r_.is_output(e)) return nullptr;
+    const std::vector<int64_t> dims(init->dims().begin() + 1, init->dims().end());
+    if (!std::ranges::equal(*e->type.shape, dims, {}, &Dim::number)) return nullptr;
+    bool own = false;
+    size_t readers = 0;
+    for_each_graph(body, [&](const Graph& g) {
+      for (const auto& inner : g.nodes) {
+        own |= &g == &body && inner.get() == e->producer;
+        readers += static_cast<size_t>(std::ranges::count(inner->inputs, body.inputs[k + 2]));
+        readers += static_cast<size_t>(std::ranges::count(inner->inputs, body.outputs[k + 1]));
+      }
+    });
+    return own && readers == 1 ? e : nullptr;
+  }
+
+  void rows(Node& n, Graph& body) {
+    for (size_t k = n.inputs.size() - 2; k-- > 0;) {
+      Value* e = appended(n, body, k);
+      if (!e) continue;
+      const auto at = static_cast<std::ptrdiff_t>(k);
+      body.outputs.push_back(e);
+      n.outputs.push_back(n.outputs[k]);
+      n.inputs.erase(n.inputs.begin() + at + 2);
+      n.outputs.erase(n.outputs.begin() + at);
+      body.inputs.erase(body.inputs.begin() + at + 2);
+      const Value* old = body.outputs[k + 1];
+      body.outputs.erase(body.outputs.begin() + at + 1);
+      // Nothing reads the Concat any more, and its state is gone.
+      std::erase_if(body.nodes, [&](const auto& inner) { return inner.get() == old->producer; });
+      r_.mark_changed();
+    }
+  }
 
   void invariants(Graph& body) {
     std::unordered_set<const Value*> inside(body.inputs.begin(), body.inputs.end());
