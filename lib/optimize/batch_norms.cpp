@@ -14,7 +14,6 @@
 // Exact up to rounding: weights are computed in float64 and rounded once. A changed
 // weight keeps its name with the suffix _bn.
 #include <cmath>
-#include <unordered_map>
 
 #include "lib/optimize/linear_weights.h"
 #include "lib/optimize/passes.h"
@@ -27,11 +26,7 @@ namespace {
 
 class Folder {
  public:
-  explicit Folder(Model& m) : r_(m), weights_(r_, "_bn"), uses_(use_counts(m)) {
-    for_each_graph(m.graph, [&](Graph& g) {
-      for (const auto& n : g.nodes) home_[n.get()] = &g;
-    });
-  }
+  explicit Folder(Model& m) : r_(m), weights_(r_, "_bn"), owners_(m) {}
 
   bool run() {
     return r_.walk([&](Node& n) {
@@ -63,8 +58,8 @@ class Folder {
 
   // Behind the node: its weights take the scale.
   void into_producer(Node& bn) {
-    Node* n = bn.inputs[0]->producer;
-    if (!n || !home_.contains(n) || home_[n] != home_[&bn] || uses_[bn.inputs[0]] != 1) return;
+    Node* n = owners_.producer(bn.inputs[0], bn);
+    if (!n) return;
     if (n->is("Reshape")) return into_matmul(bn, *n);
     if (n->is("MatMul")) return into_rows(bn, *n);
     const auto a = affine(bn);
@@ -98,10 +93,8 @@ class Folder {
   // Rows of the reshaped product are rows of the product: channels are its columns.
   void into_matmul(Node& bn, Node& reshape) {
     Value* product = reshape.inputs[0];
-    Node* n = product->producer;
-    if (!n || !n->is("MatMul") || !home_.contains(n) || home_[n] != home_[&bn] ||
-        uses_[product] != 1 || !product->type.shape)
-      return;
+    Node* n = owners_.producer(product, reshape);
+    if (!n || !n->is("MatMul") || !product->type.shape) return;
     const auto shape = r_.ints(reshape.inputs[1]);
     const auto a = affine(bn);
     const auto found = weights_.channels(*n);
@@ -120,7 +113,7 @@ class Folder {
   // shifted.
   void take_input(Node& n) {
     Node* bn = n.inputs[0]->producer;
-    if (!bn || !bn->is("BatchNormalization") || uses_[n.inputs[0]] != 1) return;
+    if (!bn || !bn->is("BatchNormalization") || owners_.uses(n.inputs[0]) != 1) return;
     if (n.is("Conv") && is_padded(n)) return;
     const auto a = affine(*bn);
     if (a && weights_.map_input(n, *a)) n.inputs[0] = bn->inputs[0];
@@ -128,8 +121,7 @@ class Folder {
 
   Rewriter r_;
   LinearWeights weights_;
-  std::unordered_map<const Node*, const Graph*> home_;
-  std::unordered_map<const Value*, size_t> uses_;
+  Owners owners_;
 };
 
 }  // namespace

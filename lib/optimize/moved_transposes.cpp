@@ -7,7 +7,6 @@
 //
 // Constants between them are transposed. Every node on the way has no other reader.
 #include <algorithm>
-#include <unordered_map>
 
 #include "lib/optimize/dim_sources.h"
 #include "lib/optimize/passes.h"
@@ -39,11 +38,7 @@ bool is_reduction(const Node& n) {
 
 class Transposes {
  public:
-  explicit Transposes(Model& m) : r_(m), uses_(use_counts(m)) {
-    for_each_graph(m.graph, [&](Graph& g) {
-      for (const auto& n : g.nodes) home_[n.get()] = &g;
-    });
-  }
+  explicit Transposes(Model& m) : r_(m), owners_(m) {}
 
   bool run() {
     return r_.walk([this](Node& n) {
@@ -62,8 +57,7 @@ class Transposes {
 
  private:
   Rewriter r_;
-  std::unordered_map<const Value*, size_t> uses_;
-  std::unordered_map<const Node*, const Graph*> home_;
+  Owners owners_;
   Ints perm_;
   std::vector<Node*> way_;
   std::vector<std::pair<Node*, size_t>> constants_;
@@ -71,11 +65,9 @@ class Transposes {
 
   // Whether what `reader` reads can be had transposed without a Transpose; collects the nodes.
   bool leads_back(Value* v, const Node& reader) {
-    Node* n = v->producer;
-    if (!n || !home_.contains(n) || home_[n] != home_[&reader]) return false;
-    if (undoes(*n)) return ++ends_ > 0;
-    if (uses_[v] != 1 || way_.size() == kMostNodes || v->rank() != rank() || !moves(*n))
-      return false;
+    if (v->producer && undoes(*v->producer)) return ++ends_ > 0;
+    Node* n = owners_.producer(v, reader);
+    if (!n || way_.size() == kMostNodes || v->rank() != rank() || !moves(*n)) return false;
     way_.push_back(n);
     for (size_t i = 0; i < n->inputs.size(); ++i)
       if (reads_elements(*n, i) && !stays(n->inputs[i]) && !turns(*n, i) &&

@@ -46,6 +46,21 @@ std::unordered_map<const Value*, size_t> use_counts(const Model& m) {
   return uses;
 }
 
+Owners::Owners(const Model& m) : uses_(use_counts(m)) {
+  for_each_graph(m.graph, [this](const Graph& g) {
+    for (const auto& n : g.nodes) home_[n.get()] = &g;
+  });
+}
+
+Node* Owners::producer(const Value* v, const Node& reader) const {
+  Node* n = v->producer;
+  const auto home = home_.find(n), readers = home_.find(&reader);
+  return home != home_.end() && readers != home_.end() && home->second == readers->second &&
+                 uses(v) == 1
+             ? n
+             : nullptr;
+}
+
 bool has_graphs(const Node& n) {
   for (const auto& [key, a] : n.attributes)
     if (std::holds_alternative<std::shared_ptr<Graph>>(a)) return true;

@@ -18,6 +18,25 @@ ir::Node* produced_by(const ir::Value* v, std::string_view op);
 // How often each value is read, as an input or as an output of a graph.
 std::unordered_map<const ir::Value*, size_t> use_counts(const ir::Model& m);
 
+// Producers that a pass may change for the sake of one reader. Nodes and uses as they are when it
+// is made: what a pass adds later has no owner.
+class Owners {
+ public:
+  explicit Owners(const ir::Model& m);
+  // The node that makes `v`, where it runs as often as `reader` and `reader` is the only one that
+  // reads `v`; else null.
+  ir::Node* producer(const ir::Value* v, const ir::Node& reader) const;
+  // How often `v` is read; 0: it was made later.
+  size_t uses(const ir::Value* v) const {
+    const auto it = uses_.find(v);
+    return it == uses_.end() ? 0 : it->second;
+  }
+
+ private:
+  std::unordered_map<const ir::Value*, size_t> uses_;
+  std::unordered_map<const ir::Node*, const ir::Graph*> home_;
+};
+
 // Whether `v` is there, is a tensor, and has a known rank.
 inline bool has_rank(const ir::Value* v) {
   return v && v->type.kind == ir::Type::Kind::Tensor && v->type.shape.has_value();

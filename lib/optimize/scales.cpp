@@ -16,7 +16,6 @@
 // - a shift of 2^15 and more, which may be there to round.
 #include <algorithm>
 #include <cmath>
-#include <unordered_map>
 
 #include "lib/optimize/linear_weights.h"
 #include "lib/optimize/passes.h"
@@ -50,11 +49,7 @@ constexpr double kMostShift = 1 << 15;
 
 class Scales {
  public:
-  explicit Scales(Model& m) : r_(m), weights_(r_, "_scaled"), uses_(use_counts(m)) {
-    for_each_graph(m.graph, [&](Graph& g) {
-      for (const auto& n : g.nodes) home_[n.get()] = &g;
-    });
-  }
+  explicit Scales(Model& m) : r_(m), weights_(r_, "_scaled"), owners_(m) {}
 
   bool run() {
     return r_.walk([this](Node& n) {
@@ -96,17 +91,7 @@ class Scales {
     return finite(a.s) ? std::optional(a) : std::nullopt;
   }
 
-  // The only node that reads `v`, and that runs as often, may change what makes it.
-  Node* own_producer(const Value* v, const Node& reader) {
-    Node* p = v->producer;
-    return p && home_.contains(p) && home_[p] == home_[&reader] && uses_[v] == 1 ? p : nullptr;
-  }
-
-  // A weight that this pass made is.
-  bool is_read_once(const Value* weight) const {
-    const auto it = uses_.find(weight);
-    return it == uses_.end() || it->second == 1;
-  }
+  bool is_read_once(const Value* weight) const { return owners_.uses(weight) <= 1; }
 
   // Of what `n` returns, or of its Transpose.
   std::optional<ChannelAxis> axis_of_result(const Node& n, const Ints* perm) const {
@@ -125,14 +110,14 @@ class Scales {
   }
 
   void into_producer(Node& n, const Step& s) {
-    Node *last = own_producer(s.x, n), *p = last;
+    Node *last = owners_.producer(s.x, n), *p = last;
     if (p && into_scale(n, s, *p)) return take_output(n, *p);
     const Ints* perm = nullptr;
     const bool single = s.constant->data->numel() == 1 && s.constant->data->dims().empty();
-    while (single && p && keeps_elements(*p)) p = own_producer(p->inputs[0], *p);
+    while (single && p && keeps_elements(*p)) p = owners_.producer(p->inputs[0], *p);
     if (p && p->is("Transpose")) {
       perm = p->attributes.get<Ints>("perm");
-      p = perm ? own_producer(p->inputs[0], *p) : nullptr;
+      p = perm ? owners_.producer(p->inputs[0], *p) : nullptr;
     }
     if (p && (p->is("Add") ? into_biased(n, s, *p, perm) : into_linear(n, s, *p, perm)))
       take_output(n, *last);
@@ -182,7 +167,7 @@ class Scales {
   // Behind the bias of a MatMul.
   bool into_biased(Node& n, const Step& s, Node& add, const Ints* perm) {
     const auto bias = step(add);
-    Node* product = bias ? own_producer(bias->x, add) : nullptr;
+    Node* product = bias ? owners_.producer(bias->x, add) : nullptr;
     if (!product || !product->is("MatMul") || s.constant->data->numel() == 1) return false;
     const auto axis = axis_of_result(*product, nullptr), moved = axis_of_result(*product, perm);
     const DType type = bias->constant->data->dtype();
@@ -210,7 +195,7 @@ class Scales {
   void take_input(Node& n) {
     Node* p = n.inputs[0]->producer;
     const auto s = p ? step(*p) : std::nullopt;
-    const auto c = s && uses_[n.inputs[0]] == 1 ? weights_.channels(n) : std::nullopt;
+    const auto c = s && owners_.uses(n.inputs[0]) == 1 ? weights_.channels(n) : std::nullopt;
     if (!c || !is_read_once(n.inputs[1]) || s->x->rank() != n.inputs[0]->rank()) return;
     const Tensor& w = *n.inputs[1]->data;
     if (s->constant->data->dtype() != w.dtype()) return;
@@ -223,8 +208,7 @@ class Scales {
 
   Rewriter r_;
   LinearWeights weights_;
-  std::unordered_map<const Node*, const Graph*> home_;
-  std::unordered_map<const Value*, size_t> uses_;
+  Owners owners_;
 };
 
 }  // namespace

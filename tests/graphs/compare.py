@@ -1,7 +1,7 @@
 """Compares the size and the speed of our files with those of other exporters and simplifiers.
 
-    compare.py --build build/release [--jobs N] [--families vision,...] [--filter REGEX] [--count]
-               [--report FILE] [--from FILE] [--write-table]
+    compare.py --build build/release [--jobs N] [--families vision,...] [--forms traced,scripted] [--filter REGEX]
+               [--count] [--report FILE] [--from FILE] [--write-table]
 
 Each model of tests/foreign is traced, and scripted where its case says so, and converted by the tool, by
 torch.onnx.export with dynamo=False and with dynamo=True, with axis 0 of each input dynamic and with all axes fixed.
@@ -289,7 +289,8 @@ def main() -> int:
     parser.add_argument("--families", default=",".join(FAMILIES))
     parser.add_argument("--filter", default="")
     parser.add_argument("--count", action="store_true")
-    parser.add_argument("--report", type=pathlib.Path)
+    parser.add_argument("--forms", default="traced,scripted")
+    parser.add_argument("--report", type=pathlib.Path, help="what it holds of other variants stays")
     parser.add_argument("--from", type=pathlib.Path, dest="earlier")
     parser.add_argument("--write-table", action="store_true")
     parser.add_argument("--one", nargs=4)
@@ -307,7 +308,7 @@ def main() -> int:
         print(json.dumps(one(options.tool, Variant.of(options.one), options.folder, not options.count)))
         return 0
     tool = str(options.build.resolve() / "onnx-export")
-    every = variants(options.families.split(","), options.filter)
+    every = [v for v in variants(options.families.split(","), options.filter) if v.form in options.forms.split(",")]
 
     def run(v: Variant) -> dict:
         # With a fixed batch only nodes are counted, unless there is no other file to time.
@@ -315,14 +316,16 @@ def main() -> int:
         more = ["--count"] if options.count or not (v.dynamic or only_fixed) else []
         return {"variant": v.words} | in_own_process(__file__, tool, v.words, folder_of(v), *more)
 
-    results = []
+    results = {}
+    if options.report and options.report.is_file():
+        results = {tuple(r["variant"]): r for r in json.loads(options.report.read_text())}
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for result in pool.map(run, every):
-            results.append(result)
+            results[tuple(result["variant"])] = result
             print(line_of(result), flush=True)
             if options.report:
-                options.report.write_text(json.dumps(results, indent=1))
-    return show(results, options.write_table)
+                options.report.write_text(json.dumps(list(results.values()), indent=1))
+    return show(list(results.values()), options.write_table)
 
 
 if __name__ == "__main__":
