@@ -10,7 +10,7 @@
 // - a bias of zeros behind MatMul, whose result can only be -0.0 where all that it sums is; it
 // stays
 //   before a GELU and before the heads of an attention, for the fusions,
-// - x + 0 where all that reads the result adds or multiplies,
+// - x + 0 where x is never -0.0 or all that reads the result adds or multiplies,
 // - the zeros for rows of an attention without a key, where a constant mask has a key for each row:
 //
 //   s = Add (x, mask), w = Softmax (s)
@@ -270,8 +270,13 @@ class Noops {
     if (!x) return nullptr;
     const Value* zeros = x == n.inputs[0] ? n.inputs[1] : n.inputs[0];
     const bool bias = zeros->data->dims().size() == 1 && zeros->data->numel() > 1;
-    if (!bias && !signs_.contains(n.outputs[0])) return x;
+    if (!bias && (!signs_.contains(n.outputs[0]) || has_no_negative_zero(x))) return x;
     return !fused_.contains(n.outputs[0]) && produced_by(x, "MatMul") ? x : nullptr;
+  }
+  static bool has_no_negative_zero(const Value* v) {
+    for (const char* op : {"Exp", "Sigmoid", "Softmax", "Abs"})
+      if (produced_by(v, op)) return true;
+    return false;
   }
   Value* subtract(const Node& n) const { return neutral(n, 0, 1, 0.0); }
   Value* multiply(const Node& n) const {

@@ -167,8 +167,11 @@ class MergingReshapes {
 
   // Ones put into, or taken out of, a constant shape; a 0 behind them would move.
   void axes_of_reshape(Node& n, const Node& inner, const Ints& list) {
-    const auto shape = shape_of(inner);
+    auto shape = shape_of(inner);
     if (!shape) return;
+    const Shape& middle = inner.outputs[0]->type.shape;
+    for (size_t i = 0; middle && i < std::min(shape->size(), middle->size()); ++i)
+      if ((*shape)[i] == 0 && (*middle)[i].is_number()) (*shape)[i] = (*middle)[i].number;
     Ints out;
     if (n.op == "Unsqueeze") {
       size_t next = 0;
