@@ -64,9 +64,7 @@ class Folder {
     if (n->is("MatMul")) return into_rows(bn, *n);
     const auto a = affine(bn);
     if (!a || !weights_.map_result(*n, *a)) return;
-    n->outputs[0] = bn.outputs[0];
-    bn.outputs[0]->producer = n;
-    r_.drop();
+    r_.output_from(bn, *n);
   }
 
   // Channels are the columns of the product of two matrices.

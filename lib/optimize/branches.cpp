@@ -20,7 +20,7 @@ using namespace ir;
 
 using Nodes = std::vector<std::unique_ptr<Node>>;
 
-// What holds for tensors of both types.
+// The type that tensors of both types have.
 Type common(const Type& a, const Type& b) {
   if (a == b) return a;
   if (a.kind != Type::Kind::Tensor || b.kind != Type::Kind::Tensor || a.dtype != b.dtype) return {};

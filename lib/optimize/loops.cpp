@@ -7,7 +7,7 @@
 //   y = Loop (n, c, empty) <body (i, k, s) => (k, t) {..., u = Unsqueeze (e, {0}), t = Concat (s,
 //   u)}>
 //                                =>  y = Loop (n, c) <body (i, k) => (k, e) {...}>
-// What depends on nothing in the body, and cannot fail, is computed before the Loop.
+// Nodes that depend on nothing in the body, and cannot fail, move before the Loop.
 // A Loop that runs once becomes the nodes of its body.
 #include <algorithm>
 #include <unordered_map>
@@ -132,7 +132,7 @@ class Loops {
     return has_rank(v) &&
            std::ranges::all_of(*v->type.shape, [](const Dim& d) { return d.is_number(); });
   }
-  // What a run appends to state `k` and nothing else does with it; null for other states.
+  // The row that a run appends to state `k`, if it does nothing else with the state; else null.
   Value* appended(const Node& n, const Graph& body, size_t k) const {
     const TensorPtr init = r_.constant(n.inputs[k + 2]);
     const Node* concat = produced_by(body.outputs[k + 1], "Concat");

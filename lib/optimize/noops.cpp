@@ -7,9 +7,8 @@
 //
 // Only what is exact for every input: x + 0.0 turns -0.0 into 0.0 and stays, x - 0.0 goes. A scale
 // of ones stays: fusions of ONNX Runtime look for it. Level full also takes away
-// - a bias of zeros behind MatMul, whose result can only be -0.0 where all that it sums is; it
-// stays
-//   before a GELU and before the heads of an attention, for the fusions,
+// - a bias of zeros behind MatMul, whose result is -0.0 only where all that it sums is; the bias
+//   stays before a GELU and before the heads of an attention, for the fusions,
 // - x + 0 where x is never -0.0 or all that reads the result adds or multiplies,
 // - the zeros for rows of an attention without a key, where a constant mask has a key for each row:
 //

@@ -123,6 +123,12 @@ void Rewriter::replace_output(Node& n, size_t index, Value* by) {
   changed_ = true;
 }
 
+void Rewriter::output_from(Node& n, Node& by) {
+  by.outputs[0] = n.outputs[0];
+  n.outputs[0]->producer = &by;
+  drop();
+}
+
 void Rewriter::become_constant(Node& n, TensorPtr data, std::string_view name) {
   Value* out = n.outputs[0];
   if (is_output(out) || !name.empty()) {

@@ -85,6 +85,8 @@ class Rewriter {
   // A node before the current one; returns its only output.
   ir::Value* insert(ir::Node& before, std::string_view op, std::vector<ir::Value*> inputs,
                     ir::Type type, ir::Attributes attributes = {});
+  // The earlier node `by` writes the current node's only output, and the current node goes away.
+  void output_from(ir::Node& n, ir::Node& by);
   // A node of a graph inside the current node, now before the current node.
   void take(std::unique_ptr<ir::Node> n) {
     sink_->push_back(std::move(n));

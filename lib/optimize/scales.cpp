@@ -111,7 +111,7 @@ class Scales {
 
   void into_producer(Node& n, const Step& s) {
     Node *last = owners_.producer(s.x, n), *p = last;
-    if (p && into_scale(n, s, *p)) return take_output(n, *p);
+    if (p && into_scale(n, s, *p)) return r_.output_from(n, *p);
     const Ints* perm = nullptr;
     const bool single = s.constant->data->numel() == 1 && s.constant->data->dims().empty();
     while (single && p && keeps_elements(*p)) p = owners_.producer(p->inputs[0], *p);
@@ -120,7 +120,7 @@ class Scales {
       p = perm ? owners_.producer(p->inputs[0], *p) : nullptr;
     }
     if (p && (p->is("Add") ? into_biased(n, s, *p, perm) : into_linear(n, s, *p, perm)))
-      take_output(n, *last);
+      r_.output_from(n, *last);
   }
 
   static bool is_half_of_product(const Step& s) {
@@ -182,13 +182,6 @@ class Scales {
     add.inputs[bias->reversed ? 0 : 1] = r_.model().new_initializer(
         bias->constant->name + "_scaled", tensor_of(*b, {static_cast<int64_t>(axis->count)}, type));
     return true;
-  }
-
-  // `p` writes what `n` wrote.
-  void take_output(Node& n, Node& p) {
-    p.outputs[0] = n.outputs[0];
-    n.outputs[0]->producer = &p;
-    r_.drop();
   }
 
   // Padding is scaled like any other zero, but it would not be shifted.

@@ -1,12 +1,12 @@
 """Compares the size and the speed of our files with those of other exporters and simplifiers.
 
-    compare.py --build build/release [--jobs N] [--families vision,...] [--forms traced,scripted] [--batches dynamic,fixed]
-               [--filter REGEX] [--count] [--report FILE] [--from FILE] [--write-table]
+    compare.py --build build/release [--jobs N] [--families vision,...] [--forms traced,scripted]
+               [--batches dynamic,fixed] [--filter REGEX] [--count] [--report FILE] [--from FILE] [--write-table]
 
 Each model of tests/foreign is traced, and scripted where its case says so, and converted by the tool, by
 torch.onnx.export with dynamo=False and with dynamo=True, with axis 0 of each input dynamic and with all axes fixed.
-onnxslim and onnxsim simplify each file. A file counts when ONNX Runtime gives LibTorch's result with it, at another batch
-too. Nodes are those of all graphs, without Constant. Latency is the median of runs that alternate between all files, on
+onnxslim and onnxsim simplify each file. A file counts when ONNX Runtime gives LibTorch's result with it, at another
+batch too. Nodes are those of all graphs, without Constant. Latency is the median of runs that alternate between all files, on
 one thread and on two. --count measures nothing but nodes. --report keeps the results, --from shows those of an earlier
 run, --write-table writes docs/graphs.md. What the others write is kept in .deps/graphs/files.
 """
@@ -33,8 +33,8 @@ OPSET = 18
 LIMIT_S = 900
 RUNS, MOST_RUNS, SECONDS = 15, 101, 2.0  # as many as fit into the time
 
-# Why a model has more nodes than another file of it: by subject, and by the operators that ours has more of. A rule holds
-# where these are the first ones and perhaps some of the second.
+# Why a model has more nodes than another file of it: by subject, and by the operators that ours has more of. A rule
+# holds where these are the first ones and perhaps some of the second.
 REASONS = {
     "DebertaV2Model": "The index of GatherElements is expanded to the batch of each call.",
     "recommender: DCNMix": "A squeeze of a batch that may be 1 is computed in each call.",
@@ -133,8 +133,8 @@ def memory(file: str, inputs: str) -> int:
 
 
 def timed(paths: dict, inputs: list, threads: int) -> dict:
-    """Load time and latency in ms of each file: medians of runs that alternate. Two sessions of one file differ by where
-    their memory lies, so ours has two: the best of many other files would win by luck otherwise."""
+    """Load time and latency in ms of each file: medians of runs that alternate. Two sessions of one file differ by the
+    place of their memory, so ours has two: the best of many other files would win by luck otherwise."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()

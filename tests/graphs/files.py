@@ -1,8 +1,8 @@
 """The files that exporters and simplifiers write of one model, and which of them give LibTorch's results.
 
-What does not depend on this tool (the TorchScript file, inputs, results, the files of the other exporters and what
-simplifiers make of them) stays in the folder and is taken from there the next time. Of files with fixed axes, which
-nobody times, only the counts stay.
+The folder keeps everything that does not depend on this tool: the TorchScript file, inputs, results, the files of the
+other exporters and of the simplifiers. The next run takes them from there. Of files with fixed axes, which nobody times,
+it keeps the counts only.
 """
 import collections
 import dataclasses
