@@ -21,7 +21,7 @@ def operator(name: str) -> str:
 
 def functions(pattern: str) -> list[str]:
     texts = [path.read_text() for path in sorted(RULES.glob(pattern))]
-    names = re.findall(r"^def (\w+)\(", "\n".join(texts), re.M)
+    names = re.findall(r"^(?:def (?=\w+\()|(?=\w+ = ))(\w+)", "\n".join(texts), re.M)  # functions and aliases
     return [n for n in names if not n.startswith("_")]
 
 

@@ -21,21 +21,27 @@ struct Entry {
 };
 
 // The operators that a file of TorchScript defines: "aten::trapezoid.x" of the line
-// "def trapezoid__x(y: Tensor, ...". Helpers, whose names begin with _, are
+// "def trapezoid__x(y: Tensor, ...", and aliases. Helpers, whose names begin with _, are
 // among them.
 void add_functions(const std::string& name_space, const char* text, const char* kind,
                    std::vector<Entry>& entries) {
   std::istringstream lines(text);
+  std::map<std::string, std::string> signatures;
+  const auto add = [&](std::string name, const std::string& signature) {
+    signatures[name] = signature;
+    if (const size_t split = name.find("__"); split != std::string::npos)
+      name.replace(split, 2, ".");
+    entries.push_back({name_space + "::" + name, signature, kind});
+  };
   for (std::string line; std::getline(lines, line);) {
+    if (const auto [alias, of] = capture::composite_alias(line); !alias.empty())
+      add(alias, signatures.at(of));
     if (!line.starts_with("def ")) continue;
     // Parameters may go on in the next lines.
     for (std::string more; !line.ends_with(":") && std::getline(lines, more);)
       line += " " + std::string(strip(more));
     const size_t open = line.find('(');
-    std::string name = line.substr(4, open - 4);
-    if (const size_t split = name.find("__"); split != std::string::npos)
-      name.replace(split, 2, ".");
-    entries.push_back({name_space + "::" + name, line.substr(open, line.size() - 1 - open), kind});
+    add(line.substr(4, open - 4), line.substr(open, line.size() - 1 - open));
   }
 }
 

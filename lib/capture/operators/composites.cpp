@@ -8,8 +8,10 @@
 #include <torch/custom_class.h>
 
 #include <algorithm>
+#include <cctype>
 #include <unordered_map>
 
+#include "lib/support/text.h"
 #include "lib/torch/load.h"
 
 namespace oe::capture {
@@ -36,13 +38,13 @@ bool known_to_libtorch(const std::string& op) {
 class File {
  public:
   explicit File(const CompositeText& text) : text_(&text) {
-    const std::string_view all = text.text;
-    for (size_t at = 0; at != std::string_view::npos; at = all.find('\n', at)) {
-      at += all[at] == '\n';
-      if (all.substr(at).starts_with("def ")) {
-        at += 4;
-        names_.emplace_back(all.substr(at, all.find('(', at) - at));
-      }
+    for (const std::string& line : oe::split(text.text, '\n')) {
+      const auto [alias, of] = composite_alias(line);
+      if (line.starts_with("def "))
+        names_.push_back(line.substr(4, line.find('(') - 4));
+      else if (!alias.empty())
+        names_.push_back(alias), aliases_.emplace(alias, of);
+      functions_ += (alias.empty() ? line : "") + "\n";  // each at its line
     }
   }
   const CompositeText& text() const { return *text_; }
@@ -51,7 +53,9 @@ class File {
 
  private:
   const CompositeText* text_;
-  std::vector<std::string> names_;
+  std::vector<std::string> names_;  // aliases too
+  std::unordered_map<std::string, std::string> aliases_;
+  std::string functions_;  // the text without aliases
   std::shared_ptr<torch::jit::CompilationUnit> unit_;
 };
 
@@ -85,9 +89,10 @@ struct Names : torch::jit::NativeResolver {
 Function* File::function(const std::string& name) {
   if (!unit_) {
     unit_ = std::make_shared<torch::jit::CompilationUnit>();
-    unit_->define(std::nullopt, text_->text, std::make_shared<Names>(), nullptr);
+    unit_->define(std::nullopt, functions_, std::make_shared<Names>(), nullptr);
   }
-  return unit_->find_function(name);
+  const auto alias = aliases_.find(name);
+  return unit_->find_function(alias == aliases_.end() ? name : alias->second);
 }
 
 // Where the function for an operator is: aten::trapezoid.x is trapezoid__x.
@@ -119,6 +124,16 @@ const Sources& sources(CompositeOf of) {
 }
 
 }  // namespace
+
+std::pair<std::string, std::string> composite_alias(const std::string& line) {
+  const size_t equals = line.find(" = ");
+  if (equals == std::string::npos) return {};
+  std::pair<std::string, std::string> names = {line.substr(0, equals), line.substr(equals + 3)};
+  const auto is_name = [](const std::string& s) {
+    return !s.empty() && std::ranges::all_of(s, [](char c) { return c == '_' || std::isalnum(c); });
+  };
+  return is_name(names.first) && is_name(names.second) ? names : decltype(names)();
+}
 
 std::vector<Composite> composites(CompositeOf of) {
   std::vector<Composite> all;

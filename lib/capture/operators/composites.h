@@ -1,10 +1,12 @@
 // Operators that LibTorch defines by others, as TorchScript: composites/*.py, one function each.
-// A name that begins with _ and is no operator's is the file's own.
+// A name that begins with _ and is no operator's is the file's own. The line `ceil = floor` gives
+// an operator the function of another one with the same parameters.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace torch::jit {
@@ -54,5 +56,8 @@ struct CompositeText {
   const char* text;
 };
 extern const CompositeText kCompositeTexts[];
+
+// Of a line `ceil = floor`: {"ceil", "floor"}; empty for any other.
+std::pair<std::string, std::string> composite_alias(const std::string& line);
 
 }  // namespace oe::capture

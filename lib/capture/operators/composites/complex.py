@@ -15,9 +15,7 @@ def imag(self: Tensor) -> Tensor:
 
 def adjoint(self: Tensor) -> Tensor:
     return torch.conj(self.mT)
-
-def mH(self: Tensor) -> Tensor:
-    return torch.conj(self.mT)
+mH = adjoint
 
 def matrix_H(self: Tensor) -> Tensor:
     return torch.conj(self.t())

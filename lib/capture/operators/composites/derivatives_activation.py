@@ -45,15 +45,11 @@ def mish__self(grad: Tensor, self: Tensor) -> Tensor:
 
 def log_sigmoid__self(grad: Tensor, self: Tensor) -> Tensor:
     return grad * torch.sigmoid(-self)
-
-def log_sigmoid_forward__self(grad: Tensor, self: Tensor) -> Tensor:
-    return grad * torch.sigmoid(-self)
+log_sigmoid_forward__self = log_sigmoid__self
 
 def hardshrink__self(grad: Tensor, self: Tensor, lambd: number) -> Tensor:
     return _zero_where(torch.logical_and(self >= -lambd, self <= lambd), grad)
-
-def softshrink__self(grad: Tensor, self: Tensor, lambd: number) -> Tensor:
-    return _zero_where(torch.logical_and(self >= -lambd, self <= lambd), grad)
+softshrink__self = hardshrink__self
 
 def _prelu_kernel__self(grad: Tensor, self: Tensor, weight: Tensor) -> Tensor:
     return torch.where(self > 0, grad, weight * grad)
@@ -69,36 +65,19 @@ def glu__self(grad: Tensor, self: Tensor, dim: int) -> Tensor:
 def softmax__int__self(grad: Tensor, result: Tensor, dim: int) -> Tensor:
     weighed = grad * result
     return weighed - result * weighed.sum(dim, keepdim=True)
-
-def _softmax__self(grad: Tensor, result: Tensor, dim: int) -> Tensor:
-    weighed = grad * result
-    return weighed - result * weighed.sum(dim, keepdim=True)
-
-def _safe_softmax__self(grad: Tensor, result: Tensor, dim: int) -> Tensor:
-    weighed = grad * result
-    return weighed - result * weighed.sum(dim, keepdim=True)
+_softmax__self = softmax__int__self
+_safe_softmax__self = softmax__int__self
 
 def log_softmax__int__self(grad: Tensor, result: Tensor, dim: int) -> Tensor:
     return grad - torch.exp(result) * grad.sum(dim, keepdim=True)
-
-def _log_softmax__self(grad: Tensor, result: Tensor, dim: int) -> Tensor:
-    return grad - torch.exp(result) * grad.sum(dim, keepdim=True)
+_log_softmax__self = log_softmax__int__self
 
 def dropout__input(grad: Tensor, train: bool) -> Tensor:
     assert not train, "dropout in training mode"
     return grad
-
-def feature_dropout__input(grad: Tensor, train: bool) -> Tensor:
-    assert not train, "dropout in training mode"
-    return grad
-
-def alpha_dropout__input(grad: Tensor, train: bool) -> Tensor:
-    assert not train, "dropout in training mode"
-    return grad
-
-def feature_alpha_dropout__input(grad: Tensor, train: bool) -> Tensor:
-    assert not train, "dropout in training mode"
-    return grad
+feature_dropout__input = dropout__input
+alpha_dropout__input = dropout__input
+feature_alpha_dropout__input = dropout__input
 
 def rrelu__self(grad: Tensor, self: Tensor, lower: number, upper: number, training: bool) -> Tensor:
     assert not training, "rrelu in training mode"

@@ -16,24 +16,23 @@ def _scaled_by(grad: Tensor, factor: number) -> Tensor:
 
 def add__Tensor__self(grad: Tensor) -> Tensor:
     return grad
+add__Scalar__self = add__Tensor__self
+sub__Tensor__self = add__Tensor__self
+sub__Scalar__self = add__Tensor__self
+frac__self = add__Tensor__self
+fmod__Scalar__self = add__Tensor__self
+fmod__Tensor__self = add__Tensor__self
+remainder__Scalar__self = add__Tensor__self
+remainder__Tensor__self = add__Tensor__self
+addcmul__self = add__Tensor__self
+addcdiv__self = add__Tensor__self
 
 def add__Tensor__other(grad: Tensor, alpha: number) -> Tensor:
     return _scaled_by(grad, alpha)
 
-def add__Scalar__self(grad: Tensor) -> Tensor:
-    return grad
-
-def sub__Tensor__self(grad: Tensor) -> Tensor:
-    return grad
-
 def sub__Tensor__other(grad: Tensor, alpha: number) -> Tensor:
     return _scaled_by(-grad, alpha)
-
-def sub__Scalar__self(grad: Tensor) -> Tensor:
-    return grad
-
-def rsub__Scalar__self(grad: Tensor, alpha: number) -> Tensor:
-    return _scaled_by(-grad, alpha)
+rsub__Scalar__self = sub__Tensor__other
 
 def mul__Tensor__self(grad: Tensor, other: Tensor) -> Tensor:
     return grad * other
@@ -198,27 +197,20 @@ def logit__self(grad: Tensor, self: Tensor, eps: Optional[float]) -> Tensor:
 
 def floor__self(grad: Tensor) -> Tensor:
     return torch.zeros_like(grad)
-
-def ceil__self(grad: Tensor) -> Tensor:
-    return torch.zeros_like(grad)
-
-def round__self(grad: Tensor) -> Tensor:
-    return torch.zeros_like(grad)
-
-def round__decimals__self(grad: Tensor) -> Tensor:
-    return torch.zeros_like(grad)
-
-def trunc__self(grad: Tensor) -> Tensor:
-    return torch.zeros_like(grad)
-
-def sign__self(grad: Tensor) -> Tensor:
-    return torch.zeros_like(grad)
-
-def sgn__self(grad: Tensor) -> Tensor:
-    return torch.zeros_like(grad)
-
-def frac__self(grad: Tensor) -> Tensor:
-    return grad
+ceil__self = floor__self
+round__self = floor__self
+round__decimals__self = floor__self
+trunc__self = floor__self
+sign__self = floor__self
+sgn__self = floor__self
+angle__self = floor__self
+bernoulli__p__self = floor__self
+bernoulli__Tensor__self = floor__self
+bernoulli__Tensor__p = floor__self
+normal__Tensor_float__mean = floor__self
+normal__float_Tensor__std = floor__self
+normal__Tensor_Tensor__mean = floor__self
+normal__Tensor_Tensor__std = floor__self
 
 def deg2rad__self(grad: Tensor) -> Tensor:
     return grad * 0.017453292519943295
@@ -241,32 +233,16 @@ def hypot__self(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
 def hypot__other(grad: Tensor, other: Tensor, result: Tensor) -> Tensor:
     return grad * (other / result)
 
-def fmod__Scalar__self(grad: Tensor) -> Tensor:
-    return grad
-
-def fmod__Tensor__self(grad: Tensor) -> Tensor:
-    return grad
-
 def fmod__Tensor__other(grad: Tensor, self: Tensor, other: Tensor) -> Tensor:
     return -grad * torch.div(self, other, rounding_mode="trunc")
-
-def remainder__Scalar__self(grad: Tensor) -> Tensor:
-    return grad
-
-def remainder__Tensor__self(grad: Tensor) -> Tensor:
-    return grad
 
 def remainder__Tensor__other(grad: Tensor, self: Tensor, other: Tensor) -> Tensor:
     return -grad * torch.div(self, other, rounding_mode="floor")
 
 def copysign__Tensor__self(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
     return grad * _zero_where(self == 0, result / self)
-
-def copysign__Tensor__other(grad: Tensor) -> Tensor:
-    return torch.zeros_like(grad)
-
-def copysign__Scalar__self(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
-    return grad * _zero_where(self == 0, result / self)
+copysign__Tensor__other = floor__self
+copysign__Scalar__self = copysign__Tensor__self
 
 def logaddexp__self(grad: Tensor, self: Tensor, other: Tensor) -> Tensor:
     return grad / (1 + torch.exp(other - self))
@@ -308,26 +284,17 @@ def lerp__Tensor__end(grad: Tensor, weight: Tensor) -> Tensor:
 def lerp__Tensor__weight(grad: Tensor, self: Tensor, end: Tensor) -> Tensor:
     return grad * (end - self)
 
-def addcmul__self(grad: Tensor) -> Tensor:
-    return grad
-
 def addcmul__tensor1(grad: Tensor, tensor2: Tensor, value: number) -> Tensor:
     return grad * (tensor2 * value)
 
 def addcmul__tensor2(grad: Tensor, tensor1: Tensor, value: number) -> Tensor:
     return grad * (tensor1 * value)
 
-def addcdiv__self(grad: Tensor) -> Tensor:
-    return grad
-
 def addcdiv__tensor1(grad: Tensor, tensor2: Tensor, value: number) -> Tensor:
     return grad * (torch.reciprocal(tensor2) * value)
 
 def addcdiv__tensor2(grad: Tensor, tensor1: Tensor, tensor2: Tensor, value: number) -> Tensor:
     return -grad * (tensor1 * value / (tensor2 * tensor2))
-
-def angle__self(grad: Tensor) -> Tensor:
-    return torch.zeros_like(grad)
 
 # LibTorch has one formula for all, where the operator itself has pieces.
 def special_entr__self(grad: Tensor, self: Tensor) -> Tensor:
@@ -338,25 +305,4 @@ def special_log_ndtr__self(grad: Tensor, self: Tensor, result: Tensor) -> Tensor
 
 # What is drawn does not depend on what it is drawn by.
 def bernoulli__self(grad: Tensor) -> Tensor:
-    return torch.zeros_like(grad)
-
-def bernoulli__p__self(grad: Tensor) -> Tensor:
-    return torch.zeros_like(grad)
-
-def bernoulli__Tensor__self(grad: Tensor) -> Tensor:
-    return torch.zeros_like(grad)
-
-def bernoulli__Tensor__p(grad: Tensor) -> Tensor:
-    return torch.zeros_like(grad)
-
-def normal__Tensor_float__mean(grad: Tensor) -> Tensor:
-    return torch.zeros_like(grad)
-
-def normal__float_Tensor__std(grad: Tensor) -> Tensor:
-    return torch.zeros_like(grad)
-
-def normal__Tensor_Tensor__mean(grad: Tensor) -> Tensor:
-    return torch.zeros_like(grad)
-
-def normal__Tensor_Tensor__std(grad: Tensor) -> Tensor:
     return torch.zeros_like(grad)

@@ -63,12 +63,8 @@ def _of_factors(grad: Tensor, LU: Tensor, pivots: Tensor) -> Tensor:
 
 def linalg_lu_factor__A(grads: List[Tensor], results: List[Tensor]) -> Tensor:
     return _of_factors(grads[0], results[0], results[1])
-
-def linalg_lu_factor_ex__A(grads: List[Tensor], results: List[Tensor]) -> Tensor:
-    return _of_factors(grads[0], results[0], results[1])
-
-def _lu_with_info__self(grads: List[Tensor], results: List[Tensor]) -> Tensor:
-    return _of_factors(grads[0], results[0], results[1])
+linalg_lu_factor_ex__A = linalg_lu_factor__A
+_lu_with_info__self = linalg_lu_factor__A
 
 def lu_unpack__LU_data(grads: List[Tensor], given: List[bool], LU_data: Tensor) -> Tensor:
     if not given[1] and not given[2]:
@@ -185,18 +181,10 @@ def _of_pseudoinverse(grad: Tensor, A: Tensor, P: Tensor) -> Tensor:
 
 def linalg_pinv__atol_rtol_tensor__self(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
     return _of_pseudoinverse(grad, self, result)
-
-def linalg_pinv__atol_rtol_float__self(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
-    return _of_pseudoinverse(grad, self, result)
-
-def linalg_pinv__rcond_tensor__self(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
-    return _of_pseudoinverse(grad, self, result)
-
-def linalg_pinv__self(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
-    return _of_pseudoinverse(grad, self, result)
-
-def pinverse__self(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
-    return _of_pseudoinverse(grad, self, result)
+linalg_pinv__atol_rtol_float__self = linalg_pinv__atol_rtol_tensor__self
+linalg_pinv__rcond_tensor__self = linalg_pinv__atol_rtol_tensor__self
+linalg_pinv__self = linalg_pinv__atol_rtol_tensor__self
+pinverse__self = linalg_pinv__atol_rtol_tensor__self
 
 def _columns_of(A: Tensor, b: Tensor) -> Tensor:
     return b.unsqueeze(-1) if b.dim() == A.dim() - 1 else b
@@ -220,6 +208,4 @@ def _of_exponential(grad: Tensor, A: Tensor) -> Tensor:
 
 def linalg_matrix_exp__self(grad: Tensor, self: Tensor) -> Tensor:
     return _of_exponential(grad, self)
-
-def matrix_exp__self(grad: Tensor, self: Tensor) -> Tensor:
-    return _of_exponential(grad, self)
+matrix_exp__self = linalg_matrix_exp__self

@@ -2,11 +2,9 @@
 
 def index__Tensor__self(grad: Tensor, self: Tensor, indices: List[Optional[Tensor]]) -> Tensor:
     return torch.index_put(torch.zeros_like(self), indices, grad, True)
+_unsafe_index__Tensor__self = index__Tensor__self
 
 def index__Tensor_hacked_twin__self(grad: Tensor, self: Tensor, indices: List[Tensor]) -> Tensor:
-    return torch.index_put(torch.zeros_like(self), indices, grad, True)
-
-def _unsafe_index__Tensor__self(grad: Tensor, self: Tensor, indices: List[Optional[Tensor]]) -> Tensor:
     return torch.index_put(torch.zeros_like(self), indices, grad, True)
 
 def index_put__self(grad: Tensor, indices: List[Optional[Tensor]], values: Tensor, accumulate: bool) -> Tensor:
@@ -51,6 +49,7 @@ def embedding__weight(grad: Tensor, weight: Tensor, indices: Tensor, padding_idx
 
 def scatter_add__self(grad: Tensor) -> Tensor:
     return grad
+index_add__self = scatter_add__self
 
 # The source may be larger than the index: what is not taken has no part in the result.
 def _taken(grad: Tensor, source: Tensor, dim: int, index: Tensor) -> Tensor:
@@ -71,15 +70,8 @@ def scatter_add__src(grad: Tensor, dim: int, index: Tensor, src: Tensor) -> Tens
 
 def scatter__src__self(grad: Tensor, dim: int, index: Tensor) -> Tensor:
     return grad.scatter(dim, index, 0)
-
-def scatter__src__src(grad: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    return _taken(grad, src, dim, index)
-
-def scatter__value__self(grad: Tensor, dim: int, index: Tensor) -> Tensor:
-    return grad.scatter(dim, index, 0)
-
-def index_add__self(grad: Tensor) -> Tensor:
-    return grad
+scatter__src__src = scatter_add__src
+scatter__value__self = scatter__src__self
 
 def index_add__source(grad: Tensor, dim: int, index: Tensor, source: Tensor, alpha: number) -> Tensor:
     if source.dim() == 0 and grad.dim() > 0:
@@ -88,15 +80,11 @@ def index_add__source(grad: Tensor, dim: int, index: Tensor, source: Tensor, alp
 
 def index_copy__self(grad: Tensor, dim: int, index: Tensor) -> Tensor:
     return grad.index_fill(dim, index, 0)
+index_fill__int_Scalar__self = index_copy__self
+index_fill__int_Tensor__self = index_copy__self
 
 def index_copy__source(grad: Tensor, dim: int, index: Tensor) -> Tensor:
     return grad.index_select(dim, index)
-
-def index_fill__int_Scalar__self(grad: Tensor, dim: int, index: Tensor) -> Tensor:
-    return grad.index_fill(dim, index, 0)
-
-def index_fill__int_Tensor__self(grad: Tensor, dim: int, index: Tensor) -> Tensor:
-    return grad.index_fill(dim, index, 0)
 
 def index_fill__int_Tensor__value(grad: Tensor, dim: int, index: Tensor) -> Tensor:
     kept = torch.ones_like(grad).index_fill(dim, index, 0)

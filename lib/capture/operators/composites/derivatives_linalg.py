@@ -9,12 +9,8 @@ def _of_inverse(grad: Tensor, result: Tensor) -> Tensor:
 
 def inverse__self(grad: Tensor, result: Tensor) -> Tensor:
     return _of_inverse(grad, result)
-
-def linalg_inv__A(grad: Tensor, result: Tensor) -> Tensor:
-    return _of_inverse(grad, result)
-
-def linalg_inv_ex__A(grad: Tensor, result: Tensor) -> Tensor:
-    return _of_inverse(grad, result)
+linalg_inv__A = inverse__self
+linalg_inv_ex__A = inverse__self
 
 def _of_determinant(grad: Tensor, A: Tensor, result: Tensor) -> Tensor:
     return (grad * result).unsqueeze(-1).unsqueeze(-1) * _transposed(torch.linalg_inv(A))
@@ -57,12 +53,8 @@ def _of_cholesky(grad: Tensor, L: Tensor) -> Tensor:
 
 def linalg_cholesky__self(grad: Tensor, upper: bool, result: Tensor) -> Tensor:
     return _of_cholesky(_transposed(grad), _transposed(result)) if upper else _of_cholesky(grad, result)
-
-def cholesky__self(grad: Tensor, upper: bool, result: Tensor) -> Tensor:
-    return _of_cholesky(_transposed(grad), _transposed(result)) if upper else _of_cholesky(grad, result)
-
-def linalg_cholesky_ex__self(grad: Tensor, upper: bool, result: Tensor) -> Tensor:
-    return _of_cholesky(_transposed(grad), _transposed(result)) if upper else _of_cholesky(grad, result)
+cholesky__self = linalg_cholesky__self
+linalg_cholesky_ex__self = linalg_cholesky__self
 
 # Of distances between rows; nothing comes from rows that are equal.
 def _of_distances(grad: Tensor, x1: Tensor, x2: Tensor, p: float, distance: Tensor) -> Tensor:

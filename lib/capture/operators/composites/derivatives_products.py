@@ -26,9 +26,7 @@ def dot__tensor(grad: Tensor, self: Tensor) -> Tensor:
 
 def vdot__self(grad: Tensor, other: Tensor) -> Tensor:
     return grad * other
-
-def vdot__other(grad: Tensor, self: Tensor) -> Tensor:
-    return grad * self
+vdot__other = dot__tensor
 
 def outer__self(grad: Tensor, vec2: Tensor) -> Tensor:
     return torch.mv(grad, vec2)
@@ -69,6 +67,10 @@ def linear__bias(grad: Tensor) -> Tensor:
 
 def addmm__self(grad: Tensor, beta: number) -> Tensor:
     return _scaled_by(grad, beta)
+baddbmm__self = addmm__self
+addbmm__self = addmm__self
+addmv__self = addmm__self
+addr__self = addmm__self
 
 def addmm__mat1(grad: Tensor, mat2: Tensor, alpha: number) -> Tensor:
     return _scaled_by(torch.mm(grad, mat2.t()), alpha)
@@ -76,17 +78,11 @@ def addmm__mat1(grad: Tensor, mat2: Tensor, alpha: number) -> Tensor:
 def addmm__mat2(grad: Tensor, mat1: Tensor, alpha: number) -> Tensor:
     return _scaled_by(torch.mm(mat1.t(), grad), alpha)
 
-def baddbmm__self(grad: Tensor, beta: number) -> Tensor:
-    return _scaled_by(grad, beta)
-
 def baddbmm__batch1(grad: Tensor, batch2: Tensor, alpha: number) -> Tensor:
     return _scaled_by(torch.bmm(grad, batch2.transpose(1, 2)), alpha)
 
 def baddbmm__batch2(grad: Tensor, batch1: Tensor, alpha: number) -> Tensor:
     return _scaled_by(torch.bmm(batch1.transpose(1, 2), grad), alpha)
-
-def addbmm__self(grad: Tensor, beta: number) -> Tensor:
-    return _scaled_by(grad, beta)
 
 def addbmm__batch1(grad: Tensor, batch2: Tensor, alpha: number) -> Tensor:
     return _scaled_by(torch.matmul(grad, batch2.transpose(1, 2)), alpha)
@@ -94,17 +90,11 @@ def addbmm__batch1(grad: Tensor, batch2: Tensor, alpha: number) -> Tensor:
 def addbmm__batch2(grad: Tensor, batch1: Tensor, alpha: number) -> Tensor:
     return _scaled_by(torch.matmul(batch1.transpose(1, 2), grad), alpha)
 
-def addmv__self(grad: Tensor, beta: number) -> Tensor:
-    return _scaled_by(grad, beta)
-
 def addmv__mat(grad: Tensor, vec: Tensor, alpha: number) -> Tensor:
     return _scaled_by(grad.unsqueeze(1) * vec, alpha)
 
 def addmv__vec(grad: Tensor, mat: Tensor, alpha: number) -> Tensor:
     return _scaled_by(torch.mv(mat.t(), grad), alpha)
-
-def addr__self(grad: Tensor, beta: number) -> Tensor:
-    return _scaled_by(grad, beta)
 
 def addr__vec1(grad: Tensor, vec2: Tensor, alpha: number) -> Tensor:
     return _scaled_by(torch.mv(grad, vec2), alpha)
@@ -189,12 +179,8 @@ def _input_gradient(grad: Tensor, input: Tensor, weight: Tensor, stride: List[in
 
 def conv1d__input(grad: Tensor, input: Tensor, weight: Tensor, stride: List[int], padding: List[int], dilation: List[int], groups: int) -> Tensor:
     return _input_gradient(grad, input, weight, stride, padding, dilation, groups)
-
-def conv2d__input(grad: Tensor, input: Tensor, weight: Tensor, stride: List[int], padding: List[int], dilation: List[int], groups: int) -> Tensor:
-    return _input_gradient(grad, input, weight, stride, padding, dilation, groups)
-
-def conv3d__input(grad: Tensor, input: Tensor, weight: Tensor, stride: List[int], padding: List[int], dilation: List[int], groups: int) -> Tensor:
-    return _input_gradient(grad, input, weight, stride, padding, dilation, groups)
+conv2d__input = conv1d__input
+conv3d__input = conv1d__input
 
 # A convolution of the input with the gradient, the batch being its channels.
 def _weight_gradient(grad: Tensor, input: Tensor, weight: Tensor, stride: List[int], padding: List[int], dilation: List[int], groups: int) -> Tensor:
@@ -215,12 +201,8 @@ def _weight_gradient(grad: Tensor, input: Tensor, weight: Tensor, stride: List[i
 
 def conv1d__weight(grad: Tensor, input: Tensor, weight: Tensor, stride: List[int], padding: List[int], dilation: List[int], groups: int) -> Tensor:
     return _weight_gradient(grad, input, weight, stride, padding, dilation, groups)
-
-def conv2d__weight(grad: Tensor, input: Tensor, weight: Tensor, stride: List[int], padding: List[int], dilation: List[int], groups: int) -> Tensor:
-    return _weight_gradient(grad, input, weight, stride, padding, dilation, groups)
-
-def conv3d__weight(grad: Tensor, input: Tensor, weight: Tensor, stride: List[int], padding: List[int], dilation: List[int], groups: int) -> Tensor:
-    return _weight_gradient(grad, input, weight, stride, padding, dilation, groups)
+conv2d__weight = conv1d__weight
+conv3d__weight = conv1d__weight
 
 # The sum over all axes but that of the channels.
 def _bias_gradient(grad: Tensor, spatial: int) -> Tensor:
@@ -253,30 +235,16 @@ def _transposed_input(grad: Tensor, input: Tensor, weight: Tensor, stride: List[
 
 def conv_transpose1d__input(grad: Tensor, input: Tensor, weight: Tensor, stride: List[int], padding: List[int], dilation: List[int], groups: int) -> Tensor:
     return _transposed_input(grad, input, weight, stride, padding, dilation, groups)
-
-def conv_transpose2d__input__input(grad: Tensor, input: Tensor, weight: Tensor, stride: List[int], padding: List[int], dilation: List[int], groups: int) -> Tensor:
-    return _transposed_input(grad, input, weight, stride, padding, dilation, groups)
-
-def conv_transpose3d__input__input(grad: Tensor, input: Tensor, weight: Tensor, stride: List[int], padding: List[int], dilation: List[int], groups: int) -> Tensor:
-    return _transposed_input(grad, input, weight, stride, padding, dilation, groups)
+conv_transpose2d__input__input = conv_transpose1d__input
+conv_transpose3d__input__input = conv_transpose1d__input
 
 def conv_transpose1d__weight(grad: Tensor, input: Tensor, weight: Tensor, stride: List[int], padding: List[int], dilation: List[int], groups: int) -> Tensor:
     return _weight_gradient(input, grad, weight, stride, padding, dilation, groups)
-
-def conv_transpose2d__input__weight(grad: Tensor, input: Tensor, weight: Tensor, stride: List[int], padding: List[int], dilation: List[int], groups: int) -> Tensor:
-    return _weight_gradient(input, grad, weight, stride, padding, dilation, groups)
-
-def conv_transpose3d__input__weight(grad: Tensor, input: Tensor, weight: Tensor, stride: List[int], padding: List[int], dilation: List[int], groups: int) -> Tensor:
-    return _weight_gradient(input, grad, weight, stride, padding, dilation, groups)
-
-def conv_transpose1d__bias(grad: Tensor) -> Tensor:
-    return _bias_gradient(grad, 1)
-
-def conv_transpose2d__input__bias(grad: Tensor) -> Tensor:
-    return _bias_gradient(grad, 2)
-
-def conv_transpose3d__input__bias(grad: Tensor) -> Tensor:
-    return _bias_gradient(grad, 3)
+conv_transpose1d__bias = conv1d__bias
+conv_transpose2d__input__weight = conv_transpose1d__weight
+conv_transpose2d__input__bias = conv2d__bias
+conv_transpose3d__input__weight = conv_transpose1d__weight
+conv_transpose3d__input__bias = conv3d__bias
 
 # Each channel's windows hand their gradient to the element that they chose.
 def _to_maxima(grad: Tensor, self: Tensor, indices: Tensor, spatial: int) -> Tensor:

@@ -63,53 +63,30 @@ def mean__dim__self(grad: Tensor, self: Tensor, dim: Optional[List[int]], keepdi
 
 def max__self(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
     return _shared_by_equals_or_nan(grad, self, result)
-
-def min__self(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
-    return _shared_by_equals_or_nan(grad, self, result)
+min__self = max__self
+median__self = max__self
 
 def amax__self(grad: Tensor, self: Tensor, dim: List[int], keepdim: bool, result: Tensor) -> Tensor:
     g, r = _with_axes_back(grad, self.dim(), dim, keepdim), _with_axes_back(result, self.dim(), dim, keepdim)
     return _shared_by_equals(g, self, r, _all_axes(self, dim))
-
-def amin__self(grad: Tensor, self: Tensor, dim: List[int], keepdim: bool, result: Tensor) -> Tensor:
-    g, r = _with_axes_back(grad, self.dim(), dim, keepdim), _with_axes_back(result, self.dim(), dim, keepdim)
-    return _shared_by_equals(g, self, r, _all_axes(self, dim))
+amin__self = amax__self
 
 def max__dim__self(grad: Tensor, self: Tensor, dim: int, keepdim: bool, results: List[Tensor]) -> Tensor:
     return _to_chosen(grad, self, dim, results[1], keepdim)
-
-def min__dim__self(grad: Tensor, self: Tensor, dim: int, keepdim: bool, results: List[Tensor]) -> Tensor:
-    return _to_chosen(grad, self, dim, results[1], keepdim)
-
-def median__dim__self(grad: Tensor, self: Tensor, dim: int, keepdim: bool, results: List[Tensor]) -> Tensor:
-    return _to_chosen(grad, self, dim, results[1], keepdim)
-
-def nanmedian__dim__self(grad: Tensor, self: Tensor, dim: int, keepdim: bool, results: List[Tensor]) -> Tensor:
-    return _to_chosen(grad, self, dim, results[1], keepdim)
-
-def kthvalue__self(grad: Tensor, self: Tensor, dim: int, keepdim: bool, results: List[Tensor]) -> Tensor:
-    return _to_chosen(grad, self, dim, results[1], keepdim)
-
-def mode__self(grad: Tensor, self: Tensor, dim: int, keepdim: bool, results: List[Tensor]) -> Tensor:
-    return _to_chosen(grad, self, dim, results[1], keepdim)
+min__dim__self = max__dim__self
+median__dim__self = max__dim__self
+nanmedian__dim__self = max__dim__self
+kthvalue__self = max__dim__self
+mode__self = max__dim__self
 
 def topk__self(grad: Tensor, self: Tensor, dim: int, results: List[Tensor]) -> Tensor:
     return _to_chosen(grad, self, dim, results[1], True)
-
-def sort__self(grad: Tensor, self: Tensor, dim: int, results: List[Tensor]) -> Tensor:
-    return _to_chosen(grad, self, dim, results[1], True)
-
-def sort__stable__self(grad: Tensor, self: Tensor, dim: int, results: List[Tensor]) -> Tensor:
-    return _to_chosen(grad, self, dim, results[1], True)
-
-def median__self(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
-    return _shared_by_equals_or_nan(grad, self, result)
+sort__self = topk__self
+sort__stable__self = topk__self
 
 def cummax__self(grad: Tensor, self: Tensor, dim: int, results: List[Tensor]) -> Tensor:
     return grad if self.dim() == 0 else torch.zeros_like(self).scatter_add(dim, results[1], grad)
-
-def cummin__self(grad: Tensor, self: Tensor, dim: int, results: List[Tensor]) -> Tensor:
-    return grad if self.dim() == 0 else torch.zeros_like(self).scatter_add(dim, results[1], grad)
+cummin__self = cummax__self
 
 def cumsum__self(grad: Tensor, dim: int) -> Tensor:
     return grad if grad.dim() == 0 else torch.flip(torch.cumsum(torch.flip(grad, [dim]), dim), [dim])

@@ -59,27 +59,19 @@ def _larger(grad: Tensor, self: Tensor, other: Tensor) -> Tensor:
 
 def maximum__self(grad: Tensor, self: Tensor, other: Tensor) -> Tensor:
     return _larger(grad, self, other)
+max__other__self = maximum__self
 
 def maximum__other(grad: Tensor, self: Tensor, other: Tensor) -> Tensor:
     return _larger(grad, other, self)
+max__other__other = maximum__other
 
 def minimum__self(grad: Tensor, self: Tensor, other: Tensor) -> Tensor:
     return _larger(grad, -self, -other)
+min__other__self = minimum__self
 
 def minimum__other(grad: Tensor, self: Tensor, other: Tensor) -> Tensor:
     return _larger(grad, -other, -self)
-
-def max__other__self(grad: Tensor, self: Tensor, other: Tensor) -> Tensor:
-    return _larger(grad, self, other)
-
-def max__other__other(grad: Tensor, self: Tensor, other: Tensor) -> Tensor:
-    return _larger(grad, other, self)
-
-def min__other__self(grad: Tensor, self: Tensor, other: Tensor) -> Tensor:
-    return _larger(grad, -self, -other)
-
-def min__other__other(grad: Tensor, self: Tensor, other: Tensor) -> Tensor:
-    return _larger(grad, -other, -self)
+min__other__other = minimum__other
 
 def fmax__self(grad: Tensor, self: Tensor, other: Tensor) -> Tensor:
     mine = torch.logical_or(self >= other, torch.isnan(other))
@@ -97,42 +89,30 @@ def fmin__other(grad: Tensor, self: Tensor, other: Tensor) -> Tensor:
 
 def where__self__self(grad: Tensor, condition: Tensor) -> Tensor:
     return torch.where(condition, grad, torch.zeros_like(grad))
+where__ScalarOther__self = where__self__self
 
 def where__self__other(grad: Tensor, condition: Tensor) -> Tensor:
     return torch.where(condition, torch.zeros_like(grad), grad)
-
-def where__ScalarSelf__other(grad: Tensor, condition: Tensor) -> Tensor:
-    return torch.where(condition, torch.zeros_like(grad), grad)
-
-def where__ScalarOther__self(grad: Tensor, condition: Tensor) -> Tensor:
-    return torch.where(condition, grad, torch.zeros_like(grad))
+where__ScalarSelf__other = where__self__other
 
 def masked_fill__Scalar__self(grad: Tensor, mask: Tensor) -> Tensor:
     return _zero_where(mask, grad)
-
-def masked_fill__Tensor__self(grad: Tensor, mask: Tensor) -> Tensor:
-    return _zero_where(mask, grad)
+masked_fill__Tensor__self = masked_fill__Scalar__self
 
 def masked_fill__Tensor__value(grad: Tensor, mask: Tensor) -> Tensor:
     return torch.where(mask, grad, torch.zeros_like(grad)).sum()
 
 def fill__Scalar__self(grad: Tensor) -> Tensor:
     return torch.zeros_like(grad)
-
-def fill__Tensor__self(grad: Tensor) -> Tensor:
-    return torch.zeros_like(grad)
+fill__Tensor__self = fill__Scalar__self
+zero__self = fill__Scalar__self
 
 def fill__Tensor__value(grad: Tensor) -> Tensor:
     return grad.sum()
 
-def zero__self(grad: Tensor) -> Tensor:
-    return torch.zeros_like(grad)
-
 def nextafter__self(grad: Tensor, self: Tensor, other: Tensor) -> Tensor:
     return _zero_where(self == other, grad)
-
-def nextafter__other(grad: Tensor) -> Tensor:
-    return torch.zeros_like(grad)
+nextafter__other = fill__Scalar__self
 
 # Among NaN where all elements are NaN.
 def nanmedian__self(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:

@@ -25,15 +25,11 @@ def adaptive_avg_pool1d__self(grad: Tensor, self: Tensor) -> Tensor:
 
 def adaptive_avg_pool2d__self(grad: Tensor, self: Tensor) -> Tensor:
     return _adaptive(grad, self, 2)
+_adaptive_avg_pool2d__self = adaptive_avg_pool2d__self
 
 def adaptive_avg_pool3d__self(grad: Tensor, self: Tensor) -> Tensor:
     return _adaptive(grad, self, 3)
-
-def _adaptive_avg_pool2d__self(grad: Tensor, self: Tensor) -> Tensor:
-    return _adaptive(grad, self, 2)
-
-def _adaptive_avg_pool3d__self(grad: Tensor, self: Tensor) -> Tensor:
-    return _adaptive(grad, self, 3)
+_adaptive_avg_pool3d__self = adaptive_avg_pool3d__self
 
 def _averaged(grad: Tensor, self: Tensor, spatial: int, kernel_size: List[int], stride: List[int], padding: List[int], count_include_pad: bool, divisor: Optional[int]) -> Tensor:
     for i in range(spatial):

@@ -240,9 +240,7 @@ def linalg_cholesky_ex(self: Tensor, upper: bool, check_errors: bool) -> Tuple[T
 
 def linalg_cholesky(self: Tensor, upper: bool) -> Tensor:
     return linalg_cholesky_ex(self, upper, False)[0]
-
-def cholesky(self: Tensor, upper: bool) -> Tensor:
-    return linalg_cholesky_ex(self, upper, False)[0]
+cholesky = linalg_cholesky
 
 def cholesky_solve(self: Tensor, input2: Tensor, upper: bool) -> Tensor:
     L = _wide(_adjoint(input2) if upper else input2)

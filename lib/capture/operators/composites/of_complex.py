@@ -62,12 +62,8 @@ def dropout(input: Tensor, p: float, train: bool) -> Tensor:
 
 def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return dropout(input, p, train)
-
-def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    return dropout(input, p, train)
-
-def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    return dropout(input, p, train)
+alpha_dropout = feature_dropout
+feature_alpha_dropout = feature_dropout
 
 # One entry of `index` along `dim` after the other: within one no place comes twice. Of `src` the first elements
 # on every axis count.

@@ -90,9 +90,7 @@ def nll_loss_nd(self: Tensor, target: Tensor, weight: Optional[Tensor], reductio
 
 def nll_loss(self: Tensor, target: Tensor, weight: Optional[Tensor], reduction: int, ignore_index: int) -> Tensor:
     return nll_loss_nd(self, target, weight, reduction, ignore_index)
-
-def nll_loss2d(self: Tensor, target: Tensor, weight: Optional[Tensor], reduction: int, ignore_index: int) -> Tensor:
-    return nll_loss_nd(self, target, weight, reduction, ignore_index)
+nll_loss2d = nll_loss
 
 def cross_entropy_loss(self: Tensor, target: Tensor, weight: Optional[Tensor], reduction: int, ignore_index: int, label_smoothing: float) -> Tensor:
     axis = 1 if self.dim() > 1 else 0

@@ -40,15 +40,9 @@ def _same(input: Tensor, weight: Tensor, bias: Optional[Tensor], stride: List[in
 
 def _convolution_mode(input: Tensor, weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: str, dilation: List[int], groups: int) -> Tensor:
     return _same(input, weight, bias, stride, padding, dilation, groups)
-
-def conv1d__padding(input: Tensor, weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: str, dilation: List[int], groups: int) -> Tensor:
-    return _same(input, weight, bias, stride, padding, dilation, groups)
-
-def conv2d__padding(input: Tensor, weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: str, dilation: List[int], groups: int) -> Tensor:
-    return _same(input, weight, bias, stride, padding, dilation, groups)
-
-def conv3d__padding(input: Tensor, weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: str, dilation: List[int], groups: int) -> Tensor:
-    return _same(input, weight, bias, stride, padding, dilation, groups)
+conv1d__padding = _convolution_mode
+conv2d__padding = _convolution_mode
+conv3d__padding = _convolution_mode
 
 def channel_shuffle(self: Tensor, groups: int) -> Tensor:
     size = self.size()
@@ -82,21 +76,13 @@ def _padded(x: Tensor, pad: List[int], mode: str) -> Tensor:
 
 def reflection_pad1d(self: Tensor, padding: List[int]) -> Tensor:
     return _padded(self, padding, "reflect")
-
-def reflection_pad2d(self: Tensor, padding: List[int]) -> Tensor:
-    return _padded(self, padding, "reflect")
-
-def reflection_pad3d(self: Tensor, padding: List[int]) -> Tensor:
-    return _padded(self, padding, "reflect")
+reflection_pad2d = reflection_pad1d
+reflection_pad3d = reflection_pad1d
 
 def replication_pad1d(self: Tensor, padding: List[int]) -> Tensor:
     return _padded(self, padding, "replicate")
-
-def replication_pad2d(self: Tensor, padding: List[int]) -> Tensor:
-    return _padded(self, padding, "replicate")
-
-def replication_pad3d(self: Tensor, padding: List[int]) -> Tensor:
-    return _padded(self, padding, "replicate")
+replication_pad2d = replication_pad1d
+replication_pad3d = replication_pad1d
 
 def _pad_circular(self: Tensor, pad: List[int]) -> Tensor:
     return _padded(self, pad, "circular")

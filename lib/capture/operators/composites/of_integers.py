@@ -84,30 +84,18 @@ def _convolution_mode(input: Tensor, weight: Tensor, bias: Optional[Tensor], str
 
 def conv1d(input: Tensor, weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: List[int], dilation: List[int], groups: int) -> Tensor:
     return torch.convolution(input, weight, bias, stride, padding, dilation, False, [0], groups)
-
-def conv2d(input: Tensor, weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: List[int], dilation: List[int], groups: int) -> Tensor:
-    return torch.convolution(input, weight, bias, stride, padding, dilation, False, [0], groups)
-
-def conv3d(input: Tensor, weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: List[int], dilation: List[int], groups: int) -> Tensor:
-    return torch.convolution(input, weight, bias, stride, padding, dilation, False, [0], groups)
+conv2d = conv1d
+conv3d = conv1d
 
 def conv1d__padding(input: Tensor, weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: str, dilation: List[int], groups: int) -> Tensor:
     return torch._convolution_mode(input, weight, bias, stride, padding, dilation, groups)
-
-def conv2d__padding(input: Tensor, weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: str, dilation: List[int], groups: int) -> Tensor:
-    return torch._convolution_mode(input, weight, bias, stride, padding, dilation, groups)
-
-def conv3d__padding(input: Tensor, weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: str, dilation: List[int], groups: int) -> Tensor:
-    return torch._convolution_mode(input, weight, bias, stride, padding, dilation, groups)
+conv2d__padding = conv1d__padding
+conv3d__padding = conv1d__padding
 
 def conv_transpose1d(input: Tensor, weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: List[int], output_padding: List[int], groups: int, dilation: List[int]) -> Tensor:
     return torch.convolution(input, weight, bias, stride, padding, dilation, True, output_padding, groups)
-
-def conv_transpose2d__input(input: Tensor, weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: List[int], output_padding: List[int], groups: int, dilation: List[int]) -> Tensor:
-    return torch.convolution(input, weight, bias, stride, padding, dilation, True, output_padding, groups)
-
-def conv_transpose3d__input(input: Tensor, weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: List[int], output_padding: List[int], groups: int, dilation: List[int]) -> Tensor:
-    return torch.convolution(input, weight, bias, stride, padding, dilation, True, output_padding, groups)
+conv_transpose2d__input = conv_transpose1d
+conv_transpose3d__input = conv_transpose1d
 
 # Windows along the last `axes` axes. Each is divided by how many of its elements lie in the input, or also in the
 # padding; a window may reach beyond both, if it begins before.

@@ -220,38 +220,30 @@ def _times(qa: Tensor, b: number, relu: bool) -> Tensor:
 
 def add__Scalar(qa: Tensor, b: number) -> Tensor:
     return _plus(qa, b, False)
+add_scalar = add__Scalar
 
 def add__Scalar2(b: number, qa: Tensor) -> Tensor:
     return _plus(qa, b, False)
 
 def add_relu__Scalar(qa: Tensor, b: number) -> Tensor:
     return _plus(qa, b, True)
+add_scalar_relu = add_relu__Scalar
 
 def add_relu__Scalar2(b: number, qa: Tensor) -> Tensor:
     return _plus(qa, b, True)
 
-def add_scalar(qa: Tensor, b: number) -> Tensor:
-    return _plus(qa, b, False)
-
-def add_scalar_relu(qa: Tensor, b: number) -> Tensor:
-    return _plus(qa, b, True)
-
 def mul__Scalar(qa: Tensor, b: number) -> Tensor:
     return _times(qa, b, False)
+mul_scalar = mul__Scalar
 
 def mul__Scalar2(b: number, qa: Tensor) -> Tensor:
     return _times(qa, b, False)
 
 def mul_relu__Scalar(qa: Tensor, b: number) -> Tensor:
     return _times(qa, b, True)
+mul_scalar_relu = mul_relu__Scalar
 
 def mul_relu__Scalar2(b: number, qa: Tensor) -> Tensor:
-    return _times(qa, b, True)
-
-def mul_scalar(qa: Tensor, b: number) -> Tensor:
-    return _times(qa, b, False)
-
-def mul_scalar_relu(qa: Tensor, b: number) -> Tensor:
     return _times(qa, b, True)
 
 def _joined(qx: List[Tensor], dim: int, relu: bool, scale: Optional[float], zero_point: Optional[int]) -> Tensor:
@@ -268,34 +260,22 @@ def cat(qx: List[Tensor], dim: int, scale: Optional[float], zero_point: Optional
 def cat_relu(qx: List[Tensor], dim: int, scale: Optional[float], zero_point: Optional[int]) -> Tensor:
     return _joined(qx, dim, True, scale, zero_point)
 
-# --- normalisation
+# --- normalization
 
 def _batch_norm(qx: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], mean: Tensor, var: Tensor, eps: float) -> Tensor:
     return torch.batch_norm(torch.dequantize(qx), weight, bias, mean, var, False, 0.0, eps, False)
 
 def batch_norm(qx: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], mean: Tensor, var: Tensor, eps: float, output_scale: float, output_zero_point: int) -> Tensor:
     return _like(_batch_norm(qx, weight, bias, mean, var, eps), qx, output_scale, output_zero_point)
+batch_norm1d = batch_norm
+batch_norm2d = batch_norm
+batch_norm3d = batch_norm
 
 def batch_norm_relu(qx: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], mean: Tensor, var: Tensor, eps: float, output_scale: float, output_zero_point: int) -> Tensor:
     return _like(torch.relu(_batch_norm(qx, weight, bias, mean, var, eps)), qx, output_scale, output_zero_point)
-
-def batch_norm1d(qx: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], mean: Tensor, var: Tensor, eps: float, output_scale: float, output_zero_point: int) -> Tensor:
-    return _like(_batch_norm(qx, weight, bias, mean, var, eps), qx, output_scale, output_zero_point)
-
-def batch_norm1d_relu(qx: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], mean: Tensor, var: Tensor, eps: float, output_scale: float, output_zero_point: int) -> Tensor:
-    return _like(torch.relu(_batch_norm(qx, weight, bias, mean, var, eps)), qx, output_scale, output_zero_point)
-
-def batch_norm2d(qx: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], mean: Tensor, var: Tensor, eps: float, output_scale: float, output_zero_point: int) -> Tensor:
-    return _like(_batch_norm(qx, weight, bias, mean, var, eps), qx, output_scale, output_zero_point)
-
-def batch_norm2d_relu(qx: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], mean: Tensor, var: Tensor, eps: float, output_scale: float, output_zero_point: int) -> Tensor:
-    return _like(torch.relu(_batch_norm(qx, weight, bias, mean, var, eps)), qx, output_scale, output_zero_point)
-
-def batch_norm3d(qx: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], mean: Tensor, var: Tensor, eps: float, output_scale: float, output_zero_point: int) -> Tensor:
-    return _like(_batch_norm(qx, weight, bias, mean, var, eps), qx, output_scale, output_zero_point)
-
-def batch_norm3d_relu(qx: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], mean: Tensor, var: Tensor, eps: float, output_scale: float, output_zero_point: int) -> Tensor:
-    return _like(torch.relu(_batch_norm(qx, weight, bias, mean, var, eps)), qx, output_scale, output_zero_point)
+batch_norm1d_relu = batch_norm_relu
+batch_norm2d_relu = batch_norm_relu
+batch_norm3d_relu = batch_norm_relu
 
 def layer_norm(input: Tensor, normalized_shape: List[int], weight: Optional[Tensor], bias: Optional[Tensor], eps: float, output_scale: float, output_zero_point: int) -> Tensor:
     return _like(torch.layer_norm(torch.dequantize(input), normalized_shape, weight, bias, eps), input, output_scale, output_zero_point)

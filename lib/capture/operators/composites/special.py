@@ -109,9 +109,7 @@ def special_i1(self: Tensor) -> Tensor:
 
 def special_i0(self: Tensor) -> Tensor:
     return torch.i0(self)
-
-def special_modified_bessel_i0(self: Tensor) -> Tensor:
-    return torch.i0(self)
+special_modified_bessel_i0 = special_i0
 
 def special_modified_bessel_i1(self: Tensor) -> Tensor:
     return special_i1(self)
@@ -394,12 +392,8 @@ def _incomplete(self: Tensor, other: Tensor, upper: bool) -> Tensor:
 
 def igamma(self: Tensor, other: Tensor) -> Tensor:
     return _incomplete(self, other, False)
+special_gammainc = igamma
 
 def igammac(self: Tensor, other: Tensor) -> Tensor:
     return _incomplete(self, other, True)
-
-def special_gammainc(self: Tensor, other: Tensor) -> Tensor:
-    return _incomplete(self, other, False)
-
-def special_gammaincc(self: Tensor, other: Tensor) -> Tensor:
-    return _incomplete(self, other, True)
+special_gammaincc = igammac
