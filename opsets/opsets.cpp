@@ -14,7 +14,7 @@
 namespace oe::opsets {
 namespace {
 
-constexpr int kNewest = 28;
+constexpr int kNewest = kNewestOpset;
 
 using Table = std::unordered_map<std::string_view, const Row*>;
 
@@ -219,7 +219,7 @@ class Walk {
 
   void descend(int64_t target) {
     const int64_t from = model_.opset();
-    if (from > kNewest || target < onnx::kOldestOpset || target > from)
+    if (from > kNewest || target < kOldestOpset || target > from)
       throw std::invalid_argument("legalize: cannot go from opset " + std::to_string(from) +
                                   " to " + std::to_string(target));
     // Rewrites ask for ranks, and the type pass for element types.

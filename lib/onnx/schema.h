@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "lib/ir/ir.h"
+#include "lib/support/opset_range.h"
 
 namespace oe::onnx {
 
-inline constexpr int64_t kOldestOpset = 7;
 int64_t newest_opset();  // of ai.onnx, from the ONNX library (28)
 int64_t newest_ir_version();
 int64_t ir_version_for_opset(int64_t opset);  // the IR version released with that opset

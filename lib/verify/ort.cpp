@@ -249,9 +249,9 @@ class OrtImpl : public Ort {
   // No entry of the table says it, so the smallest model is tried, newest opset first.
   int64_t newest_opset() const override {
     static const int64_t newest = [&] {
-      for (int64_t opset = onnx::newest_opset(); opset > onnx::kOldestOpset; --opset)
+      for (int64_t opset = onnx::newest_opset(); opset > kOldestOpset; --opset)
         if (accepts(opset)) return opset;
-      return onnx::kOldestOpset;
+      return kOldestOpset;
     }();
     return newest;
   }

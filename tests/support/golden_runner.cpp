@@ -82,7 +82,7 @@ nlohmann::json report_of(const fs::path& file, const Case& c, const Outcome& o) 
 std::vector<int64_t> opsets_of(const std::string& list) {
   std::vector<int64_t> opsets;
   if (list.empty()) {
-    for (int64_t o = onnx::kOldestOpset; o <= onnx::newest_opset(); ++o) opsets.push_back(o);
+    for (int64_t o = kOldestOpset; o <= onnx::newest_opset(); ++o) opsets.push_back(o);
   }
   for (const std::string& o : split(list, ','))
     if (!o.empty()) opsets.push_back(std::stoll(o));
