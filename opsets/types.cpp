@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "lib/ir/traits.h"
 #include "lib/onnx/onnx.h"
 #include "lib/onnx/schema.h"
 #include "opsets/expand.h"
@@ -17,101 +18,6 @@ constexpr DType kTypes[] = {DType::Float,  DType::Double, DType::Float16, DType:
                             DType::Int64,  DType::Int32,  DType::Int16,   DType::Int8,
                             DType::UInt64, DType::UInt32, DType::UInt16,  DType::UInt8,
                             DType::Bool};
-
-// Operators that only move or copy elements, or work on bits modulo 2^n: any type of the same size
-// does, and a wider one too.
-bool keeps_bits(std::string_view op) {
-  static const std::unordered_set<std::string_view> ops = {"Add",
-                                                           "Sub",
-                                                           "Mul",
-                                                           "Neg",
-                                                           "Equal",
-                                                           "Where",
-                                                           "Concat",
-                                                           "Gather",
-                                                           "GatherElements",
-                                                           "GatherND",
-                                                           "Scatter",
-                                                           "ScatterElements",
-                                                           "ScatterND",
-                                                           "Slice",
-                                                           "Split",
-                                                           "Squeeze",
-                                                           "Unsqueeze",
-                                                           "Reshape",
-                                                           "Flatten",
-                                                           "Transpose",
-                                                           "Expand",
-                                                           "Tile",
-                                                           "Pad",
-                                                           "Compress",
-                                                           "Identity",
-                                                           "ReverseSequence",
-                                                           "DepthToSpace",
-                                                           "SpaceToDepth",
-                                                           "Trilu",
-                                                           "EyeLike",
-                                                           "BitwiseAnd",
-                                                           "BitwiseOr",
-                                                           "BitwiseXor",
-                                                           "BitwiseNot",
-                                                           "ReduceSum",
-                                                           "CumSum",
-                                                           "OneHot",
-                                                           "Col2Im",
-                                                           "MatMul",
-                                                           "Gemm",
-                                                           "Resize",
-                                                           "Upsample"};
-  return ops.contains(op);
-}
-
-// Operators whose integer result is one of the operands, a difference of two, or a truth value: a
-// double that holds the operands exactly gives the same.
-bool exact_in_double(std::string_view op) {
-  static const std::unordered_set<std::string_view> ops = {"Max",
-                                                           "Min",
-                                                           "ReduceMax",
-                                                           "ReduceMin",
-                                                           "ArgMax",
-                                                           "ArgMin",
-                                                           "TopK",
-                                                           "Abs",
-                                                           "Neg",
-                                                           "Add",
-                                                           "Sub",
-                                                           "Relu",
-                                                           "Clip",
-                                                           "Sign",
-                                                           "Greater",
-                                                           "Less",
-                                                           "Equal",
-                                                           "MaxPool",
-                                                           "Where",
-                                                           "Concat",
-                                                           "Gather",
-                                                           "Slice",
-                                                           "Transpose",
-                                                           "Pad",
-                                                           "Expand",
-                                                           "Tile",
-                                                           "Flatten",
-                                                           "Compress",
-                                                           "Split",
-                                                           "Squeeze",
-                                                           "Unsqueeze",
-                                                           "NonZero",
-                                                           "OneHot",
-                                                           "Resize",
-                                                           "Upsample",
-                                                           "DepthToSpace",
-                                                           "SpaceToDepth",
-                                                           "Trilu",
-                                                           "EyeLike",
-                                                           "Col2Im",
-                                                           "ReverseSequence"};
-  return ops.contains(op);
-}
 
 // Types that hold every value of `t` and give the same result, best first.
 std::vector<DType> stand_ins(std::string_view op, DType t) {
@@ -135,14 +41,15 @@ std::vector<DType> stand_ins(std::string_view op, DType t) {
       out = {D::Int64, D::UInt64};
       break;
     case D::UInt64:
-      return keeps_bits(op) ? std::vector<DType>{D::Int64} : std::vector<DType>{};
+      return ir::traits_of(op).has(ir::kKeepsBits) ? std::vector<DType>{D::Int64}
+                                                   : std::vector<DType>{};
     case D::Float16:
     case D::BFloat16:
       return {D::Float, D::Double};
     default:
       return {};
   }
-  if (exact_in_double(op)) {
+  if (ir::traits_of(op).has(ir::kExactInDouble)) {
     if (byte_size(t) <= 2) out.push_back(D::Float);
     out.push_back(D::Double);
   }
@@ -178,8 +85,8 @@ class TypePass {
   // one; 0 when a type runs here, or nowhere.
   int64_t ended_at(std::string_view op, std::string_view variable) const {
     int64_t opset = opset_;
-    while (opset >= onnx::kOldestOpset && !has_kernel(op, variable, opset)) --opset;
-    return opset < onnx::kOldestOpset || opset == opset_ ? 0 : opset;
+    while (opset >= kOldestOpset && !has_kernel(op, variable, opset)) --opset;
+    return opset < kOldestOpset || opset == opset_ ? 0 : opset;
   }
 
   bool castable(DType t) const {

@@ -4,30 +4,12 @@
 #include <algorithm>
 #include <array>
 
+#include "lib/ir/traits.h"
 #include "lib/onnx/schema.h"
 #include "lib/support/half.h"
 
 namespace oe::build {
 namespace {
-
-bool contains(std::span<const std::string_view> list, std::string_view op) {
-  return std::find(list.begin(), list.end(), op) != list.end();
-}
-
-// Operators whose result has the shape of their first input, and those that broadcast.
-constexpr std::array<std::string_view, 40> kKeepShape = {
-    "Abs",        "Atan",      "BitwiseNot", "Cast",  "Ceil",           "Clip",      "Cos",
-    "CumSum",     "Elu",       "Erf",        "Exp",   "Floor",          "Gelu",      "HardSigmoid",
-    "Hardmax",    "HardSwish", "Identity",   "IsInf", "IsNaN",          "LeakyRelu", "Log",
-    "LogSoftmax", "Mish",      "Neg",        "Not",   "Reciprocal",     "Relu",      "Round",
-    "Selu",       "Sigmoid",   "Sign",       "Sin",   "Softmax",        "Softplus",  "Softsign",
-    "Sqrt",       "Swish",     "Tan",        "Tanh",  "ThresholdedRelu"};
-constexpr std::array<std::string_view, 24> kBroadcast = {
-    "Add",        "And",         "BitShift", "BitwiseAnd", "BitwiseOr",
-    "BitwiseXor", "Div",         "Equal",    "Greater",    "GreaterOrEqual",
-    "Less",       "LessOrEqual", "Max",      "Mean",       "Min",
-    "Mod",        "Mul",         "Or",       "PRelu",      "Pow",
-    "Sub",        "Sum",         "Where",    "Xor"};
 
 // The types of sequence operators, which element types alone do not tell.
 ir::Type sequence_type(const ir::Node& n) {
@@ -140,8 +122,9 @@ Values Builder::ops(std::string_view op, const Values& inputs, ir::Attributes at
       v->type = ir::Type::tensor(onnx::output_dtype(*schema, *n, i));
   }
   if (outputs == 1 && n->input(0)) {
-    if (contains(kKeepShape, op)) n->outputs[0]->type.shape = n->input(0)->type.shape;
-    if (contains(kBroadcast, op)) n->outputs[0]->type.shape = broadcast_shape(n->inputs);
+    const ir::DimRule dims = ir::traits_of(op).dims;
+    if (dims == ir::DimRule::Same) n->outputs[0]->type.shape = n->input(0)->type.shape;
+    if (dims == ir::DimRule::Broadcast) n->outputs[0]->type.shape = broadcast_shape(n->inputs);
   }
   return at(n->outputs);
 }

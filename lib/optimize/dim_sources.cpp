@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "lib/ir/traits.h"
 #include "lib/optimize/evaluate.h"
 #include "lib/optimize/tensors.h"
 
@@ -13,120 +14,9 @@ using namespace ir;
 
 namespace {
 
-enum class Rule {
-  All,          // every dim of the first input
-  First,        // dim 0 of the first input: the batch
-  FirstTwo,     // dims 0 and 1: batch and channels
-  Elementwise,  // numpy broadcasting
-  MatMul,
-  Gemm,
-  Transpose,
-  Squeeze,    // and Unsqueeze
-  AlongAxis,  // every dim but that of attribute "axis"
-  Gather,
-  Slice,
-  Reshape,
-  Reduce,
-};
-
-const std::unordered_map<std::string_view, Rule>& rules() {
-  static const std::unordered_map<std::string_view, Rule> table = [] {
-    std::unordered_map<std::string_view, Rule> t;
-    auto add = [&](Rule r, std::initializer_list<std::string_view> ops) {
-      for (std::string_view op : ops) t.emplace(op, r);
-    };
-    add(Rule::All, {"Abs",
-                    "Acos",
-                    "Acosh",
-                    "Asin",
-                    "Asinh",
-                    "Atan",
-                    "Atanh",
-                    "BatchNormalization",
-                    "BitwiseNot",
-                    "Cast",
-                    "Ceil",
-                    "Celu",
-                    "Clip",
-                    "Cos",
-                    "Cosh",
-                    "CumSum",
-                    "Dropout",
-                    "Elu",
-                    "Erf",
-                    "Exp",
-                    "Floor",
-                    "Gelu",
-                    "GroupNormalization",
-                    "HardSigmoid",
-                    "HardSwish",
-                    "Hardmax",
-                    "Identity",
-                    "InstanceNormalization",
-                    "IsInf",
-                    "IsNaN",
-                    "LRN",
-                    "LayerNormalization",
-                    "LeakyRelu",
-                    "Log",
-                    "LogSoftmax",
-                    "LpNormalization",
-                    "Mish",
-                    "Neg",
-                    "Not",
-                    "PRelu",
-                    "RMSNormalization",
-                    "Reciprocal",
-                    "Relu",
-                    "Round",
-                    "ScatterElements",
-                    "ScatterND",
-                    "Selu",
-                    "Shrink",
-                    "Sigmoid",
-                    "Sign",
-                    "Sin",
-                    "Sinh",
-                    "Softmax",
-                    "Softplus",
-                    "Softsign",
-                    "Sqrt",
-                    "Swish",
-                    "Tan",
-                    "Tanh",
-                    "ThresholdedRelu",
-                    "Trilu"});
-    add(Rule::First, {"Conv", "ConvTranspose", "ConvInteger", "QLinearConv"});
-    add(Rule::FirstTwo,
-        {"AveragePool", "MaxPool", "LpPool", "GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"});
-    add(Rule::Elementwise, {"Add",        "And",         "BitShift", "BitwiseAnd", "BitwiseOr",
-                            "BitwiseXor", "Div",         "Equal",    "Greater",    "GreaterOrEqual",
-                            "Less",       "LessOrEqual", "Max",      "Mean",       "Min",
-                            "Mod",        "Mul",         "Or",       "Pow",        "Sub",
-                            "Sum",        "Where",       "Xor"});
-    add(Rule::MatMul, {"MatMul", "MatMulInteger"});
-    add(Rule::Gemm, {"Gemm"});
-    add(Rule::Transpose, {"Transpose"});
-    add(Rule::Squeeze, {"Squeeze", "Unsqueeze"});
-    add(Rule::AlongAxis, {"Concat", "Split", "TopK"});
-    add(Rule::Gather, {"Gather"});
-    add(Rule::Slice, {"Slice"});
-    add(Rule::Reshape, {"Reshape"});
-    add(Rule::Reduce, {"ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax",
-                       "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare"});
-    return t;
-  }();
-  return table;
-}
-
 size_t rank_of(const Value* v) { return v->type.shape->size(); }
 
 }  // namespace
-
-bool broadcasts(const Node& n) {
-  const auto it = n.domain.empty() ? rules().find(n.op) : rules().end();
-  return it != rules().end() && it->second == Rule::Elementwise;
-}
 
 void DimSources::equate(Value* v, int64_t axis, const DimSource& s) {
   const auto [it, fresh] = known_.try_emplace(v, List{});
@@ -160,34 +50,36 @@ void DimSources::visit(const Node& n) {
   if (!n.domain.empty() || n.inputs.empty() || n.outputs.empty() || !has_rank(n.inputs[0])) return;
   for (const Value* v : n.outputs)
     if (v && !has_rank(v)) return;
-  auto it = rules().find(n.op);
-  if (it == rules().end() || (!n.outputs[0] && it->second != Rule::AlongAxis)) return;
-  switch (it->second) {
-    case Rule::All:
+  const DimRule dims = traits_of(n).dims;
+  if (!n.outputs[0] && dims != DimRule::AlongAxis) return;
+  switch (dims) {
+    case DimRule::Unknown:
+      return;
+    case DimRule::Same:
       return keep(n, 0, rank_of(n.inputs[0]));
-    case Rule::First:
+    case DimRule::First:
       return keep(n, 0, 1);
-    case Rule::FirstTwo:
+    case DimRule::FirstTwo:
       return keep(n, 0, 2);
-    case Rule::Elementwise:
+    case DimRule::Broadcast:
       return elementwise(n);
-    case Rule::MatMul:
+    case DimRule::MatMul:
       return matmul(n);
-    case Rule::Gemm:
+    case DimRule::Gemm:
       return gemm(n);
-    case Rule::Transpose:
+    case DimRule::Transpose:
       return transpose(n);
-    case Rule::Squeeze:
+    case DimRule::Squeeze:
       return squeeze(n);
-    case Rule::AlongAxis:
+    case DimRule::AlongAxis:
       return along_axis(n);
-    case Rule::Gather:
+    case DimRule::Gather:
       return gather(n);
-    case Rule::Slice:
+    case DimRule::Slice:
       return slice(n);
-    case Rule::Reshape:
+    case DimRule::Reshape:
       return reshape(n);
-    case Rule::Reduce:
+    case DimRule::Reduce:
       return reduce(n);
   }
 }

@@ -18,9 +18,6 @@ struct DimSource {
   bool operator==(const DimSource&) const = default;
 };
 
-// Whether the standard operator broadcasts its inputs against each other, as numpy does.
-bool broadcasts(const ir::Node& n);
-
 class DimSources {
  public:
   explicit DimSources(const Rewriter& r) : rewriter_(r) {}

@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "lib/optimize/dim_sources.h"
+#include "lib/ir/traits.h"
 #include "lib/optimize/passes.h"
 #include "lib/optimize/rewriter.h"
 
@@ -25,12 +25,9 @@ namespace {
 
 // Operators that compute something for every input; others may fail where the Loop does not run.
 bool cannot_fail(const Node& n) {
-  static constexpr std::array kAlways = {"Abs",   "Cast", "Ceil",     "Cos", "Erf",  "Exp",
-                                         "Floor", "Log",  "Neg",      "Not", "Relu", "Reciprocal",
-                                         "Round", "Sign", "Sigmoid",  "Sin", "Size", "Sqrt",
-                                         "Shape", "Tanh", "Transpose"};
-  if (std::ranges::any_of(kAlways, [&](const char* op) { return n.is(op); })) return true;
-  if (!broadcasts(n)) return false;
+  if (traits_of(n).has(kElementwise) || n.is("Shape") || n.is("Size") || n.is("Transpose"))
+    return true;
+  if (traits_of(n).dims != DimRule::Broadcast) return false;
   // Their shapes fit: all but one have one element.
   return std::ranges::count_if(n.inputs, [](const Value* v) { return v->rank() != 0; }) <= 1;
 }

@@ -8,7 +8,7 @@
 // Constants between them are transposed. Every node on the way has no other reader.
 #include <algorithm>
 
-#include "lib/optimize/dim_sources.h"
+#include "lib/ir/traits.h"
 #include "lib/optimize/passes.h"
 #include "lib/optimize/tensors.h"
 
@@ -19,16 +19,6 @@ using namespace ir;
 namespace {
 
 constexpr size_t kMostNodes = 16;  // on the way, so that the pass stays linear
-
-bool is_unary(const Node& n) {
-  static constexpr std::array kUnary = {
-      "Abs",       "Cast",  "Ceil",           "Clip",        "Cos",       "Elu",      "Erf",
-      "Exp",       "Floor", "Gelu",           "HardSigmoid", "HardSwish", "Identity", "IsNaN",
-      "LeakyRelu", "Log",   "Mish",           "Neg",         "Not",       "Relu",     "Reciprocal",
-      "Round",     "Selu",  "Sigmoid",        "Sign",        "Sin",       "Softplus", "Softsign",
-      "Sqrt",      "Tanh",  "ThresholdedRelu"};
-  return std::ranges::any_of(kUnary, [&](const char* op) { return n.is(op); });
-}
 
 bool is_reduction(const Node& n) {
   return n.domain.empty() && n.op.starts_with("Reduce") &&
@@ -88,10 +78,10 @@ class Transposes {
     if (n.outputs.size() != 1) return false;
     if (n.is("Softmax") || n.is("LogSoftmax") || n.is("Concat")) return true;
     if (is_reduction(n)) return r_.ints(n.input(1)).has_value();
-    return is_unary(n) || broadcasts(n);
+    return traits_of(n).has(kElementwise) || traits_of(n).dims == DimRule::Broadcast;
   }
   static bool reads_elements(const Node& n, size_t i) {
-    return n.inputs[i] && (i == 0 || (!is_unary(n) && !is_reduction(n)));
+    return n.inputs[i] && (i == 0 || (!traits_of(n).has(kElementwise) && !is_reduction(n)));
   }
   static bool stays(const Value* v) { return v->rank() == 0; }
   // A constant is transposed instead; one that broadcasts gets axes of 1 before.

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "lib/ir/traits.h"
 #include "lib/optimize/elements.h"
 #include "lib/optimize/passes.h"
 #include "lib/optimize/size_arithmetic.h"
@@ -56,7 +57,7 @@ class Shapes {
       reshape(n);
     else if (n.op == "Expand")
       expand(n);
-    else if (broadcasts(n))
+    else if (traits_of(n).dims == DimRule::Broadcast)
       leave_out_expands(n);
     Value* out = n.outputs.size() == 1 ? n.outputs[0] : nullptr;
     if (out) {

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <map>
 
+#include "lib/ir/traits.h"
 #include "lib/optimize/elements.h"
 #include "lib/optimize/passes.h"
 #include "lib/optimize/sizes.h"
@@ -155,7 +156,7 @@ class SizeArithmetic {
     if (is_recurrent(n)) return recurrent(n);
     if (n.op == "MatMul") return matmul(n);
     if (n.op == "Einsum") return einsum(n);
-    if (broadcasts(n)) return broadcast(n);
+    if (traits_of(n).dims == DimRule::Broadcast) return broadcast(n);
     return {};
   }
 

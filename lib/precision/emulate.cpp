@@ -23,8 +23,8 @@ bool has_16_bits(const ir::Value* v) {
 // What moves elements, or passes them on, rounds nothing; an attribute fixes the type of some.
 bool computes(const ir::Node& n) {
   if (std::ranges::none_of(n.inputs, has_16_bits) || n.attributes.find("dtype")) return false;
-  const Part part = rule_of(n).part;
-  return n.domain.empty() && part != Part::Mover && part != Part::Carrier && n.op != "If" &&
+  const Half half = rule_of(n).half;
+  return n.domain.empty() && half != Half::Mover && half != Half::Carrier && n.op != "If" &&
          n.op != "Loop" && n.op != "Scan" && n.op.find("Sequence") == std::string::npos;
 }
 

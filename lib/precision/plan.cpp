@@ -20,18 +20,18 @@ Kind both(Kind a, Kind b) {
 bool stays(Kind k) { return k == Kind::Position || k == Kind::Wide; }
 
 // What a node that computes in float32 makes of `in`.
-Kind made_of(Part part, Kind in) {
-  switch (part) {
-    case Part::Float32:
-    case Part::Bounded:
-    case Part::Product:
-    case Part::Carrier:
+Kind made_of(Half half, Kind in) {
+  switch (half) {
+    case Half::Float32:
+    case Half::Bounded:
+    case Half::Product:
+    case Half::Carrier:
       return Kind::Settled;
-    case Part::Quotient:
+    case Half::Quotient:
       return in == Kind::Position ? in : Kind::Settled;
-    case Part::Wide:
+    case Half::Wide:
       return in == Kind::Position ? in : Kind::Wide;
-    case Part::Position:
+    case Half::Position:
       return Kind::Position;
     default:
       return stays(in) ? in : Kind::Settled;
@@ -78,7 +78,7 @@ class Decider {
       }
     const bool reads = std::ranges::any_of(n.inputs, is_single);
     if (!reads && std::ranges::none_of(n.outputs, is_single)) return;
-    if (rule_of(n).part == Part::Carrier) return;
+    if (rule_of(n).half == Half::Carrier) return;
     if (nested) return single(n, "it has a graph of its own", Kind::Settled);
     reads ? computes(n) : makes(n);
   }
@@ -142,21 +142,21 @@ class Decider {
 
   // A node without an operand of float32.
   void makes(const ir::Node& n) {
-    const Rule& rule = rule_of(n);
+    const Rule rule = rule_of(n);
     const onnx::Schema* s = onnx::find_schema(n.domain, n.op, model_.opset());
     const auto* value = n.attributes.get<TensorPtr>("value");
     if (n.is("ConstantOfShape") && s && !closed_ && !asked(n) && (!value || holds(**value)) &&
         refused(*s, s->outputs[0].type).empty())
       return half(n, {DType::Float, {}, {0}});
     single(n, rule.why.empty() ? "makes float32" : std::string(rule.why),
-           made_of(rule.part, Kind::Constant));
+           made_of(rule.half, Kind::Constant));
   }
 
   void computes(const ir::Node& n) {
     const onnx::Schema* s =
         n.domain.empty() ? onnx::find_schema("", n.op, model_.opset()) : nullptr;
     if (!s) return single(n, "another domain", Kind::Settled);
-    const Rule& rule = rule_of(n);
+    const Rule rule = rule_of(n);
     std::string_view variable;
     onnx::Binding data;
     const size_t first =
@@ -172,9 +172,9 @@ class Decider {
     }
     const std::string why = reason(n, rule, *s, variable, in, fits);
     if (why.empty()) return half(n, data);
-    Kind result = made_of(rule.part, in);
-    const bool folds = in == Kind::Constant && rule.part != Part::Float32;
-    if (!fits && result == Kind::Settled && rule.part != Part::Float32) result = Kind::Wide;
+    Kind result = made_of(rule.half, in);
+    const bool folds = in == Kind::Constant && rule.half != Half::Float32;
+    if (!fits && result == Kind::Settled && rule.half != Half::Float32) result = Kind::Wide;
     single(n, why, folds && fits ? Kind::Position : result);
   }
 
@@ -187,13 +187,13 @@ class Decider {
     if (variable.empty()) return "accepts float32 only";
     if (std::string why = refused(s, variable); !why.empty()) return why;
     if (!fits) return "constant beyond the range";
-    if (rule.part == Part::Product) return {};
+    if (rule.half == Half::Product) return {};
     if (in == Kind::Wide) return "reads a large range";
     if (in == Kind::Position) return "reads positions";
     // One cast of a model's own input is enough, however many parts of it are read.
     const bool computed = std::ranges::any_of(
         n.inputs, [](const ir::Value* v) { return is_single(v) && v->producer; });
-    if (rule.part == Part::Mover)
+    if (rule.half == Half::Mover)
       return in == Kind::Settled && computed ? "moves float32" : std::string();
     return in == Kind::Constant ? "reads constants only" : std::string();
   }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "lib/ir/traits.h"
+
 namespace oe::verify {
 namespace {
 
@@ -29,14 +31,6 @@ Lineage both(const Lineage& a, const Lineage& b) {
           both_steps(a, b),       a.depends || b.depends};
 }
 
-// Whether the results have elements of the first input.
-bool only_moves(const ir::Node& n) {
-  for (const char* op : {"Concat", "Expand", "Flatten", "Gather", "Identity", "MaxPool", "Reshape",
-                         "Slice", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze"})
-    if (n.is(op)) return true;
-  return false;
-}
-
 // The steps in which what a node gives was rounded; `in`: what it gives it from.
 Lineage rounded(const ir::Node& n, Lineage in) {
   if (n.is("QuantizeLinear")) {
@@ -46,22 +40,14 @@ Lineage rounded(const ir::Node& n, Lineage in) {
     const ir::Value* scale = n.input(1);
     const bool known = scale && scale->data && scale->data->numel() == 1;
     in.step = in.quantized && known ? scale->data->as_double()[0] : 0;
-  } else if (!only_moves(n)) {
+  } else if (!ir::traits_of(n).has(ir::kMoves)) {
     in.step = 0;
   }
   return in;
 }
 
-// Whether the operator rounds to whole numbers, in floats too.
-bool rounds(const ir::Node& n) {
-  return n.is("Floor") || n.is("Ceil") || n.is("Round") || n.is("Sign") || n.is("Mod");
-}
-
 bool draws(const ir::Node& n) {
-  for (const char* op : {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike",
-                         "Bernoulli", "Multinomial"})
-    if (n.is(op)) return true;
-  if (!n.is("Dropout")) return false;
+  if (!n.is("Dropout")) return ir::traits_of(n).has(ir::kDraws);
   const ir::Value* training = n.input(2);
   return training && !(training->data && training->data->as_double() == std::vector<double>{0});
 }
@@ -106,10 +92,11 @@ class Follow {
         is_float(in.coarsest) || std::ranges::any_of(n.inputs, [&](const ir::Value* v) {
           return v && is_float(v->type.dtype);
         });
+    const bool rounds = ir::traits_of(n).has(ir::kRounds);
     for (const ir::Value* v : n.outputs) {
       if (!v) continue;
       const bool discrete = is_integer(v->type.dtype) || v->type.dtype == DType::Bool;
-      const bool decides = floats && !n.is("Shape") && !n.is("Size") && (rounds(n) || discrete);
+      const bool decides = floats && !n.is("Shape") && !n.is("Size") && (rounds || discrete);
       add(v, both(in, {.decided = decides}));
     }
   }
