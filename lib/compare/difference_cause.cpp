@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "lib/compare/deciding.h"
+#include "lib/compare/first_difference.h"
 #include "lib/onnx/onnx.h"
 #include "lib/pipeline/to_onnx.h"
 #include "lib/precision/precision.h"
@@ -351,17 +352,17 @@ Cause DifferenceCause::of(Block& b, const capture::BlockRun& block_run) {
     // ONNX Runtime does not take one of them, or these inputs took another way through LibTorch.
   }
 
+  // Results that ONNX Runtime does not have tell nothing.
+  Side<Value> torch;
+  for (const Replayed& s : steps)
+    if (const auto at = whole.find(s.value); at != whole.end() && at->second)
+      torch.add(s.value, s.tensor);
+  match_by_construction(torch, whole);
+  const Value* differs = torch.first_unknown();
+  const auto first_step = std::ranges::find(steps, differs, &Replayed::value);
+  const Replayed* first = differs ? &*first_step : nullptr;
   Cause cause;
-  const Replayed* first = nullptr;
-  for (const Replayed& s : steps) {
-    const auto at = whole.find(s.value);
-    if (at == whole.end() || !at->second) continue;
-    const verify::Comparison c = verify::compare(*at->second, *s.tensor);
-    if (c.ok) continue;
-    first = &s;
-    cause.first = place(*s.node) + ": " + c.message;
-    break;
-  }
+  if (first) cause.first = place(*first->node) + ": " + torch.of(differs)->difference;
   const bool all = !can_end_early(b, steps);
   if (apart.empty() || !all) return cause;
 

@@ -1,133 +1,18 @@
-// Where an ONNX file begins to compute something else than the module.
 #include "lib/compare/locate_difference.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 #include <unordered_map>
 
 #include "lib/compare/deciding.h"
+#include "lib/compare/first_difference.h"
 #include "lib/compare/replay.h"
 #include "lib/onnx/onnx.h"
 #include "lib/verify/compare.h"
 
 namespace oe {
 namespace {
-
-// What does not change when elements change places.
-struct Fingerprint {
-  double sum = 0, absolute = 0, largest = 0;
-  int64_t not_finite = 0;
-};
-
-Fingerprint fingerprint(const Tensor& t) {
-  Fingerprint f;
-  for (const double v : t.as_double()) {
-    if (!std::isfinite(v)) {
-      ++f.not_finite;
-      continue;
-    }
-    f.sum += v;
-    f.absolute += std::abs(v);
-    f.largest = std::max(f.largest, std::abs(v));
-  }
-  return f;
-}
-
-// A result of a node: of the program or of the file.
-struct Result {
-  TensorPtr tensor;
-  Fingerprint print;
-  bool known = false;  // the other side has it too
-
-  explicit Result(TensorPtr t) : tensor(std::move(t)), print(fingerprint(*tensor)) {}
-};
-
-enum class Class { Float, Integer, Bool, Other };
-Class class_of(DType t) {
-  if (is_float(t)) return Class::Float;
-  if (t == DType::Bool) return Class::Bool;
-  return t == DType::String || is_complex(t) ? Class::Other : Class::Integer;
-}
-
-// Equal up to rounding at the scale of the tensor, or the same elements in another shape.
-bool same(const Result& a, const Result& b) {
-  const Tensor &x = *a.tensor, &y = *b.tensor;
-  if (x.numel() != y.numel() || class_of(x.dtype()) != class_of(y.dtype()) ||
-      a.print.not_finite != b.print.not_finite)
-    return false;
-  const verify::Tolerance s = verify::default_tolerance(x.dtype()),
-                          t = verify::default_tolerance(y.dtype());
-  const double atol = std::max(s.atol, t.atol), rtol = std::max(s.rtol, t.rtol);
-  const auto n = static_cast<double>(std::max<int64_t>(x.numel(), 1));
-  const auto near = [&](double p, double q) {
-    return std::abs(p - q) <= atol * n + rtol * std::max(a.print.absolute, b.print.absolute);
-  };
-  if (!near(a.print.sum, b.print.sum) || !near(a.print.absolute, b.print.absolute)) return false;
-  return x.dims() != y.dims() || verify::largest_difference(x, &y) <=
-                                     atol + rtol * std::max(a.print.largest, b.print.largest);
-}
-
-bool comparable(const Tensor& t) { return class_of(t.dtype()) != Class::Other; }
-
-// The results of one side, by their values there.
-template <class Value>
-class Side {
- public:
-  void add(const Value* v, const TensorPtr& t) {
-    if (!t || !comparable(*t) || !places_.emplace(v, results_.size()).second) return;
-    order_.push_back(v);
-    results_.emplace_back(t);
-  }
-  const Result* of(const Value* v) const {
-    const auto it = places_.find(v);
-    return it == places_.end() ? nullptr : &results_[it->second];
-  }
-  std::vector<Result>& results() { return results_; }
-  // A value that both sides were given.
-  void give(const Value* v, const TensorPtr& t) {
-    add(v, t);
-    if (const auto it = places_.find(v); it != places_.end()) results_[it->second].known = true;
-  }
-
-  // The first result in order that is not known, among those that `root` comes from by way of such
-  // alone; null: there is none. `sources`: what a value is made of.
-  template <class Sources>
-  const Value* first_unknown(const Value* root, const Sources& sources) const {
-    std::set<const Value*> seen;
-    std::vector<const Value*> open = {root};
-    size_t first = results_.size();
-    while (!open.empty()) {
-      const Value* v = open.back();
-      open.pop_back();
-      if (!v || !seen.insert(v).second) continue;
-      const auto it = places_.find(v);
-      // What no result tells (a list, a value inside a loop) is passed through.
-      if (it != places_.end()) {
-        if (results_[it->second].known) continue;
-        first = std::min(first, it->second);
-      }
-      sources(v, open);
-    }
-    return first == results_.size() ? nullptr : order_[first];
-  }
-
- private:
-  std::vector<Result> results_;
-  std::vector<const Value*> order_;
-  std::unordered_map<const Value*, size_t> places_;
-};
-
-void recognize(std::vector<Result>& a, std::vector<Result>& b) {
-  std::map<int64_t, std::vector<Result*>> by_size;
-  for (Result& r : b) by_size[r.tensor->numel()].push_back(&r);
-  for (Result& r : a)
-    for (Result* other : by_size[r.tensor->numel()]) {
-      if ((r.known && other->known) || !same(r, *other)) continue;
-      r.known = other->known = true;
-    }
-}
 
 void values_in(const program::Arg& a, std::vector<const program::Value*>& to) {
   if (const program::Value* v = a.value()) to.push_back(v);
@@ -215,7 +100,8 @@ FileDifference::Found FileDifference::of(const std::vector<TensorPtr>& inputs) {
   found_ = {};
   Side<program::Value> torch;
   std::unordered_map<const program::Value*, const program::Node*> makers;
-  for (size_t i = 0; i < inputs.size(); ++i) torch.give(p_.inputs[i].value.value(), inputs[i]);
+  for (size_t i = 0; i < inputs.size(); ++i)
+    torch.add(p_.inputs[i].value.value(), inputs[i], /*known=*/true);
   for (const capture::BlockRun& run : capture::replay(p_, inputs, p_.body))
     for (const capture::Replayed& r : run.steps) {
       torch.add(r.value, r.tensor);
@@ -226,14 +112,14 @@ FileDifference::Found FileDifference::of(const std::vector<TensorPtr>& inputs) {
   for (const auto& n : file_->graph.nodes)
     for (const ir::Value* v : n->outputs)
       if (v && !n->inputs.empty()) onnx.add(v, results_[v]);  // constants compute nothing
-  recognize(torch.results(), onnx.results());
+  match_by_value(torch, onnx);
   bool differs = false, all_tied = p_.outputs.size() == given_.graph.outputs.size();
   for (size_t i = 0; i < p_.outputs.size() && i < given_.graph.outputs.size(); ++i) {
     const program::Value* wanted = p_.outputs[i].value.value();
     const ir::Value* output = file_->graph.outputs[i];
     const Result* expected = wanted ? torch.of(wanted) : nullptr;
     const Result* actual = onnx.of(output);
-    if (!expected || !actual || same(*expected, *actual)) {
+    if (!expected || !actual || same_by_value(*expected, *actual)) {
       all_tied =
           all_tied && expected && actual && verify::compare(*actual->tensor, *expected->tensor).ok;
       continue;
