@@ -71,9 +71,9 @@ WorkerJob job_of(const ModelRun& run, FileBroker& broker) {
   job.warm = run.warm;
   job.launch = {limits_for(line.limits, run.files.pinned_bytes()),
                 run.files.pinned_bytes(),
-                o.load.device != "cpu" || o.provider == Provider::Cuda,
+                o.load.device != "cpu" || o.verification.provider == verify::Provider::Cuda,
                 o.verify,
-                o.ort_lib,
+                o.verification.ort_lib,
                 o.load.custom_op_libs};
   job.start = run.start;
   return job;

@@ -214,7 +214,7 @@ void add_options(CLI::App& app, Raw& r, Task task) {
   flag(kFile, "--dry-run", r.o.dry_run, "Do everything, but write no file");
 
   text(kVerify, "--verify-runs", r.verify_runs, "Seeds for each size (default 3)", "N");
-  flag(kVerify, "--latency", r.o.latency,
+  flag(kVerify, "--latency", r.o.verification.latency,
        "Time a call of ONNX Runtime, the median of up to 51 at the example's sizes");
   list(kVerify, "--atol", r.atol, "Absolute tolerance (default: by element type)", "[OUTPUT:]X");
   list(kVerify, "--rtol", r.rtol, "Relative tolerance (default: by element type)", "[OUTPUT:]X");

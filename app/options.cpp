@@ -302,12 +302,12 @@ Options interpret(Raw& r) {
   number("--threads", r.threads, o.load.threads, 1, 4096);
   choose("--checker", r.checker, o.checker);
   o.verify = !r.verify.empty() && choose("--verify", r.verify) == 0;
-  number("--verify-runs", r.verify_runs, o.verify_runs, 1, 1000000);
-  tolerances("--atol", r.atol, o.atol);
-  tolerances("--rtol", r.rtol, o.rtol);
-  o.ort_lib = r.ort_lib;
-  choose("--provider", r.provider, o.provider);
-  if (o.latency && !o.verify && o.task != Task::Verify)
+  number("--verify-runs", r.verify_runs, o.verification.runs, 1, 1000000);
+  tolerances("--atol", r.atol, o.verification.atol);
+  tolerances("--rtol", r.rtol, o.verification.rtol);
+  o.verification.ort_lib = r.ort_lib;
+  choose("--provider", r.provider, o.verification.provider);
+  if (o.verification.latency && !o.verify && o.task != Task::Verify)
     usage("--latency needs --verify, which runs the file", "add --verify");
   if (!r.provider.empty() && !o.verify) usage("--provider needs --verify, which runs the file");
   o.test_data = r.test_data;

@@ -34,10 +34,7 @@ Comparison::Comparison(const Options& o, torch_io::ExampleInputs inputs,
     : options_(o), inputs_(std::move(inputs)), reference_(reference) {
   verify::Request& r = request;
   r.worlds = std::move(worlds);
-  r.atol = o.atol;
-  r.rtol = o.rtol;
-  r.runs = o.verify_runs;
-  r.latency = o.latency;
+  r.options = o.verification;
   r.threads = o.load.threads;
   r.seed = o.input.seed;
   r.leaf_names = std::move(names);
@@ -72,7 +69,7 @@ Comparison::Comparison(const Options& o, torch_io::ExampleInputs inputs,
   r.lineage = verify::lineage(m);
   steady_ = inputs_;  // a number out of range would end a row of calls
   for (torch_io::InputLeaf& leaf : steady_.leaves)
-    leaf.fixed = leaf.fixed || (leaf.attribute.empty() && !leaf.value.isTensor());
+    leaf.fixed = leaf.fixed || (leaf.role == torch_io::Role::Own && !leaf.value.isTensor());
   r.original = this;
 }
 
@@ -123,7 +120,7 @@ verify::Verification Comparison::run(const onnx::ModelFile& file, verify::Ort& o
   try {
     verify::Verification v = verify::verify_model(ort, request);
     request.probe = nullptr;
-    if (request.latency && v.mismatch.empty())
+    if (request.options.latency && v.mismatch.empty())
       v.latency_ms = verify::median_latency_ms(ort, request);
     if (!unmeasured.empty()) v.unmeasured = unmeasured;
     return v;

@@ -48,7 +48,7 @@ std::vector<const InputLeaf*> in_order(const torch_io::ExampleInputs& e, size_t 
   for (const bool numbers : {true, false}) {
     std::vector<const InputLeaf*> leaves;
     for (const InputLeaf& l : e.leaves)
-      if (l.attribute.empty() && (numbers || l.value.isTensor())) leaves.push_back(&l);
+      if (l.role == torch_io::Role::Own && (numbers || l.value.isTensor())) leaves.push_back(&l);
     if (leaves.size() == count) return leaves;
   }
   return {};

@@ -136,11 +136,11 @@ std::string told_cause(const Cause& c) {
 
 std::shared_ptr<verify::Ort> load_ort(const Options& o) {
   std::string why;
-  std::shared_ptr<verify::Ort> ort = verify::Ort::load(o.ort_lib, why);
+  std::shared_ptr<verify::Ort> ort = verify::Ort::load(o.verification.ort_lib, why);
   if (!ort)
     throw Failure(ExitCode::MissingPart, "OE0605", "--verify needs ONNX Runtime: " + why,
                   "specify its library with --ort-lib, or remove --verify");
-  if (o.provider == Provider::Cuda) use_cuda(o, *ort);
+  if (o.verification.provider == verify::Provider::Cuda) use_cuda(o, *ort);
   return ort;
 }
 
@@ -192,7 +192,7 @@ void verify_written(const Converted& what, const std::filesystem::path& path, ve
   // Where numbers are drawn every run differs; --to leaves no operator as it was.
   // A tolerance that was given may be less than rounding.
   const bool exact =
-      !o.to && o.atol.empty() && o.rtol.empty() &&
+      !o.to && o.verification.atol.empty() && o.verification.rtol.empty() &&
       std::ranges::none_of(comparison.request.lineage, [](const auto& l) { return l.drawn; });
   DifferenceCause causes(what.captured.program, o, rules, ort);
   Cause cause;  // of the last difference
@@ -221,7 +221,7 @@ void verify_written(const Converted& what, const std::filesystem::path& path, ve
                                "keep=OPERATOR,MODULE keeps some in float32"
                   : !o.symbolics.empty()
                       ? "a rule of --symbolics may compute something other than its operator"
-                  : !o.atol.empty() || !o.rtol.empty()
+                  : !o.verification.atol.empty() || !o.verification.rtol.empty()
                       ? "the tolerance is that of --atol and --rtol: remove them to use that of "
                         "the element type, which takes rounding into account"
                   : !o.load.custom_op_libs.empty()

@@ -26,7 +26,7 @@ void require_agreement(const torch_io::ExampleInputs& e) {
   std::map<std::string, std::pair<std::string, std::vector<int64_t>>> known;
   for (size_t i = 0; i < e.leaves.size(); ++i) {
     const torch_io::InputLeaf& leaf = e.leaves[i];
-    if (!leaf.attribute.empty()) continue;
+    if (leaf.role != torch_io::Role::Own) continue;
     for (size_t axis = 0; axis < leaf.axis_names.size(); ++axis) {
       const std::string& name = leaf.axis_names[axis];
       if (name.empty()) continue;

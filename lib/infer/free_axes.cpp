@@ -80,7 +80,7 @@ std::vector<std::vector<Freedom>> free_axes(const torch_io::Loaded& m,
   std::string unused;
   for (size_t leaf = 0; leaf < all.size(); ++leaf)
     for (size_t axis = 0; axis < all[leaf].size(); ++axis) {
-      if (all[leaf][axis].free || !e.leaves[leaf].attribute.empty()) continue;
+      if (all[leaf][axis].free || e.leaves[leaf].role != torch_io::Role::Own) continue;
       // Axes of the same position and size, which may have to agree.
       std::vector<Axis> alike = {{leaf, axis}};
       const int64_t n = probe.size({leaf, axis});

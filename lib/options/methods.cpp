@@ -31,8 +31,8 @@ class Share {
     for (const std::string& name : all_.input.constants)
       if (const auto own = behind_method("--constant", name)) o.input.constants.push_back(*own);
     axes(o.input.dynamic_axes);
-    o.atol = tolerances("--atol", all_.atol);
-    o.rtol = tolerances("--rtol", all_.rtol);
+    o.verification.atol = tolerances("--atol", all_.verification.atol);
+    o.verification.rtol = tolerances("--rtol", all_.verification.rtol);
     o.output = inserted(all_.output);
     o.state_file = inserted(all_.state_file, ".state.npz");
     if (!o.input.folder.empty()) o.input.folder = (fs::path(o.input.folder) / method_).string();

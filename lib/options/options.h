@@ -14,17 +14,14 @@
 #include "lib/onnx/write_options.h"
 #include "lib/optimize/options.h"
 #include "lib/precision/request.h"
+#include "lib/support/opset_range.h"
 #include "lib/torch/input_options.h"
 #include "lib/torch/load_options.h"
+#include "lib/verify/options.h"
 
 namespace oe {
 
-// The supported opsets (opsets/); the newest is that of the ONNX library.
-constexpr int64_t kOldestOpset = 7, kNewestOpset = 28;
-
 enum class Checker { Full, Basic, Off };
-// The device on which ONNX Runtime verifies (--provider).
-enum class Provider { Cpu, Cuda };
 // --keep-initializers-as-inputs: Auto below IR version 4, which requires it.
 enum class KeepInitializers { Auto, Yes, No };
 
@@ -79,11 +76,7 @@ struct Options {
 
   Checker checker = Checker::Full;
   bool verify = false;
-  int verify_runs = 3;
-  bool latency = false;  // of verify: a call of ONNX Runtime is timed
-  std::vector<std::pair<std::string, double>> atol, rtol;  // output name ("": all), value
-  std::string ort_lib;
-  Provider provider = Provider::Cpu;
+  verify::Options verification;
   std::string test_data;  // --save-test-data DIR
 
   int verbosity = 0;                  // -q: -1, -v: 1

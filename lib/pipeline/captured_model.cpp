@@ -67,7 +67,6 @@ capture::Captured capture_model(LoadedModel& m, const Options& o, Outcome& outco
                                 Diagnostics& d) {
   const auto complete = [&] {
     find_free_axes(o, m.module, m.found, m.inputs, outcome, stages.out());
-    m.own_inputs = m.inputs.leaves.size();
     // In train mode they come back as initializers: nothing was folded into them.
     const bool kept_whole = m.module.training && o.capture.state == State::Discard;
     if (!o.export_params || kept_whole)

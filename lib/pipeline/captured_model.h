@@ -29,7 +29,6 @@ struct LoadedModel {
   torch_io::ExampleFiles files;
   infer::Found found;
   torch_io::ExampleInputs inputs;
-  size_t own_inputs = 0;  // leaves of the model's own, before those that are parameters
 };
 
 // Stage capture. Completes the inputs: axes that are found to be dynamic, parameters, state. The

@@ -23,12 +23,11 @@ namespace oe {
 namespace {
 
 // Parameters that were inputs while the model was captured: those that nothing reads go, the others
-// stay (--no-export-params) or get their values back. `e`: all inputs, of which the first `own` are
-// the model's.
-void settle_parameters(ir::Model& m, const torch_io::ExampleInputs& e, size_t own,
-                       const Options& o) {
+// stay (--no-export-params) or get their values back.
+void settle_parameters(ir::Model& m, const torch_io::ExampleInputs& e, const Options& o) {
   std::map<std::string_view, const torch_io::InputLeaf*> parameters;
-  for (size_t i = own; i < e.leaves.size(); ++i) parameters[e.leaves[i].name] = &e.leaves[i];
+  for (const torch_io::InputLeaf& leaf : e.leaves)
+    if (leaf.role == torch_io::Role::Parameter) parameters[leaf.name] = &leaf;
   if (parameters.empty()) return;
   std::set<const ir::Value*> read;
   ir::for_each_graph(m.graph, [&](ir::Graph& g) {
@@ -46,6 +45,13 @@ void settle_parameters(ir::Model& m, const torch_io::ExampleInputs& e, size_t ow
     v->state = true;
     m.graph.initializers.push_back(v);
   }
+}
+
+// The number of leaves that are not parameters.
+size_t without_parameters(const torch_io::ExampleInputs& e) {
+  return static_cast<size_t>(std::ranges::count_if(e.leaves, [](const torch_io::InputLeaf& leaf) {
+    return leaf.role != torch_io::Role::Parameter;
+  }));
 }
 
 // How the model is written; where its initializers are inputs too, in state_dict order.
@@ -130,9 +136,7 @@ std::optional<OnnxModel> onnx_model(const LoadedModel& loaded, const capture::Ca
           {"OE0303", Severity::Warning, "",
            "--custom-opset " + domain + "=" + std::to_string(version) + ": no node has that domain",
            "", nullptr, 0});
-  // Else what comes behind the model's own inputs is state.
-  const bool parameters = o.capture.state == State::Discard;
-  if (parameters) settle_parameters(m, loaded.inputs, loaded.own_inputs, o);
+  settle_parameters(m, loaded.inputs, o);
   if (o.to) {
     stages.begin("precision");
     made.precision = precision::reduce(m, *o.to, o.ort_target, d);
@@ -145,8 +149,8 @@ std::optional<OnnxModel> onnx_model(const LoadedModel& loaded, const capture::Ca
       return loaded.module.file->place_of(t.data(), t.nbytes()).has_value();
     });
   const std::vector<std::string> state_names = torch_io::state_names(loaded.module.module);
-  const bool settled = parameters && o.export_params;
-  apply_names(m, o, state_names, settled ? loaded.own_inputs : loaded.inputs.leaves.size(), d);
+  apply_names(m, o, state_names,
+              o.export_params ? without_parameters(loaded.inputs) : loaded.inputs.leaves.size(), d);
   optimize::name_other_dims(m);
   made.writing = write_options(m, o, state_names);
   // Not before: a strict run lists every warning.
@@ -178,7 +182,8 @@ void describe(OnnxModel& made, const LoadedModel& loaded, const Options& o, Outc
   ir::for_each_graph(m.graph, count);
   for (ir::Function& f : m.functions) ir::for_each_graph(f.body, count);
   for (const ir::Value* v : m.graph.initializers) out.parameter_bytes += v->data->nbytes();
-  const size_t shown = o.export_params ? made.model.graph.inputs.size() : loaded.own_inputs;
+  const size_t shown =
+      o.export_params ? made.model.graph.inputs.size() : without_parameters(loaded.inputs);
   for (const ir::Value* v : m.graph.inputs)
     if (out.inputs.size() < shown) out.inputs.push_back(input_port(*v, loaded, o));
   out.parameter_inputs = m.graph.inputs.size() - out.inputs.size();

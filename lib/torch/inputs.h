@@ -15,6 +15,13 @@
 
 namespace oe::torch_io {
 
+// What an input of the exported model is in the original.
+enum class Role {
+  Own,        // an argument of the method, or a part of one
+  State,      // an attribute (--state=io)
+  Parameter,  // a parameter or buffer (--no-export-params; during capture also in train mode)
+};
+
 // One tensor (or number) leaf of the method's arguments, in flattening order. Numbers with the
 // default of the method's signature are not leaves: they become constants.
 struct InputLeaf {
@@ -32,7 +39,14 @@ struct InputLeaf {
   // The element type of the file's input for a number whose SPEC asks for a type other than float64
   // or int64. The value is representable in it. Undefined: the number's own type.
   DType number_type = DType::Undefined;
-  std::string attribute;  // the model's attribute (--state=io): "rnn.hidden"; empty: an argument
+  Role role = Role::Own;
+  std::string attribute;  // the model's attribute or parameter: "rnn.hidden"; empty for Role::Own
+};
+
+// An attribute or parameter of the model that is an argument too.
+struct AttributeArgument {
+  std::string path;     // "rnn.hidden"
+  size_t argument = 0;  // index into ExampleInputs::arguments
 };
 
 struct ExampleInputs {
@@ -43,10 +57,13 @@ struct ExampleInputs {
   std::vector<InputLeaf> leaves;  // tensors and numbers inside `arguments`, in order
   // Keys of --dynamic-axes that are not inputs: outputs, or wrong (the pipeline checks later).
   std::vector<std::string> output_axes_unresolved;
-  std::vector<std::string> state;  // attributes that are inputs too (lib/torch/state.h)
-  // Attributes that are the same tensor as one of `state`: the attribute, and that one.
+  std::vector<AttributeArgument> state;  // in the order of their arguments (lib/torch/state.h)
+  // Attributes that are the same tensor as one of `state`: the attribute, and an index into it.
   std::vector<std::pair<std::string, size_t>> tied;
   InputOptions options;  // of this example: seed, names and dynamic axes, also of state
+
+  // The number of arguments of the method itself; those of `state` follow.
+  size_t own_arguments() const { return state.empty() ? arguments.size() : state.front().argument; }
 };
 
 // Builds the example arguments. Unknown names and axes, a wrong number of inputs, a missing input

@@ -259,7 +259,6 @@ HostRun Reference::run(const ExampleInputs& e, const Draw& draw, const Form& for
 
 HostRun Reference::step(const ExampleInputs& e, const Draw& draw, const Form& form, bool begin) {
   std::vector<c10::IValue> arguments = drawn_arguments(e, draw);
-  const size_t own = arguments.size() - e.state.size();
   if (begin) {
     snapshot_->restore();
     bool saved = draw.seed == e.options.seed;  // then what the module has is not touched
@@ -268,8 +267,8 @@ HostRun Reference::step(const ExampleInputs& e, const Draw& draw, const Form& fo
         saved = saved && e.leaves[i].value.toTensor().sizes() == draw.sizes.at(i);
     if (!saved) set_state(module_.module, e, arguments);
   } else {
-    for (size_t i = 0; i < e.state.size(); ++i)
-      arguments[own + i] = attribute_value(module_.module, e.state[i]).deepcopy();
+    for (const AttributeArgument& a : e.state)
+      arguments.at(a.argument) = attribute_value(module_.module, a.path).deepcopy();
   }
   HostRun r;
   r.inputs = host_leaves(leaf_values(e, arguments), form);

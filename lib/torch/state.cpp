@@ -84,8 +84,9 @@ void each_leaf(const c10::IValue& v, const std::string& name, const Visit& visit
 }
 
 // The example of a leaf; other ones are drawn around it.
-InputLeaf state_leaf(const c10::IValue& v, const std::string& attribute) {
+InputLeaf attribute_leaf(Role role, const c10::IValue& v, const std::string& attribute) {
   InputLeaf leaf;
+  leaf.role = role;
   leaf.attribute = attribute;
   leaf.name = kStateIn + attribute;
   leaf.value = v;
@@ -128,12 +129,12 @@ void add_state(const torch::jit::Module& m, const std::vector<std::string>& path
     const c10::IValue value = attribute_value(m, path);
     size_t place = 0;
     each_leaf(value, path, [&](const c10::IValue& v, const std::string& name) {
-      e.leaves.push_back(state_leaf(v, name));
+      e.leaves.push_back(attribute_leaf(Role::State, v, name));
       e.leaves.back().argument = e.arguments.size();
       e.leaves.back().place = place++;
     });
+    e.state.push_back({path, e.arguments.size()});
     e.arguments.push_back(value);
-    e.state.push_back(path);
   }
   name_state_axes(before, e);
 }
@@ -152,7 +153,7 @@ void add_parameters(const torch::jit::Module& m, bool stay_inputs, ExampleInputs
       continue;
     }
     known.push_back(t);
-    InputLeaf leaf = state_leaf(t, path);
+    InputLeaf leaf = attribute_leaf(Role::Parameter, t, path);
     const size_t at = e.leaves.size();
     leaf.name = stay_inputs && at < names.size() ? names[at] : path;
     leaf.normal = false;
@@ -164,8 +165,8 @@ void add_parameters(const torch::jit::Module& m, bool stay_inputs, ExampleInputs
       leaf.name += ".parameter";
     }
     e.leaves.push_back(std::move(leaf));
+    e.state.push_back({path, e.arguments.size()});
     e.arguments.push_back(t);
-    e.state.push_back(path);
   }
   if (stay_inputs && names.size() > e.leaves.size())
     throw Failure(ExitCode::Usage, "OE0222",
@@ -175,14 +176,13 @@ void add_parameters(const torch::jit::Module& m, bool stay_inputs, ExampleInputs
 
 std::vector<c10::IValue> own_arguments(const ExampleInputs& e,
                                        const std::vector<c10::IValue>& arguments) {
-  return {arguments.begin(), arguments.end() - static_cast<std::ptrdiff_t>(e.state.size())};
+  return {arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(e.own_arguments())};
 }
 
 void set_state(const torch::jit::Module& m, const ExampleInputs& e,
                const std::vector<c10::IValue>& arguments) {
-  for (size_t i = 0; i < e.state.size(); ++i)
-    set_attribute(m, e.state[i], arguments.at(arguments.size() - e.state.size() + i));
-  for (const auto& [path, of] : e.tied) put(m, path, attribute_value(m, e.state[of]));
+  for (const AttributeArgument& a : e.state) set_attribute(m, a.path, arguments.at(a.argument));
+  for (const auto& [path, of] : e.tied) put(m, path, attribute_value(m, e.state[of].path));
 }
 
 }  // namespace oe::torch_io

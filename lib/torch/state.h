@@ -33,10 +33,10 @@ void add_state(const torch::jit::Module& m, const std::vector<std::string>& path
 // own values in every run.
 void add_parameters(const torch::jit::Module& m, bool stay_inputs, ExampleInputs& e);
 
-// The part of `arguments` that the method itself takes; the rest is state.
+// The part of `arguments` that the method itself takes.
 std::vector<c10::IValue> own_arguments(const ExampleInputs& e,
                                        const std::vector<c10::IValue>& arguments);
-// Sets the module's attributes to the values after those.
+// Sets the module's attributes to the other values.
 void set_state(const torch::jit::Module& m, const ExampleInputs& e,
                const std::vector<c10::IValue>& arguments);
 

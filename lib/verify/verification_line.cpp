@@ -68,9 +68,9 @@ void LargestError::add(double error, const Tensor& expected) {
 Tolerance tolerance_of(const Request& r, const std::string& output) {
   Tolerance t;
   for (const bool general : {true, false}) {  // what is said for one output outweighs the rest
-    for (const auto& [name, v] : r.atol)
+    for (const auto& [name, v] : r.options.atol)
       if (general ? name.empty() : name == output) t.atol = v;
-    for (const auto& [name, v] : r.rtol)
+    for (const auto& [name, v] : r.options.rtol)
       if (general ? name.empty() : name == output) t.rtol = v;
   }
   return t;

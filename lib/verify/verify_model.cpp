@@ -141,7 +141,7 @@ class Driver {
     return true;
   }
 
-  bool all_seeds(const Sizes& sizes) { return all_seeds(sizes, r_.runs); }
+  bool all_seeds(const Sizes& sizes) { return all_seeds(sizes, r_.options.runs); }
 
   bool every_axis_at_once(const SizePicker& pick, std::set<std::string>& missing) {
     for (size_t k = 0; k < 4; ++k) {

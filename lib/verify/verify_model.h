@@ -13,6 +13,7 @@
 #include "lib/verify/coverage.h"
 #include "lib/verify/findings.h"
 #include "lib/verify/lineage.h"
+#include "lib/verify/options.h"
 #include "lib/verify/original.h"
 #include "lib/verify/ort.h"
 
@@ -39,12 +40,11 @@ struct Request {
   DType half = DType::Undefined;
   std::vector<Sizes> worlds;  // sizes at which the original runs; [0] is the example
   std::vector<Axis> axes;
-  std::vector<std::string> leaf_names;                     // names in the model
-  std::vector<Shape> leaf_shapes;                          // their shapes in the model
-  std::vector<size_t> free_leaves;                         // that are inputs of the model
-  std::vector<std::string> output_names;                   // of the outputs the original has
-  std::vector<std::pair<std::string, double>> atol, rtol;  // output ("": all), value
-  int runs = 3;                                            // seeds for each size
+  std::vector<std::string> leaf_names;    // names in the model
+  std::vector<Shape> leaf_shapes;         // their shapes in the model
+  std::vector<size_t> free_leaves;        // that are inputs of the model
+  std::vector<std::string> output_names;  // of the outputs the original has
+  Options options;
   int threads = 0;
   uint64_t seed = 0;             // of the first run; 0 the example itself
   std::vector<Lineage> lineage;  // of each output; empty: not known
@@ -55,7 +55,6 @@ struct Request {
   std::vector<StatePair> state;
   // Also run special values (SpecialRun), and compare the outputs' errors with float64.
   bool thorough = false;
-  bool latency = false;  // measure the time of a call of the file
   // A difference at NaN and infinities is an error: the original handles them explicitly.
   bool asks_for_nan = false;
   // The probe that reports the branches and trip counts its inputs reach; null without control

@@ -243,7 +243,7 @@ class Runner {
       torch_io::ExampleInputs inputs = torch_io::make_inputs(options_.input, module_);
       keep_types(inputs);
       captured_ = capture::capture(module_, inputs, options_.capture, lower::has_row, d);
-      state_ = inputs.state;
+      for (const torch_io::AttributeArgument& a : inputs.state) state_.push_back(a.path);
       throw_errors(d, -1);
       throw_problems("the program", program::verify(captured_->program));
       add_calls(captured_->program.body, outcome_.seen.calls);

@@ -27,7 +27,7 @@ std::string problem(const std::vector<float>& actual, const std::vector<float>& 
                     double atol = -1) {
   verify::Request r;
   r.output_names = {"y"};
-  if (atol >= 0) r.atol = {{"", atol}};
+  if (atol >= 0) r.options.atol = {{"", atol}};
   Exact original;
   r.original = &original;
   verify::Verification v;

@@ -59,11 +59,11 @@ AbstractValue call_method(Executor& ex, const Job& job,
   const torch_io::ExampleInputs& inputs = job.inputs;
   std::vector<AbstractValue> args = make_arguments(ex, inputs, leaves, ids);
   AbstractValue self = ex.values.constant(job.module.module._ivalue(), "");
-  const size_t own = args.size() - inputs.state.size();
-  for (size_t i = 0; i < inputs.state.size(); ++i)
-    ex.values.begin_with(inputs.state[i], self, args[own + i]);
-  for (const auto& [path, of] : inputs.tied) ex.values.begin_with(path, self, args[own + of]);
-  args.resize(own);
+  for (const torch_io::AttributeArgument& a : inputs.state)
+    ex.values.begin_with(a.path, self, args.at(a.argument));
+  for (const auto& [path, of] : inputs.tied)
+    ex.values.begin_with(path, self, args.at(inputs.state[of].argument));
+  args.resize(inputs.own_arguments());
   try {
     return ex.interpreter.run_method(self, job.module.method, std::move(args));
   } catch (const Raised& r) {

@@ -30,12 +30,11 @@ program::Type type_of(const program::Arg& a) {
 void pair_ports(const Values::State& s, const torch_io::ExampleInputs& inputs, size_t first,
                 Captured& out) {
   const auto& outputs = out.program.outputs;
+  const auto owner = std::ranges::find(inputs.state, s.path, &torch_io::AttributeArgument::path);
   size_t paired = 0;
   for (size_t i = 0; i < inputs.leaves.size(); ++i) {
     const torch_io::InputLeaf& leaf = inputs.leaves[i];
-    if (leaf.attribute.empty() ||
-        inputs.state[leaf.argument + inputs.state.size() - inputs.arguments.size()] != s.path)
-      continue;
+    if (owner == inputs.state.end() || leaf.argument != owner->argument) continue;
     const auto at = std::find_if(
         outputs.begin() + static_cast<std::ptrdiff_t>(first), outputs.end(),
         [&](const program::Port& p) { return p.name == torch_io::kStateOut + leaf.attribute; });

@@ -68,7 +68,7 @@ class InputBuilder {
       p.inputs.push_back({l.name, {t->recorded}});
       AbstractValue made = ex_.values.tensor(t);
       if (!l.value.isTensor()) return ex_.open_lists.number_in(made, l.value.type());
-      if (!l.attribute.empty()) ex_.values.owns_memory(l.value.toTensor(), *made.tensor());
+      if (l.role != torch_io::Role::Own) ex_.values.owns_memory(l.value.toTensor(), *made.tensor());
       return made;
     }
     program::Value* v = p.new_value(l.value.isInt()      ? program::Type::integer()

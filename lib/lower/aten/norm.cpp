@@ -134,7 +134,7 @@ Values native_batch_norm(Call& g, T x, MaybeValue w, MaybeValue b, MaybeValue me
   return {batch_norm_fixed(g, x, w, b, *mean, *var, eps), none, none};
 }
 
-// All three results of layer normalisation over the last axes.
+// All three results of layer normalization over the last axes.
 Values layer_norm_parts(T x, size_t axes, MaybeValue w, MaybeValue b, double eps) {
   const DType t = compute_type(x.dtype());
   const int64_t rank = x.rank();
