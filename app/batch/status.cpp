@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "lib/support/text.h"
+
 namespace oe::app {
 namespace {
 
@@ -34,7 +36,7 @@ ItemStatus status_in(const ordered_json& document) {
 
 std::string short_problem(const ordered_json& problem) {
   const std::string op = problem.at("operator"), message = problem.at("message");
-  return (op.empty() ? "" : op + ": ") + message.substr(0, message.find('\n'));
+  return (op.empty() ? "" : op + ": ") + first_line(message);
 }
 
 }  // namespace oe::app

@@ -32,8 +32,6 @@ std::string free_axes(const std::vector<infer::FoundInput>& found) {
   return join(inputs, " ");
 }
 
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 }  // namespace
 
 void Inspect::options(CLI::App& app) {

@@ -226,8 +226,10 @@ void verify_written(const Converted& what, const std::filesystem::path& path, ve
                         "the element type, which takes rounding into account"
                   : !o.load.custom_op_libs.empty()
                       ? "a library of --custom-op-lib may compute something other than its operator"
-                  : v.misstated || cause.kind == Cause::Kind::Operator
-                      ? "this is a bug in onnx-export; please report it with the model"
+                  : v.misstated ? "this is a bug in onnx-export; please report it with the model"
+                  : cause.kind == Cause::Kind::Operator
+                      ? "this is a bug in onnx-export or in ONNX Runtime; please report it with "
+                        "the model"
                       : "the operator that causes it is not known; please report it with the "
                         "model");
   }

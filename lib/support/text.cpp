@@ -135,6 +135,10 @@ std::string_view strip(std::string_view text) {
   return text;
 }
 
+std::string first_line(std::string_view text) {
+  return std::string(text.substr(0, text.find('\n')));
+}
+
 std::string join(const std::vector<std::string>& parts, std::string_view separator) {
   std::string text;
   for (const std::string& p : parts) {

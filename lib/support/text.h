@@ -29,6 +29,7 @@ std::string float_text(float v);
 std::vector<std::string> split(std::string_view text, char separator);
 std::string lowered(std::string_view text);     // ASCII letters
 std::string_view strip(std::string_view text);  // without blanks at both ends
+std::string first_line(std::string_view text);  // without its newline
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 
 }  // namespace oe

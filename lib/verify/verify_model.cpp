@@ -22,14 +22,12 @@
 namespace oe::verify {
 namespace {
 
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 // OutputFigures::verdict
 constexpr const char* kDiffers = "differs";
 
-class Driver {
+class Verifier {
  public:
-  Driver(Ort& ort, const Request& r)
+  Verifier(Ort& ort, const Request& r)
       : ort_(ort), r_(r), session_(open(ort, r)), names_(session_->input_names()) {
     const std::vector<std::string> outputs = session_->output_names();
     for (const std::string& name : r.output_names) {
@@ -496,6 +494,6 @@ std::unique_ptr<Ort::Session> open(Ort& ort, const Request& r, bool optimize) {
                          : ort.open_bytes(r.bytes, r.threads, optimize);
 }
 
-Verification verify_model(Ort& ort, const Request& r) { return Driver(ort, r).run(); }
+Verification verify_model(Ort& ort, const Request& r) { return Verifier(ort, r).run(); }
 
 }  // namespace oe::verify

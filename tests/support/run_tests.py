@@ -9,6 +9,7 @@ import dataclasses
 import os
 import pathlib
 import re
+import resource
 import subprocess
 import sys
 import time
@@ -132,10 +133,15 @@ def failures(output: list[str]) -> list[str]:
     return found[:60]
 
 
+def seconds_of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def run(group: Group, quick: bool) -> tuple[int, int, int, list[str]]:
     command = group.quick if quick and group.quick else group.command
     print(f"=== {group.name}", flush=True)
-    start = time.monotonic()
+    start, used = time.monotonic(), seconds_of_children()
     output = []
     try:
         child = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -150,7 +156,8 @@ def run(group: Group, quick: bool) -> tuple[int, int, int, list[str]]:
         print(line, end="", flush=True)
     code = child.wait()
     closing = CLOSING.findall("".join(output))
-    print(f"    {group.name}: {time.monotonic() - start:.1f} s", flush=True)
+    print(f"    {group.name}: {time.monotonic() - start:.1f} s, {seconds_of_children() - used:.1f} s of processors",
+          flush=True)
     passed, failed, skipped = (int(n or 0) for n in closing[-1]) if closing else (0, 0, 0)
     why = ""
     if not closing:
