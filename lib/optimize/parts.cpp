@@ -1,11 +1,18 @@
-// A Slice or Split along the axis of a Concat reads the inputs of the Concat.
+// A Slice or Split along the axis of a Concat reads the inputs of the Concat, and a Slice that is a
+// result of an earlier Split is that result.
 //
-//   c = Concat <axis = 1> (x, y)              # x is [N,2], y is [N,3]
+//   c = Concat <axis = 1> (x, y, z)           # x is [N,2], y and z are [N,3]
 //   a = Slice (c, {2}, {5}, {1})         =>   a = y
-//   p, q, r = Split (c, {2, 1, 2})       =>   p = x, q, r = Split (y, {1, 2})
+//   b = Slice (c, {2}, {8}, {1})         =>   b = Concat <axis = 1> (y, z)
+//   p, q, r = Split (c, {2, 1, 5})       =>   p = x, q = Slice (y, {0}, {1}, {1})   # r is not read
+//
+//   p, q = Split <axis = 1> (x, {2, 3})
+//   a = Slice (x, {2}, {5}, {1})         =>   a = q
 #include "lib/optimize/parts.h"
 
 #include <algorithm>
+#include <map>
+#include <unordered_set>
 
 #include "lib/optimize/rewriter.h"
 #include "lib/optimize/tensors.h"
@@ -23,7 +30,9 @@ struct Part {
 
 class Parts {
  public:
-  explicit Parts(Model& m) : r_(m) {}
+  explicit Parts(Model& m) : r_(m), uses_(use_counts(m)) {
+    for (const auto& n : m.graph.nodes) outermost_.insert(n.get());
+  }
 
   bool run() {
     return r_.walk([this](Node& n) {
@@ -35,7 +44,17 @@ class Parts {
   }
 
  private:
+  // The results of a Split with constant sizes: where each begins and ends along the axis.
+  struct Cut {
+    Value* value;
+    int64_t begin, end;
+  };
+  using Axis = std::pair<const Value*, int64_t>;  // a tensor, and an axis from 0
+
   Rewriter r_;
+  std::unordered_map<const Value*, size_t> uses_;  // before the pass
+  std::unordered_set<const Node*> outermost_;      // nodes of the outermost graph
+  std::map<Axis, std::vector<Cut>> cuts_;          // of its Splits that were visited
 
   // The inputs of the Concat along `axis` that makes `v`; empty where a size is not known.
   static std::vector<Part> parts_of(const Value* v, int64_t axis) {
@@ -71,15 +90,22 @@ class Parts {
     const auto start = number(n.input(1)), stop = number(n.input(2));
     const auto axis = n.input(3) ? number(n.input(3)) : 0;
     if (!start || !stop || !axis || (n.input(4) && number(n.input(4)) != 1)) return;
-    const auto parts = parts_of(n.inputs[0], *axis);
-    if (parts.empty()) return;
-    const int64_t size = parts.back().end;
+    const auto rank = n.inputs[0]->rank();
+    const auto own = rank ? normalized(*axis, *rank) : std::nullopt;
+    if (!own) return;
+    const Dim& d = (*n.inputs[0]->type.shape)[static_cast<size_t>(*own)];
+    if (!d.is_number()) return;
     const auto bound = [&](int64_t v) {
-      return std::clamp<int64_t>(v < 0 ? v + size : v, 0, size);
+      return std::clamp<int64_t>(v < 0 ? v + d.number : v, 0, d.number);
     };
     const int64_t begin = bound(*start), end = bound(*stop);
+    if (const auto cuts = cuts_.find({n.inputs[0], *own}); cuts != cuts_.end())
+      for (const Cut& c : cuts->second)
+        if (c.begin == begin && c.end == end) return r_.forward(n, c.value);
+    const auto parts = parts_of(n.inputs[0], *axis);
+    if (parts.empty() || parts.back().end != d.number) return;
     const Part* p = containing(parts, begin, end);
-    if (!p) return;
+    if (!p) return join(n, parts, begin, end, *own);
     if (p->begin == begin && p->end == end) return r_.forward(n, p->value);
     n.inputs[0] = p->value;
     n.inputs[1] = r_.new_ints(n.name + "_starts", {begin - p->begin});
@@ -87,17 +113,39 @@ class Parts {
     r_.mark_changed();
   }
 
-  // Only where each result is one part, or lies in one.
+  // Of whole parts.
+  void join(Node& n, const std::vector<Part>& parts, int64_t begin, int64_t end, int64_t axis) {
+    const auto first = std::ranges::find(parts, begin, &Part::begin);
+    const auto last = std::ranges::find(parts, end, &Part::end);
+    if (first == parts.end() || last == parts.end() || last <= first) return;
+    n.op = "Concat";
+    n.inputs.clear();
+    for (auto p = first; p <= last; ++p) n.inputs.push_back(p->value);
+    n.attributes = {{"axis", axis}};
+    r_.mark_changed();
+  }
+
+  void remember(const Node& n, int64_t axis, const Ints& sizes) {
+    const auto rank = n.inputs[0]->rank();
+    const auto own = rank ? normalized(axis, *rank) : std::nullopt;
+    if (!own || !outermost_.contains(&n)) return;
+    int64_t at = 0;
+    for (size_t i = 0; i < sizes.size(); at += sizes[i++])
+      if (n.outputs[i]) cuts_[{n.inputs[0], *own}].push_back({n.outputs[i], at, at + sizes[i]});
+  }
+
+  // Only where each result that is read is one part, or lies in one.
   void split(Node& n) {
     const int64_t axis = n.attributes.get_or<int64_t>("axis", 0);
     const auto parts = parts_of(n.inputs[0], axis);
     const auto sizes = r_.ints(n.input(1));
-    if (parts.empty() || !sizes || sizes->size() != n.outputs.size()) return;
+    if (!sizes || sizes->size() != n.outputs.size()) return;
+    if (parts.empty()) return remember(n, axis, *sizes);
     std::vector<const Part*> of;
     size_t cut = 0;
     int64_t at = 0;
     for (size_t i = 0; i < n.outputs.size(); at += (*sizes)[i++]) {
-      const Value* out = n.outputs[i];
+      const Value* out = uses_.contains(n.outputs[i]) ? n.outputs[i] : nullptr;
       of.push_back(out ? containing(parts, at, at + (*sizes)[i]) : nullptr);
       if (!out) continue;
       if (!of[i] || r_.is_output(out)) return;

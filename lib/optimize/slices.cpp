@@ -1,9 +1,9 @@
-// Slice of Slice on other axes becomes one; Slice and Split of Concat: parts.cpp.
+// Slice of Slice becomes one; Slice and Split of Concat: parts.cpp.
 //
-//   a = Slice (x, {0}, {16}, {1})
-//   y = Slice (a, {2}, {8}, {2})       =>  y = Slice (x, {0,2}, {16,8}, {1,2})
+//   a = Slice (x, {4}, {16}, {1})
+//   y = Slice (a, {2}, {8}, {2})       =>  y = Slice (x, {4,2}, {16,8}, {1,2})
+//   z = Slice (a, {2}, {8}, {1})       =>  z = Slice (x, {6}, {12}, {1})
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "lib/optimize/parts.h"
@@ -27,15 +27,15 @@ class MergingSlices {
     return rewriter_.walk([this](Node& n) {
       if (!n.is("Slice")) return;
       const Node* inner = produced_by(n.inputs[0], "Slice");
-      // One that others read stays, and is cheaper to cut again than all that it was cut from.
-      if (!inner || uses_[n.inputs[0]] != 1) return;
+      if (!inner) return;
       auto first = cut_of(*inner);
       const auto second = cut_of(n);
-      if (!first || !second ||
-          std::ranges::find_first_of(first->axes, second->axes) != first->axes.end())
-        return;
-      for (const auto list : {&Cut::starts, &Cut::ends, &Cut::axes, &Cut::steps})
-        std::ranges::copy((*second).*list, std::back_inserter((*first).*list));
+      if (!first || !second) return;
+      const bool only_within = std::ranges::includes(sorted(first->axes), sorted(second->axes));
+      // One that others read stays. On other axes it is cheaper to cut again than all that it was
+      // cut from.
+      if (uses_[n.inputs[0]] != 1 && !only_within) return;
+      if (!add(*first, *second, *inner->inputs[0])) return;
       n.inputs = {inner->inputs[0], rewriter_.new_ints(n.name + "_starts", first->starts),
                   rewriter_.new_ints(n.name + "_ends", first->ends),
                   rewriter_.new_ints(n.name + "_axes", first->axes)};
@@ -48,6 +48,34 @@ class MergingSlices {
  private:
   Rewriter rewriter_;
   std::unordered_map<const Value*, size_t> uses_;
+
+  static Ints sorted(Ints v) {
+    std::ranges::sort(v);
+    return v;
+  }
+
+  // Cuts the result of `first`, a cut of `x`, again. False: it cannot be said with one.
+  static bool add(Cut& first, const Cut& second, const Value& x) {
+    for (size_t i = 0; i < second.axes.size(); ++i) {
+      const auto same = std::ranges::find(first.axes, second.axes[i]);
+      if (same == first.axes.end()) {
+        for (const auto list : {&Cut::starts, &Cut::ends, &Cut::axes, &Cut::steps})
+          (first.*list).push_back((second.*list)[i]);
+        continue;
+      }
+      const auto at = static_cast<size_t>(same - first.axes.begin());
+      const Dim size = has_rank(&x) ? (*x.type.shape)[static_cast<size_t>(*same)] : Dim();
+      if (!size.is_number() || first.steps[at] != 1 || second.steps[i] != 1) return false;
+      const auto bound = [](int64_t v, int64_t n) {
+        return std::clamp<int64_t>(v < 0 ? v + n : v, 0, n);
+      };
+      const int64_t begin = bound(first.starts[at], size.number);
+      const int64_t length = std::max<int64_t>(bound(first.ends[at], size.number) - begin, 0);
+      first.starts[at] = begin + bound(second.starts[i], length);
+      first.ends[at] = std::max(begin + bound(second.ends[i], length), first.starts[at]);
+    }
+    return true;
+  }
 
   // The numbers of a Slice, axes from 0; nothing where one is computed.
   std::optional<Cut> cut_of(const Node& n) const {

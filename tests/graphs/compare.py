@@ -38,6 +38,15 @@ RUNS, MOST_RUNS, SECONDS = 15, 101, 2.0  # as many as fit into the time
 REASONS = {
     "DebertaV2Model": "The index of GatherElements is expanded to the batch of each call.",
     "recommender: DCNMix": "A squeeze of a batch that may be 1 is computed in each call.",
+    "graph: TAGConv": "LibTorch computes x ** -0.5 as 1 / sqrt(x), which is -inf at -0 and NaN at -inf.",
+    "graph: ARMAConv": "LibTorch computes x ** -0.5 as 1 / sqrt(x), which is -inf at -0 and NaN at -inf.",
+    "graph: ClusterGCNConv": "Values are expanded to the number of masked elements, which depends on data: one value "
+                             "would be broadcast.",
+    "GPT2LMHeadModel": "Two Reshapes around the activation between two Gemm stay.",
+    "MixtralModel": "Two Reshapes around the activation between two Gemm stay.",
+    "audio: HDemucs": "A factor and a window that begins with 0 stay two Mul: their product is NaN for fewer inputs.",
+    "audio: HDemucs (demucs)": "A factor and a window that begins with 0 stay two Mul: their product is NaN for fewer "
+                               "inputs.",
 }
 PRODUCTS = {"MatMul", "Add", "Split", "Transpose", "Flatten"}
 RULES = [
@@ -46,6 +55,8 @@ RULES = [
                                             "other file."),
     ({"MatMul"}, PRODUCTS, "MatMul and Add stay, because fusions of ONNX Runtime look for them (Attention, BiasGelu, "
                            "SkipLayerNormalization). It makes this Gemm itself."),
+    ({"MatMul", "Mul"}, PRODUCTS | {"Mul"}, "MatMul and Add, and the scale of attention stay, because fusions of ONNX "
+                                           "Runtime look for them (Attention, MultiHeadAttention)."),
     ({"Mul"}, set(), "The 0.5 of GELU stays, because ONNX Runtime fuses the nodes of GELU; the other file has it in a weight."),
 ]
 
