@@ -99,9 +99,7 @@ class Parts {
       return std::clamp<int64_t>(v < 0 ? v + d.number : v, 0, d.number);
     };
     const int64_t begin = bound(*start), end = bound(*stop);
-    if (const auto cuts = cuts_.find({n.inputs[0], *own}); cuts != cuts_.end())
-      for (const Cut& c : cuts->second)
-        if (c.begin == begin && c.end == end) return r_.forward(n, c.value);
+    if (Value* v = result_of_split(n.inputs[0], *own, begin, end)) return r_.forward(n, v);
     const auto parts = parts_of(n.inputs[0], *axis);
     if (parts.empty() || parts.back().end != d.number) return;
     const Part* p = containing(parts, begin, end);
@@ -134,6 +132,25 @@ class Parts {
       if (n.outputs[i]) cuts_[{n.inputs[0], *own}].push_back({n.outputs[i], at, at + sizes[i]});
   }
 
+  // The result of an earlier Split that has the elements begin..end of `v` along the axis, also of
+  // the tensor that `v` was cut from; null: there is none.
+  Value* result_of_split(const Value* v, int64_t axis, int64_t begin, int64_t end) const {
+    for (;;) {
+      if (const auto cuts = cuts_.find({v, axis}); cuts != cuts_.end())
+        for (const Cut& c : cuts->second)
+          if (c.begin == begin && c.end == end) return c.value;
+      const Node* from = has_rank(v) ? produced_by(v, "Slice") : nullptr;
+      const auto start = from ? number(from->input(1)) : std::nullopt;
+      const auto along = from && from->input(3) ? number(from->input(3)) : std::nullopt;
+      if (!start || *start < 0 || !along || normalized(*along, *v->rank()) != axis ||
+          (from->input(4) && number(from->input(4)) != 1))
+        return nullptr;
+      v = from->inputs[0];
+      begin += *start;
+      end += *start;
+    }
+  }
+
   // Only where each result that is read is one part, or lies in one.
   void split(Node& n) {
     const int64_t axis = n.attributes.get_or<int64_t>("axis", 0);
@@ -141,24 +158,31 @@ class Parts {
     const auto sizes = r_.ints(n.input(1));
     if (!sizes || sizes->size() != n.outputs.size()) return;
     if (parts.empty()) return remember(n, axis, *sizes);
+    const auto own = normalized(axis, *n.inputs[0]->rank());
     std::vector<const Part*> of;
+    std::vector<Value*> by;  // that the results are, where no node is needed
     size_t cut = 0;
     int64_t at = 0;
     for (size_t i = 0; i < n.outputs.size(); at += (*sizes)[i++]) {
       const Value* out = uses_.contains(n.outputs[i]) ? n.outputs[i] : nullptr;
       of.push_back(out ? containing(parts, at, at + (*sizes)[i]) : nullptr);
+      by.push_back(nullptr);
       if (!out) continue;
       if (!of[i] || r_.is_output(out)) return;
-      cut += of[i]->end - of[i]->begin != (*sizes)[i];
+      const int64_t begin = at - of[i]->begin, end = begin + (*sizes)[i];
+      by[i] = begin == 0 && at + (*sizes)[i] == of[i]->end
+                  ? of[i]->value
+                  : result_of_split(of[i]->value, *own, begin, end);
+      cut += by[i] == nullptr;
     }
     if (cut > 1) return;  // it would be more nodes than one
     at = 0;
     for (size_t i = 0; i < n.outputs.size(); at += (*sizes)[i++]) {
       if (!of[i]) continue;
-      Value* v = of[i]->value;
-      if (of[i]->end - of[i]->begin != (*sizes)[i])
+      Value* v = by[i];
+      if (!v)
         v = r_.insert(n, "Slice",
-                      {v, r_.new_ints(n.name + "_starts", {at - of[i]->begin}),
+                      {of[i]->value, r_.new_ints(n.name + "_starts", {at - of[i]->begin}),
                        r_.new_ints(n.name + "_ends", {at + (*sizes)[i] - of[i]->begin}),
                        r_.new_ints(n.name + "_axis", {axis})},
                       n.outputs[i]->type);
