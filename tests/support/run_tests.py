@@ -1,15 +1,17 @@
-"""Runs the test groups one after another and sums their closing lines `N passed, N failed`.
+"""Runs the test groups and sums their closing lines `N passed, N failed`.
+
+Groups that keep one core busy run beside each other, the others one after another.
 
     run_tests.py --build build/release [--jobs N] [--quick] [--list] [GROUP...]
 
 ONNX_EXPORT_TESTS_REQUIRE_ALL=1 (set by .ci/run) makes skipped tests failures.
 """
 import argparse
+import concurrent.futures
 import dataclasses
 import os
 import pathlib
 import re
-import resource
 import subprocess
 import sys
 import time
@@ -31,6 +33,8 @@ class Group:
     quick: list[str] | None = None  # instead of `command`; None: the same
     environment: dict[str, str] = dataclasses.field(default_factory=dict)
     by_name: bool = False  # runs only where it is named: it needs programs that scripts/setup does not install
+    full_only: bool = False  # does not run with --quick
+    one_core: bool = False  # keeps one core busy, shares no folder with other groups, and measures no time
 
 
 def groups(build: pathlib.Path, jobs: int) -> list[Group]:
@@ -53,17 +57,19 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
     fuzz = [python, str(tests / "fuzz/run.py"), "--build", str(ROOT / "build/fuzz"), "--jobs", str(jobs)]
     explain = [python, str(tests / "explain/run.py"), "--build", str(build), "--jobs", str(jobs)]
     layers = [python, str(ROOT / "scripts/check-layers")]
+    tidy = [python, str(tests / "support/tidy.py"), "--build", str(build), "--jobs", str(jobs), "--next-part", "6"]
 
     def safety(test: str, *more: str) -> list[str]:
         return [python, str(tests / f"safety/{test}.py"), "--build", str(build), "--jobs", str(jobs), *more]
 
     return [
-        Group("format", [str(ROOT / "scripts/format"), "--check"]),
-        Group("layers", layers + ["--preprocess"], layers),
-        Group("unit", [str(build / "unit_tests")], environment=OVERWRITE_FREED),
+        Group("format", [str(ROOT / "scripts/format"), "--check"], one_core=True),
+        Group("layers", layers + ["--preprocess"], layers, one_core=True),
+        Group("unit", [str(build / "unit_tests")], environment=OVERWRITE_FREED, one_core=True),
         Group("axes", [str(build / "axis_tests"), "--jobs", str(jobs)], environment=OVERWRITE_FREED),
-        Group("opsets", [str(build / "opsets_tests")], environment=OVERWRITE_FREED),
-        Group("optimize", [str(build / "optimize_tests"), str(tests / "optimize")], environment=OVERWRITE_FREED),
+        Group("opsets", [str(build / "opsets_tests")], environment=OVERWRITE_FREED, one_core=True),
+        Group("optimize", [str(build / "optimize_tests"), str(tests / "optimize")], environment=OVERWRITE_FREED,
+              one_core=True),
         Group("golden", golden, golden + ["--opsets", QUICK_OPSETS], environment=OVERWRITE_FREED),
         *[Group(f"level_{level}", golden + ["--optimize", level, "--opsets", opsets],
                 golden + ["--optimize", level, "--opsets", "18"], environment=OVERWRITE_FREED)
@@ -72,22 +78,22 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
                          str(tests / "ops"), str(tests / "semantics/many_elements.test")]),
         Group("matrix", matrix, matrix + ["--quick"]),
         Group("sweep", sweep + ["--limit", "2"], sweep + ["--limit", "1", "--part", "1/8"]),
-        Group("gradients", gradients, gradients + ["--ops", "^[a-l]"]),
-        Group("gradients_second", gradients + ["--second"], gradients + ["--second", "--ops", "^[a-l]"]),
+        Group("gradients", gradients, gradients + ["--ops", "^[a-l]"], one_core=True),
+        Group("gradients_second", gradients + ["--second"], gradients + ["--second", "--ops", "^[a-l]"], one_core=True),
         Group("random", programs + ["--opsets", "11,13,18,21,26"], programs),
         Group("random_language", language + ["--opsets", "11,18,26"], language + ["--opsets", "18"]),
         Group("cli", [python, str(tests / "support/cli_runner.py"), "--build", str(build)],
-              environment=VERIFY_STAGES),
-        Group("tool", [python, str(tests / "support/tool_tests.py"), "--build", str(build)]),
+              environment=VERIFY_STAGES, one_core=True),
+        Group("tool", [python, str(tests / "support/tool_tests.py"), "--build", str(build)], one_core=True),
         Group("explain", explain, explain + ["--quick"]),
         Group("wheel", [python, str(tests / "wheel/run.py"), "--build", str(build)]),
-        Group("api", [python, str(tests / "api/run.py"), "--build", str(build)]),
+        Group("api", [python, str(tests / "api/run.py"), "--build", str(build)], one_core=True),
         Group("package", [python, str(tests / "wheel/packages.py"), "--build", str(build)]),
-        Group("examples", [python, str(tests / "support/run_examples.py"), "--tool", tool]),
-        Group("files", files),
-        Group("precision", [python, str(tests / "files/precision.py"), "--build", str(build)]),
-        Group("quantized", [python, str(tests / "files/quantized.py"), "--build", str(build)]),
-        Group("kept", [python, str(tests / "files/kept.py"), "--build", str(build)]),
+        Group("examples", [python, str(tests / "support/run_examples.py"), "--tool", tool], one_core=True),
+        Group("files", files, one_core=True),
+        Group("precision", [python, str(tests / "files/precision.py"), "--build", str(build)], one_core=True),
+        Group("quantized", [python, str(tests / "files/quantized.py"), "--build", str(build)], one_core=True),
+        Group("kept", [python, str(tests / "files/kept.py"), "--build", str(build)], one_core=True),
         Group("batch", [python, str(tests / "batch/run.py"), "--build", str(build)],
               [python, str(tests / "batch/run.py"), "--build", str(build), "--kills", "8", "--models", "20"]),
         Group("reports", [python, str(tests / "reports/run.py"), "--build", str(build)],
@@ -97,6 +103,8 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
         Group("mutations", [python, str(tests / "files/mutations.py"), "--tool", tool, "--jobs", str(jobs)]),
         Group("sandbox", [python, str(tests / "safety/sandbox.py"), "--build", str(build)]),
         Group("archives", attacks, attacks + ["--mutations", "20"]),
+        Group("asan", [python, str(tests / "support/sanitized.py"), "--jobs", str(jobs)], full_only=True),
+        Group("tidy", tidy, full_only=True),
         Group("fuzz", fuzz, fuzz + ["--seconds", "3", "archive", "pickle", "code"]),
         Group("foreign_onnx", [python, str(tests / "safety/foreign_onnx.py"), "--build", str(build), "--jobs",
                                str(jobs)]),
@@ -133,15 +141,26 @@ def failures(output: list[str]) -> list[str]:
     return found[:60]
 
 
-def seconds_of_children() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
-def run(group: Group, quick: bool) -> tuple[int, int, int, list[str]]:
+def run(group: Group, quick: bool, at_once: bool) -> tuple[int, int, int, list[str]]:
+    """at_once: what it prints appears when it ends."""
     command = group.quick if quick and group.quick else group.command
-    print(f"=== {group.name}", flush=True)
-    start, used = time.monotonic(), seconds_of_children()
+    held = []
+
+    def tell(text: str) -> None:
+        if at_once:
+            held.append(text)
+        else:
+            print(text, end="", flush=True)
+
+    try:
+        return run_and_tell(group, command, tell)
+    finally:
+        print("".join(held), end="", flush=True)
+
+
+def run_and_tell(group: Group, command: list[str], tell) -> tuple[int, int, int, list[str]]:
+    tell(f"=== {group.name}\n")
+    start = time.monotonic()
     output = []
     try:
         child = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -149,15 +168,14 @@ def run(group: Group, quick: bool) -> tuple[int, int, int, list[str]]:
                                  env=os.environ | group.environment)
     except OSError as e:
         why = f"FAIL {group.name}: {e}"
-        print(why)
+        tell(why + "\n")
         return 0, 1, 0, [why + "\n"]
     for line in child.stdout:
         output.append(line)
-        print(line, end="", flush=True)
+        tell(line)
     code = child.wait()
     closing = CLOSING.findall("".join(output))
-    print(f"    {group.name}: {time.monotonic() - start:.1f} s, {seconds_of_children() - used:.1f} s of processors",
-          flush=True)
+    tell(f"    {group.name}: {time.monotonic() - start:.1f} s\n")
     passed, failed, skipped = (int(n or 0) for n in closing[-1]) if closing else (0, 0, 0)
     why = ""
     if not closing:
@@ -165,7 +183,7 @@ def run(group: Group, quick: bool) -> tuple[int, int, int, list[str]]:
     elif code != 0 and failed == 0:
         why = f"FAIL {group.name}: exit code {code}\n"
     if why:
-        print(why, end="", flush=True)
+        tell(why)
         return passed, 1, skipped, failures(output) + output[-10:] + [why]
     return passed, failed, skipped, failures(output) if failed else []
 
@@ -189,10 +207,14 @@ def main() -> int:
     totals = [0, 0, 0]
     failed_groups = []
     failed_lines = []
-    for group in every:
-        if group.name not in options.groups and (options.groups or group.by_name):
-            continue
-        *result, lines = run(group, options.quick)
+    wanted = [g for g in every if g.name in options.groups or
+              not (options.groups or g.by_name or (options.quick and g.full_only))]
+    beside = [g for g in wanted if g.one_core]
+    others = [g for g in wanted if not g.one_core]
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        results = list(zip(beside, pool.map(lambda g: run(g, options.quick, at_once=True), beside)))
+    results += [(g, run(g, options.quick, at_once=False)) for g in others]
+    for group, (*result, lines) in results:
         totals = [a + b for a, b in zip(totals, result)]
         if result[1]:
             failed_groups.append(group.name)
