@@ -4,6 +4,7 @@
 that are there already, so that nothing in it can replace torch or numpy. All is pinned and installed without
 dependencies: torchvision's wheel would pull a CUDA build of torch, of which its Python models need nothing.
 """
+import fcntl
 import os
 import pathlib
 import shutil
@@ -57,6 +58,13 @@ def prepare(models: bool = False) -> str:
 
 def install(wanted: list[str], packages: pathlib.Path, stamp: pathlib.Path, sources: bool = False) -> str:
     """`sources`: some have no wheel and are built."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with open(FOLDER / "lock", "w") as lock:  # test groups run beside each other
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return install_locked(wanted, packages, stamp, sources)
+
+
+def install_locked(wanted: list[str], packages: pathlib.Path, stamp: pathlib.Path, sources: bool) -> str:
     wants = "\n".join([sys.version, *sorted(wanted)])
     if stamp.is_file() and stamp.read_text() == wants:
         return ""

@@ -187,14 +187,15 @@ def main() -> int:
     options.build = options.build.resolve()
     if problem := sweep.environment.prepare():
         sys.exit(problem)
-    folder = options.build.parent / "gradients"
+    # Both orders may run at once.
+    folder = options.build.parent / ("gradients_second" if options.second else "gradients")
     ops = [op for op in make_samples.database() if re.search(options.ops, make_samples.name_of(op))]
     results, left_out = [], collections.Counter()
     for i in range(0, len(ops), 16):
         some, more = judge(options, ops[i:i + 16], folder)
         results += some
         left_out.update(more)
-    (options.build.parent / "gradients.json").write_text(json.dumps(results))
+    folder.with_suffix(".json").write_text(json.dumps(results))
     counts = collections.defaultdict(collections.Counter)
     for r in results:
         counts[r["op"]][r["result"]] += 1
