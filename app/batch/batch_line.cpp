@@ -183,6 +183,8 @@ BatchLine parse_batch_line(const Strings& arguments) {
     return line;
   }
   line = r.line;
+  // "converted/" is the folder "converted".
+  while (line.output.size() > 1 && line.output.ends_with('/')) line.output.pop_back();
   line.task = task_of(r);
   if (r.mirror || r.flat) line.mirror = r.mirror;
   line.force = r.convert.o.force;

@@ -327,10 +327,8 @@ bool DifferenceCause::is_right_rounded(const std::vector<Replayed>& steps) {
   }
 }
 
-Cause DifferenceCause::of(Block& b, const capture::BlockRun& block_run) {
-  const std::vector<Replayed>& steps = block_run.steps;
-  if (steps.empty()) return {};
-  Models& m = models_of(b, block_run);
+std::pair<DifferenceCause::Results, DifferenceCause::Results> DifferenceCause::run_both(
+    const Block& b, Models& m, const capture::BlockRun& block_run) {
   std::map<std::string, TensorPtr> given;
   for (size_t i = 0; i < m.inputs.size(); ++i) {
     const auto at = block_run.outside.find(m.inputs[i].value.value());
@@ -339,87 +337,107 @@ Cause DifferenceCause::of(Block& b, const capture::BlockRun& block_run) {
     else if (at != block_run.outside.end())
       given[m.inputs[i].name] = at->second;
   }
-  std::map<const Value*, const Tensor*> libtorch;
-  for (const auto& [v, t] : block_run.outside) libtorch[v] = t.get();
-  for (const Replayed& s : steps) libtorch[s.value] = s.tensor.get();
   Results whole, apart;
   try {
     if (!m.whole.bytes.empty()) whole = run(m.whole, m.results, given);
-    for (const Replayed& s : steps)
+    for (const Replayed& s : block_run.steps)
       if (const auto at = m.cut.find(s.value); at != m.cut.end()) given[at->second] = s.tensor;
     if (!m.apart.bytes.empty()) apart = run(m.apart, m.results, given);
   } catch (const std::exception&) {
-    // ONNX Runtime does not take one of them, or these inputs took another way through LibTorch.
+    // ONNX Runtime rejects one of them, or these inputs took another way through LibTorch.
   }
+  return {std::move(whole), std::move(apart)};
+}
 
-  // Results that ONNX Runtime does not have tell nothing.
+// Compares each operator on LibTorch's own arguments. A cause without text: all are right; nothing:
+// that is not known.
+std::optional<Cause> DifferenceCause::alone(const capture::BlockRun& block_run, const Models& m,
+                                            const Results& apart) {
+  std::map<const Value*, const Tensor*> libtorch;
+  for (const auto& [v, t] : block_run.outside) libtorch[v] = t.get();
+  for (const Replayed& s : block_run.steps) libtorch[s.value] = s.tensor.get();
+  Cause cause;
+  const auto keep_first = [&](Cause::Kind kind, std::string text) {
+    if (cause.text.empty()) cause.kind = kind, cause.text = std::move(text);
+  };
+  // Nothing is known of the rest.
+  const auto so_far = [&] { return cause.text.empty() ? std::nullopt : std::optional(cause); };
+  std::set<const Node*> examined;
+  for (const Replayed& s : block_run.steps) {
+    if (std::ranges::find(m.results, s.value) == m.results.end()) continue;  // needs a list
+    if (examined.contains(s.node)) continue;
+    const auto at = apart.find(s.value);
+    if (at == apart.end() || !at->second) return so_far();
+    const std::string what = beyond_rounding(*at->second, *s.tensor);
+    if (what.empty()) continue;
+    if (const std::set<const Node*> nested = answerable(*s.node); !nested.empty()) {
+      for (const Node* n : nested) {
+        const Cause c = inside(*n);
+        if (c.kind == Cause::Kind::Operator) return c;
+        if (c.text.empty()) return so_far();
+        keep_first(c.kind, c.text);
+      }
+    } else if (rounds(*s.node)) {
+      return so_far();  // a quotient that is rounded may lie next to a whole number
+    } else if (accumulates(*s.node) && differ_by_overflow(*at->second, *s.tensor)) {
+      keep_first(Cause::Kind::Overflow,
+                 place(*s.node) +
+                     " has sums beyond the range of their type: whether these are finite, infinite "
+                     "or NaN depends on the order of their terms");
+    } else if (chooses(*s.node) && has_ties(*s.node, libtorch)) {
+      keep_first(Cause::Kind::Tie, place(*s.node) + kAmongEquals);
+    } else {
+      return Cause{Cause::Kind::Operator, place(*s.node) + ": " + what, {}};
+    }
+    examined.insert(s.node);
+  }
+  return cause;
+}
+
+Cause DifferenceCause::of(Block& b, const capture::BlockRun& block_run) {
+  const std::vector<Replayed>& steps = block_run.steps;
+  if (steps.empty()) return {};
+  Models& m = models_of(b, block_run);
+  const auto [whole, apart] = run_both(b, m, block_run);
+  // Results that ONNX Runtime does not have show nothing.
   Side<Value> torch;
   for (const Replayed& s : steps)
     if (const auto at = whole.find(s.value); at != whole.end() && at->second)
       torch.add(s.value, s.tensor);
   match_by_construction(torch, whole);
   const Value* differs = torch.first_unknown();
-  const auto first_step = std::ranges::find(steps, differs, &Replayed::value);
-  const Replayed* first = differs ? &*first_step : nullptr;
-  Cause cause;
-  if (first) cause.first = place(*first->node) + ": " + torch.of(differs)->difference;
-  const bool all = !can_end_early(b, steps);
-  if (apart.empty() || !all) return cause;
+  const Replayed* first = differs ? &*std::ranges::find(steps, differs, &Replayed::value) : nullptr;
+  Cause unknown;
+  if (first) unknown.first = place(*first->node) + ": " + torch.of(differs)->difference;
+  if (apart.empty() || can_end_early(b, steps)) return unknown;
+  std::optional<Cause> cause = alone(block_run, m, apart);
+  if (!cause) return unknown;
+  if (cause->text.empty())
+    *cause = of_first(first, !first && &b == &p_.body && is_right_rounded(steps));
+  cause->first = unknown.first;
+  return *cause;
+}
 
-  std::set<const Node*> tied;
-  for (const Replayed& s : steps) {
-    if (std::ranges::find(m.results, s.value) == m.results.end()) continue;  // needs a list
-    if (tied.contains(s.node)) continue;
-    const auto at = apart.find(s.value);
-    if (at == apart.end() || !at->second) return cause;
-    const std::string what = beyond_rounding(*at->second, *s.tensor);
-    if (what.empty()) continue;
-    const bool chosen = chooses(*s.node) && has_ties(*s.node, libtorch);
-    if (const std::set<const Node*> nested = answerable(*s.node); !nested.empty()) {
-      for (const Node* n : nested) {
-        const Cause c = inside(*n);
-        if (c.kind == Cause::Kind::Operator) return {c.kind, c.text, cause.first};
-        if (c.text.empty()) return cause;
-        if (cause.text.empty()) cause.kind = c.kind, cause.text = c.text;
-      }
-    } else if (rounds(*s.node)) {
-      return cause;  // a quotient that is rounded may lie next to a whole number
-    } else if (accumulates(*s.node) && differ_by_overflow(*at->second, *s.tensor)) {
-      if (cause.text.empty()) {
-        cause.kind = Cause::Kind::Overflow;
-        cause.text = place(*s.node) +
-                     " has sums beyond the range of their type: whether these are finite, infinite "
-                     "or NaN depends on the order of their terms";
-      }
-    } else if (!chosen) {
-      return {Cause::Kind::Operator, place(*s.node) + ": " + what, cause.first};
-    } else if (cause.text.empty()) {
-      cause.kind = Cause::Kind::Tie;
-      cause.text = place(*s.node) + kAmongEquals;
-    }
-    tied.insert(s.node);
-  }
-  if (!cause.text.empty()) return cause;
-  if (!first && &b == &p_.body && is_right_rounded(steps)) {
-    cause.kind = Cause::Kind::Rounding;
-    cause.text =
-        "with each result rounded to its type, the file gives LibTorch's results; ONNX Runtime "
-        "omits roundings to 16 bits";
-  } else if (!first) {
-    cause.kind = Cause::Kind::Passes;
-  } else if (chooses(*first->node)) {
-    cause.kind = Cause::Kind::Tie;
-    cause.text = place(*first->node) +
-                 " chooses among elements that differ by rounding only: the order is not defined";
-  } else if (rounds(*first->node) || is_discrete(*first->tensor)) {
-    cause.kind = Cause::Kind::Tie;
-    cause.text = place(*first->node) + kAtLimit;
-  } else {
-    cause.kind = Cause::Kind::Rounding;
-    cause.text = place(*first->node) +
-                 " magnifies differences of its arguments that are within the tolerance";
-  }
-  return cause;
+// Every operator alone is right. `first`: the first result of the whole model that differs, or
+// null.
+Cause DifferenceCause::of_first(const Replayed* first, bool right_rounded) {
+  if (right_rounded)
+    return {Cause::Kind::Rounding,
+            "with each result rounded to its type, the file gives LibTorch's results; ONNX Runtime "
+            "omits roundings to 16 bits",
+            {}};
+  if (!first) return {Cause::Kind::Passes, {}, {}};
+  if (chooses(*first->node))
+    return {Cause::Kind::Tie,
+            place(*first->node) +
+                " chooses among elements that differ by rounding only: the order is not defined",
+            {}};
+  if (rounds(*first->node) || is_discrete(*first->tensor))
+    return {Cause::Kind::Tie, place(*first->node) + kAtLimit, {}};
+  return {
+      Cause::Kind::Rounding,
+      place(*first->node) + " magnifies differences of its arguments that are within the tolerance",
+      {}};
 }
 
 }  // namespace oe

@@ -4,7 +4,9 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/compare/replay.h"
@@ -66,6 +68,11 @@ class DifferenceCause {
   std::string model(program::Block& b, const Models& m, const std::vector<program::Port>& inputs);
   Results run(Model& model, const std::vector<const program::Value*>& results,
               const std::map<std::string, TensorPtr>& given) const;
+  // The results of both models.
+  std::pair<Results, Results> run_both(const program::Block& b, Models& m,
+                                       const capture::BlockRun& run);
+  std::optional<Cause> alone(const capture::BlockRun& run, const Models& m, const Results& apart);
+  static Cause of_first(const capture::Replayed* first, bool right_rounded);
   Cause of(program::Block& b, const capture::BlockRun& run);
   Cause inside(const program::Node& n);
   bool is_right_rounded(const std::vector<capture::Replayed>& steps);

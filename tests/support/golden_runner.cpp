@@ -4,12 +4,12 @@
 // a crash costs one case: the file is taken up again behind it.
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <deque>
 #include <filesystem>
@@ -240,8 +240,7 @@ struct Child {
 
 class Parent {
  public:
-  Parent(const Arguments& a, const char* self, const std::vector<fs::path>& files)
-      : a_(a), self_(self) {
+  Parent(const Arguments& a, const std::vector<fs::path>& files) : a_(a) {
     for (const fs::path& f : files) waiting_.push_back({f, {}, {}, 0});
   }
 
@@ -284,34 +283,31 @@ class Parent {
                              c.file.stem().string() + "_" + std::to_string(c.from);
     c.results = a_.work / (stem + ".results");
     c.output = a_.work / (stem + ".out");
-    std::vector<std::string> args = {self_,       c.file.string(),
-                                     "--results", c.results.string(),
-                                     "--from",    std::to_string(c.from),
-                                     "--python",  a_.python,
-                                     "--filter",  a_.filter,
-                                     "--opsets",  a_.opsets,
-                                     "--ort-lib", a_.ort_lib,
-                                     "--seconds", std::to_string(a_.seconds),
-                                     "--work",    a_.work.string()};
-    if (a_.bless) args.push_back("--bless");
-    if (a_.allow_refusals) args.push_back("--allow-refusals");
-    if (a_.scaled) args.push_back("--scaled");
-    if (!a_.optimize.empty()) args.insert(args.end(), {"--optimize", a_.optimize});
-    if (!a_.disabled.empty()) args.insert(args.end(), {"--disable-pass", a_.disabled});
-    if (a_.alone > 0) args.insert(args.end(), {"--alone", std::to_string(a_.alone)});
-    std::vector<char*> argv;
-    for (std::string& s : args) argv.push_back(s.data());
-    argv.push_back(nullptr);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 1, c.output.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
-                                     0644);
-    posix_spawn_file_actions_adddup2(&actions, 1, 2);
-    pid_t pid = 0;
-    const int failed = posix_spawn(&pid, self_.c_str(), &actions, nullptr, argv.data(), environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (failed) throw std::runtime_error("cannot start " + self_);
+    std::cout.flush();
+    // A fork has LibTorch loaded already. No thread runs yet that it would lose.
+    const pid_t pid = fork();
+    if (pid < 0) throw std::runtime_error("cannot start a process");
+    if (pid == 0) run_child(c);
     running_.emplace(pid, c);
+  }
+
+  [[noreturn]] void run_child(const Child& c) const {
+    const int output = open(c.output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    dup2(output, 1);
+    dup2(output, 2);
+    Arguments a = a_;
+    a.from = c.from;
+    a.results = c.results.string();
+    int code = 0;
+    try {
+      run_file(a, c.file);
+    } catch (const std::exception& e) {
+      std::cerr << "error: " << e.what() << "\n";
+      code = 1;
+    }
+    std::cout.flush();
+    std::fflush(nullptr);
+    _exit(code);
   }
 
   void finish(const Child& c, int status) {
@@ -363,7 +359,6 @@ class Parent {
   }
 
   const Arguments& a_;
-  std::string self_;
   std::deque<Child> waiting_;
   std::map<pid_t, Child> running_;
   Totals totals_;
@@ -427,25 +422,18 @@ int main(int argc, char** argv) {
   app.add_option("--disable-pass", a.disabled, "PASS,...; pinned text is not compared");
   app.add_option("--report", a.report, "write what came of every case to this JSON file");
   app.add_option("--work", work, "folder for intermediate files");
-  app.add_option("--from", a.from)->group("");
-  app.add_option("--results", a.results)->group("");
   CLI11_PARSE(app, argc, argv);
   if (a.scaled && a.opsets.empty()) a.opsets = "11,18";
   if (a.alone && a.opsets.empty()) a.opsets = "18";
   a.work = work;
   fs::create_directories(a.work);
 
-  const bool child = !a.results.empty();
   Totals t;
   try {
-    if (child) {
-      run_file(a, a.paths.at(0));
-      return 0;
-    }
     if (a.bless && !a.opsets.empty())
       throw std::runtime_error("--bless needs every opset: leave --opsets out");
     const std::vector<fs::path> files = tests::case_files({a.paths.begin(), a.paths.end()});
-    t = Parent(a, fs::canonical("/proc/self/exe").c_str(), files).run();
+    t = Parent(a, files).run();
     const auto whole = [&](const char* folder) {
       return std::ranges::any_of(a.paths, [&](const fs::path& p) {
         return fs::is_directory(p) && fs::canonical(p).filename() == folder;
@@ -466,7 +454,6 @@ int main(int argc, char** argv) {
     }
   } catch (const std::exception& e) {
     std::cerr << "error: " << e.what() << "\n";
-    if (child) return 1;
     ++t.failed;
   }
   if (!a.report.empty()) std::ofstream(a.report) << t.cases.dump(1, ' ', false, kReplace) << "\n";
