@@ -120,7 +120,7 @@ class ItemRun {
     for (const ordered_json& file : known.at("files")) {
       const fs::path path = folder / std::string(file.at("name"));
       const Descriptor d(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
-      if (!d || sha256_of_file(d.get()) != file.at("sha256")) return false;
+      if (!d || sha256_of_file(d.get()) != file.at("sha256").get<std::string>()) return false;
     }
     return true;
   }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 
 #include "app/document.h"
@@ -27,7 +28,7 @@ size_t terminal_width() {
 
 // "4 s", "3 min", "2 h"
 std::string about(double seconds) {
-  const auto whole = [](double n) { return std::to_string(static_cast<long>(n + 0.5)); };
+  const auto whole = [](double n) { return std::to_string(std::lround(n)); };
   if (seconds < 120) return whole(seconds) + " s";
   return seconds < 7200 ? whole(seconds / 60) + " min" : whole(seconds / 3600) + " h";
 }

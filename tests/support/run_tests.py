@@ -73,7 +73,7 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
         Group("golden", golden, golden + ["--opsets", QUICK_OPSETS], environment=OVERWRITE_FREED),
         *[Group(f"level_{level}", golden + ["--optimize", level, "--opsets", opsets],
                 golden + ["--optimize", level, "--opsets", "18"], environment=OVERWRITE_FREED)
-          for level, opsets in (("none", "9,18"), ("basic", "18"), ("full", "18"))],
+          for level, opsets in (("none", "9,18"), ("basic", "18"))],  # `golden` runs at the level `full`
         Group("scaled", [str(build / "golden_tests"), "--scaled", "--python", python, "--jobs", str(jobs),
                          str(tests / "ops"), str(tests / "semantics/many_elements.test")]),
         Group("matrix", matrix, matrix + ["--quick"]),
