@@ -16,7 +16,7 @@
 //   Writes        in-place and out= operators (in_place.cpp)
 //   Containers    lists, dicts and tuples (containers.cpp, lists.cpp, dicts.cpp)
 //   Contents, OpenLists   lists whose length is not known at export (open_*.cpp)
-//   ViewList      lists of views of one tensor (view_list.cpp, view_list_methods.cpp)
+//   ViewList      lists of views (view_list.cpp, view_list_methods.cpp)
 //   Control       If and Loop: taken, unrolled or kept (control_flow.cpp, kept_if.cpp,
 //                 kept_loop.cpp, iterations.cpp)
 //   Gradient      the tape, and torch.autograd.grad and backward() on it (gradient_*.cpp)

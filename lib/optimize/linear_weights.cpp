@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 namespace oe::optimize {
 
@@ -64,10 +65,41 @@ struct LinearWeights::Layout {
   }
 };
 
+// The elements are in one of two vectors, by the type of the weight: weights are large.
 struct LinearWeights::Weights {
   TensorPtr old;
   Layout layout;
-  Numbers w, bias;  // the bias is zeros where there is none
+  std::vector<float> singles;
+  Numbers doubles;
+  Numbers bias;  // zeros where there is none
+
+  Weights(const TensorPtr& w, const Node& n) : old(w), layout(n, *w) {
+    if (w->dtype() == DType::Float) {
+      singles.resize(static_cast<size_t>(w->numel()));
+      std::memcpy(singles.data(), w->data(), w->nbytes());
+    } else {
+      doubles = w->as_double();
+    }
+    bias.resize(layout.channels().results, 0);
+  }
+  // Each element w becomes f(w, its channel in the result, its channel in the input).
+  template <class F>
+  void map(const F& f) {
+    layout.for_each([&](size_t i, size_t out, size_t in) {
+      if (singles.empty())
+        doubles[i] = f(doubles[i], out, in);
+      else
+        singles[i] = static_cast<float>(f(static_cast<double>(singles[i]), out, in));
+    });
+  }
+  bool is_finite() const {
+    return finite(doubles) && finite(bias) &&
+           std::ranges::all_of(singles, [](float x) { return std::isfinite(x); });
+  }
+  TensorPtr data() const {
+    return singles.empty() ? Tensor::of<double>(DType::Double, old->dims(), doubles)
+                           : Tensor::of<float>(DType::Float, old->dims(), singles);
+  }
 };
 
 bool LinearWeights::is_linear(const Node& n) const {
@@ -91,8 +123,7 @@ std::optional<LinearWeights::Weights> LinearWeights::weights(const Node& n) cons
   if (!channels(n)) return std::nullopt;
   const TensorPtr w = r_.constant(n.inputs[1]);
   if (bytes_ + w->nbytes() > kMostBytes) return std::nullopt;
-  Weights out{w, Layout(n, *w), w->as_double(), {}};
-  out.bias.resize(out.layout.channels().results, 0);
+  Weights out(w, n);
   if (!n.input(2)) return out;
   const TensorPtr b = r_.constant(n.inputs[2]);
   if (!b || b->dtype() != w->dtype() || b->numel() != static_cast<int64_t>(out.bias.size()))
@@ -103,7 +134,7 @@ std::optional<LinearWeights::Weights> LinearWeights::weights(const Node& n) cons
 
 bool LinearWeights::set(Node& n, const Weights& w) {
   const bool has_bias = !n.is("MatMul");
-  if (!finite(w.w) || !finite(w.bias) || (!has_bias && !is_zero(w.bias))) return false;
+  if (!w.is_finite() || (!has_bias && !is_zero(w.bias))) return false;
   bytes_ += w.old->nbytes();
   const std::string name = n.inputs[1]->name;
   std::string bias_name = n.input(2) ? n.inputs[2]->name : name;
@@ -112,9 +143,7 @@ bool LinearWeights::set(Node& n, const Weights& w) {
     bias_name = at == std::string::npos ? name + ".bias" : name.substr(0, at) + "bias";
   }
   const DType type = w.old->dtype();
-  const auto changed = [&](Value* from, const std::string& name, const Numbers& v,
-                           std::vector<int64_t> dims) {
-    TensorPtr data = tensor_of(v, std::move(dims), type);
+  const auto changed = [&](Value* from, const std::string& name, TensorPtr data) {
     if (!from || !made_.contains(from)) {
       from = r_.model().new_initializer(name + suffix_, std::move(data));
       made_.insert(from);
@@ -123,10 +152,11 @@ bool LinearWeights::set(Node& n, const Weights& w) {
     }
     return from;
   };
-  n.inputs[1] = changed(n.inputs[1], name, w.w, w.old->dims());
+  n.inputs[1] = changed(n.inputs[1], name, w.data());
   if (has_bias && (n.input(2) || !is_zero(w.bias))) {
     n.inputs.resize(3);
-    n.inputs[2] = changed(n.inputs[2], bias_name, w.bias, {static_cast<int64_t>(w.bias.size())});
+    n.inputs[2] = changed(n.inputs[2], bias_name,
+                          tensor_of(w.bias, {static_cast<int64_t>(w.bias.size())}, type));
   }
   r_.mark_changed();
   return true;
@@ -135,7 +165,7 @@ bool LinearWeights::set(Node& n, const Weights& w) {
 bool LinearWeights::map_result(Node& n, const Affine& a) {
   auto w = weights(n);
   if (!w || w->layout.channels().results != a.s.size()) return false;
-  w->layout.for_each([&](size_t i, size_t out, size_t) { w->w[i] *= a.s[out]; });
+  w->map([&](double x, size_t out, size_t) { return x * a.s[out]; });
   for (size_t c = 0; c < w->bias.size(); ++c) w->bias[c] = w->bias[c] * a.s[c] + a.t[c];
   return set(n, *w);
 }
@@ -143,9 +173,9 @@ bool LinearWeights::map_result(Node& n, const Affine& a) {
 bool LinearWeights::map_input(Node& n, const Affine& a) {
   auto w = weights(n);
   if (!w || w->layout.channels().inputs != a.s.size()) return false;
-  w->layout.for_each([&](size_t i, size_t out, size_t in) {
-    w->bias[out] += w->w[i] * a.t[in];
-    w->w[i] *= a.s[in];
+  w->map([&](double x, size_t out, size_t in) {
+    w->bias[out] += x * a.t[in];
+    return x * a.s[in];
   });
   return set(n, *w);
 }

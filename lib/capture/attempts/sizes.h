@@ -24,7 +24,7 @@ std::vector<DynamicAxis> dynamic_axes(const torch_io::ExampleInputs& e);
 // The leaves' shapes with the axes at these sizes (one per axis).
 Shapes shapes_at(const torch_io::ExampleInputs& e, const std::vector<DynamicAxis>& axes,
                  const std::vector<int64_t>& sizes);
-// Other sizes of an axis to try, in order: neighbours, primes, multiples. `position` keeps axes
+// Other sizes of an axis to try, in order: neighbors, multiples, the half. `position` keeps axes
 // apart, so that no two of them have the same size in the same world.
 std::vector<int64_t> other_sizes(const DynamicAxis& a, size_t position);
 

@@ -24,7 +24,7 @@ struct Snapshot {
   bool unordered = false;           // a dict: the order of its keys depends on the input
 };
 
-// The two forms that an open list can have (see contents.cpp).
+// The forms that an open list can have (contents.cpp).
 enum class Form { None, Stack, Sequence, ViewList };
 // What an open list's elements look like: an element, or a whole stack or sequence of them.
 struct Sample {
