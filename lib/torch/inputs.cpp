@@ -157,7 +157,7 @@ std::vector<c10::IValue> resized_inputs(const ExampleInputs& e,
         return seed == e.options.seed || leaf.fixed
                    ? v
                    : number_in(other_number(v, own_seed), leaf.number_type);
-      const at::Tensor t = v.toTensor();
+      const at::Tensor& t = v.toTensor();
       if (leaf.fixed || (seed == e.options.seed && t.sizes().vec() == size)) return t.clone();
       return random_like(t, size, leaf.normal, leaf.range, own_seed).to(t.device());
     }));

@@ -7,7 +7,7 @@ namespace oe::torch_io {
 
 std::string python_class(const c10::ClassType& type) {
   std::vector<std::string> atoms;
-  if (const auto name = type.name())
+  if (const auto& name = type.name())
     for (const std::string& atom : name->atoms())
       if (atom != "__torch__" && !atom.starts_with("___torch_mangle_")) atoms.push_back(atom);
   if (atoms.size() < 2) atoms.insert(atoms.begin(), "__main__");

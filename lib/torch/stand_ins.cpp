@@ -94,7 +94,7 @@ c10::ClassTypePtr register_class(const std::string& name, const Slots& slots,
 }
 
 // A class that some versions of LibTorch have: there its own one is used. Both have a method
-// `unpack`, which gives the slots in order.
+// `__getstate__`, which gives the slots in order; not all of LibTorch's have `unpack`.
 void register_packed_class(const std::string& name, const Slots& slots) {
   if (torch::getCustomClass(name)) return;
   static const auto unit = std::make_shared<torch::jit::CompilationUnit>();
@@ -103,8 +103,8 @@ void register_packed_class(const std::string& name, const Slots& slots) {
   for (const auto& [slot, kind] : slots)
     values += (values.empty() ? "self." : ", self.") + std::string(slot);
   const torch::jit::SimpleSelf self(type);
-  unit->define(name, "def unpack(self):\n  return (" + values + ")\n", torch::jit::nativeResolver(),
-               &self);
+  unit->define(name, "def __getstate__(self):\n  return (" + values + ")\n",
+               torch::jit::nativeResolver(), &self);
 }
 
 // Pickles write "c__torch__.torch.classes.lib\nName\n", code "__torch__.torch.classes.lib.Name".

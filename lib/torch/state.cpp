@@ -42,7 +42,7 @@ c10::IValue step(const c10::IValue& v, const std::string& name, const std::strin
 // A copy that shares no memory; tensors that ask for gradients go on asking.
 c10::IValue own_copy(const c10::IValue& v) {
   if (!v.isTensor() || !v.toTensor().defined()) return v.deepcopy();
-  const at::Tensor t = v.toTensor();
+  const at::Tensor& t = v.toTensor();
   const at::Tensor copy = t.detach().clone();
   if (t.is_leaf() && t.requires_grad()) copy.set_requires_grad(true);
   return copy;
@@ -91,7 +91,7 @@ InputLeaf attribute_leaf(Role role, const c10::IValue& v, const std::string& att
   leaf.name = kStateIn + attribute;
   leaf.value = v;
   if (!v.isTensor()) return leaf;
-  const at::Tensor t = v.toTensor();
+  const at::Tensor& t = v.toTensor();
   leaf.axis_names.assign(static_cast<size_t>(t.dim()), "");
   leaf.bounds.assign(static_cast<size_t>(t.dim()), {0, -1});
   // State that begins as zeros (or ones) does not stay so.

@@ -84,7 +84,7 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
         Group("random_language", language + ["--opsets", "11,18,26"], language + ["--opsets", "18"]),
         Group("cli", [python, str(tests / "support/cli_runner.py"), "--build", str(build)],
               environment=VERIFY_STAGES, one_core=True),
-        Group("tool", [python, str(tests / "support/tool_tests.py"), "--build", str(build)], one_core=True),
+        Group("tool", [python, str(tests / "support/tool_tests.py"), "--build", str(build)]),
         Group("explain", explain, explain + ["--quick"]),
         Group("wheel", [python, str(tests / "wheel/run.py"), "--build", str(build)]),
         Group("api", [python, str(tests / "api/run.py"), "--build", str(build)], one_core=True),

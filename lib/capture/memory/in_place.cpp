@@ -103,7 +103,7 @@ std::vector<AbstractValue> Writes::call_twin(const OpInfo& op,
 
 std::vector<AbstractValue> Writes::call_in_place(const OpInfo& op,
                                                  const std::vector<AbstractValue>& args) {
-  const AbstractValue target = args[static_cast<size_t>(op.written)];
+  const AbstractValue& target = args[static_cast<size_t>(op.written)];
   TensorValuePtr before = ex_.views.read(target.tensor());
   if (op.base == "aten::copy_" && args[1].is(K::Tensor)) {
     // The source itself, cast and broadcast: no node where nothing changes. Unlike the results of

@@ -158,7 +158,7 @@ class Unknowns {
       return;
     }
     auto list = stack[at.argument].toList().copy();
-    list.set(static_cast<size_t>(at.element), std::move(by));
+    list.set(static_cast<size_t>(at.element), by);
     stack[at.argument] = std::move(list);
   }
 
