@@ -87,7 +87,7 @@ RuleBody::RuleBody(const std::string& text, const std::vector<std::string>& para
   const auto line =
       1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(open), '\n');
   const std::string whole = text.substr(0, open) + head + text.substr(open);
-  pb::OnnxParser parser(whole.c_str());
+  pb::OnnxParser parser(whole);
   if (const auto status = parser.Parse(f); !status.IsOK()) {
     TextError e = text_error(status.ErrorMessage());
     if (e.line == line) e.column -= static_cast<int>(head.size());

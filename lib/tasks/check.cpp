@@ -105,7 +105,7 @@ void check_model(const Options& o, Outcome& outcome, Diagnostics& d, std::ostrea
   if (!o.all_opsets) return;
   for (int64_t opset = kOldestOpset; opset <= kNewestOpset; ++opset) {
     Diagnostics there = of_capture;
-    Made model = opset == o.opset ? std::move(made) : others.at(opset, there);
+    Made model = opset == o.opset ? std::exchange(made, std::nullopt) : others.at(opset, there);
     const size_t obstacles = errors_in(opset == o.opset ? d : there);
     outcome.opsets.push_back(
         {opset, model.has_value(), obstacles, model ? node_count(model->file()) : 0});
