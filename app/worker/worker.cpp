@@ -225,7 +225,7 @@ int main(int argc, char** argv) {
     preload(launch_from(words[0]));
     words = wait_for_work();
   }
-  const std::string_view kind = words.size() > 2 ? words[1] : "";
+  const std::string kind = words.size() > 2 ? words[1] : "";
   if (kind != "verb" && (kind != "convert" || words.size() < 6)) {
     std::cerr << "onnx-export-worker is started by onnx-export\n";
     return 2;
