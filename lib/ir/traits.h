@@ -1,6 +1,6 @@
-// What the definitions of the standard operators say about their results at every opset, one row an
-// operator. The passes, the builder, --to, --verify and the ladder read it. A test compares it with
-// the schemas of the ONNX library: every operator has a row.
+// Facts about the results of the standard operators, from their definitions at every opset: one row
+// for each operator. The passes, the builder, --to, --verify and the ladder read it. A test
+// compares it with the schemas of the ONNX library: every operator has a row.
 #pragma once
 
 #include <cstdint>

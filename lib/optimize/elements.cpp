@@ -54,7 +54,7 @@ std::optional<Elements> KnownElements::of_shape(const Node& n) const {
   const int64_t rank = *x->rank();
   auto bound = [&](std::string_view name, int64_t fallback) {
     const int64_t v = n.attributes.get_or<int64_t>(name, fallback);
-    return std::clamp<int64_t>(v < 0 ? v + rank : v, 0, rank);
+    return slice_bound(v, rank);
   };
   Elements out;
   for (int64_t i = bound("start", 0), end = bound("end", rank); i < end; ++i) {
@@ -89,9 +89,9 @@ std::optional<Elements> KnownElements::of_slice(const Node& n) const {
       step->size() != 1 || (*step)[0] != 1)
     return std::nullopt;
   const auto length = static_cast<int64_t>(data->size());
-  auto bound = [&](int64_t v) { return std::clamp<int64_t>(v < 0 ? v + length : v, 0, length); };
   Elements out;
-  for (int64_t i = bound((*start)[0]); i < bound((*end)[0]); ++i) out.push_back((*data)[i]);
+  for (int64_t i = slice_bound((*start)[0], length); i < slice_bound((*end)[0], length); ++i)
+    out.push_back((*data)[i]);
   return out;
 }
 

@@ -255,7 +255,7 @@ TensorPtr shape(const Node& n, const Inputs& in, int64_t) {
   const int64_t rank = rank_of(in[0]);
   auto bound = [&](std::string_view name, int64_t fallback) {
     const int64_t v = n.attributes.get_or<int64_t>(name, fallback);
-    return std::clamp<int64_t>(v < 0 ? v + rank : v, 0, rank);
+    return slice_bound(v, rank);
   };
   const int64_t start = bound("start", 0), end = std::max(start, bound("end", rank));
   return Tensor::of<int64_t>(DType::Int64, {end - start},

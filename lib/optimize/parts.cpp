@@ -95,10 +95,7 @@ class Parts {
     if (!own) return;
     const Dim& d = (*n.inputs[0]->type.shape)[static_cast<size_t>(*own)];
     if (!d.is_number()) return;
-    const auto bound = [&](int64_t v) {
-      return std::clamp<int64_t>(v < 0 ? v + d.number : v, 0, d.number);
-    };
-    const int64_t begin = bound(*start), end = bound(*stop);
+    const int64_t begin = slice_bound(*start, d.number), end = slice_bound(*stop, d.number);
     if (Value* v = result_of_split(n.inputs[0], *own, begin, end)) return r_.forward(n, v);
     const auto parts = parts_of(n.inputs[0], *axis);
     if (parts.empty() || parts.back().end != d.number) return;

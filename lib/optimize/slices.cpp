@@ -9,6 +9,7 @@
 #include "lib/optimize/parts.h"
 #include "lib/optimize/passes.h"
 #include "lib/optimize/rewriter.h"
+#include "lib/optimize/tensors.h"
 
 namespace oe::optimize {
 namespace {
@@ -66,13 +67,10 @@ class MergingSlices {
       const auto at = static_cast<size_t>(same - first.axes.begin());
       const Dim size = has_rank(&x) ? (*x.type.shape)[static_cast<size_t>(*same)] : Dim();
       if (!size.is_number() || first.steps[at] != 1 || second.steps[i] != 1) return false;
-      const auto bound = [](int64_t v, int64_t n) {
-        return std::clamp<int64_t>(v < 0 ? v + n : v, 0, n);
-      };
-      const int64_t begin = bound(first.starts[at], size.number);
-      const int64_t length = std::max<int64_t>(bound(first.ends[at], size.number) - begin, 0);
-      first.starts[at] = begin + bound(second.starts[i], length);
-      first.ends[at] = std::max(begin + bound(second.ends[i], length), first.starts[at]);
+      const int64_t begin = slice_bound(first.starts[at], size.number);
+      const int64_t length = std::max<int64_t>(slice_bound(first.ends[at], size.number) - begin, 0);
+      first.starts[at] = begin + slice_bound(second.starts[i], length);
+      first.ends[at] = std::max(begin + slice_bound(second.ends[i], length), first.starts[at]);
     }
     return true;
   }

@@ -1,6 +1,7 @@
 // Small host tensors: dims, broadcasting, strided copies, dispatch on the element type.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 
 #include "lib/support/tensor.h"
@@ -18,6 +19,10 @@ Dims contiguous_strides(const Dims& dims);
 Dims broadcast_strides(const Dims& from, const Dims& to);
 // An axis counted from either end, as 0..rank-1; nothing when out of range.
 std::optional<int64_t> normalized(int64_t axis, int64_t rank);
+// A start or an end of a Slice, counted from either end, as 0..size.
+inline int64_t slice_bound(int64_t v, int64_t size) {
+  return std::clamp<int64_t>(v < 0 ? v + size : v, 0, size);
+}
 
 // Uninitialised bytes of a tensor to be, then the tensor over them.
 class Builder {

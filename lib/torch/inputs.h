@@ -15,7 +15,7 @@
 
 namespace oe::torch_io {
 
-// What an input of the exported model is in the original.
+// The role of an input of the exported model in the original.
 enum class Role {
   Own,        // an argument of the method, or a part of one
   State,      // an attribute (--state=io)
