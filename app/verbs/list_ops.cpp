@@ -66,7 +66,6 @@ void print_markdown(const Selection& all, std::ostream& out) {
          "operator converts. The ONNX form of its simplest case at the newest\nopset follows "
          "(`-`: no node remains). In-place and `out=` forms, views, lists, dicts, numbers and "
          "control flow are\nresolved during capture and not listed.\n";
-  std::string_view section;
   for (const auto& [kind, title] :
        {std::pair{"lowered", "Lowered"}, std::pair{"composed", "Composed of others"},
         std::pair{"library", "Of other libraries, composed of others"}}) {

@@ -65,7 +65,7 @@ struct Traits {
   DimRule dims = DimRule::Unknown;
   uint32_t facts = 0;
   Half half = Half::Pointwise;
-  std::string_view why;  // of Half: why it stays float32; empty where it does not
+  std::string_view why = {};  // of Half: why it stays float32; empty where it does not
 
   bool has(Fact f) const { return (facts & f) != 0; }
 };

@@ -6,6 +6,7 @@
 //
 // ONNX Runtime wants the pads of a pool to be less than its kernel; others stay.
 #include <cmath>
+#include <numeric>
 
 #include "lib/optimize/passes.h"
 #include "lib/optimize/rewriter.h"
@@ -45,22 +46,23 @@ class Pads {
 
   // The pads of the axes from 2 on; nothing where one is negative or another axis is padded.
   std::optional<Ints> spatial(const Node& pad) const {
-    const auto rank = pad.inputs[0] ? pad.inputs[0]->rank() : std::nullopt;
+    const int64_t rank = pad.inputs[0] ? pad.inputs[0]->rank().value_or(0) : 0;
     const auto listed = r_.ints(pad.input(1));
-    if (!rank || *rank < 3 || !listed) return std::nullopt;
+    if (rank < 3 || !listed) return std::nullopt;
     Ints axes;
     if (pad.input(3)) {
       const auto given = r_.ints(pad.input(3));
       if (!given) return std::nullopt;
       axes = *given;
     } else {
-      for (int64_t i = 0; i < *rank; ++i) axes.push_back(i);
+      axes.resize(static_cast<size_t>(rank));
+      std::iota(axes.begin(), axes.end(), 0);
     }
     if (listed->size() != 2 * axes.size()) return std::nullopt;
-    const auto spatial = static_cast<size_t>(*rank) - 2;
+    const auto spatial = static_cast<size_t>(rank) - 2;
     Ints pads(2 * spatial, 0);
     for (size_t i = 0; i < axes.size(); ++i) {
-      const auto axis = normalized(axes[i], *rank);
+      const auto axis = normalized(axes[i], rank);
       const int64_t begin = (*listed)[i], end = (*listed)[axes.size() + i];
       if (!axis || begin < 0 || end < 0) return std::nullopt;
       if (*axis < 2 && (begin != 0 || end != 0)) return std::nullopt;

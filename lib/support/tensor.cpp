@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <mutex>
 #include <stdexcept>
+#include <type_traits>
 
 #include "lib/support/half.h"
 #include "lib/support/text.h"
@@ -18,11 +20,23 @@ int64_t count(const std::vector<int64_t>& dims) {
   return n;
 }
 
+// The cast of a float that the integer type cannot hold is undefined behavior in C++.
+template <class To, class From>
+To element(From v) {
+  if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    constexpr From kAbove = -static_cast<From>(std::numeric_limits<To>::min());  // a power of two
+    if (std::isnan(v)) return 0;
+    if (v >= kAbove) return std::numeric_limits<To>::max();
+    if (v < -kAbove) return std::numeric_limits<To>::min();
+  }
+  return static_cast<To>(v);
+}
+
 template <class To, class From>
 std::vector<To> convert(std::span<const From> in) {
   std::vector<To> out;
   out.reserve(in.size());
-  for (From v : in) out.push_back(static_cast<To>(v));
+  for (From v : in) out.push_back(element<To>(v));
   return out;
 }
 
@@ -54,8 +68,7 @@ std::vector<To> as(const Tensor& t) {
     case DType::BFloat16: {
       std::vector<To> out;
       for (uint16_t v : t.values<uint16_t>())
-        out.push_back(
-            static_cast<To>(t.dtype() == DType::Float16 ? half_value(v) : bfloat16_value(v)));
+        out.push_back(element<To>(t.dtype() == DType::Float16 ? half_value(v) : bfloat16_value(v)));
       return out;
     }
     default:

@@ -64,6 +64,7 @@ class Tensor {
     return {static_cast<const T*>(data()), static_cast<size_t>(numel_)};
   }
   // Elements as int64 / double, whatever the stored type (bool, every integer, every float).
+  // As int64, NaN is 0, and a float beyond int64 the nearest int64.
   std::vector<int64_t> as_int64() const;
   std::vector<double> as_double() const;
 

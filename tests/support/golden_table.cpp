@@ -88,14 +88,18 @@ const std::set<std::string>* made_of(
   return nullptr;
 }
 
-// "7-12 Mul Sub;13-28 Mul"; "-" where no node remains.
+// "Mul Sub"; "-" where no node remains.
+std::string names_of(const std::map<std::string, std::set<std::string>>& by_operator,
+                     const std::string& base) {
+  const std::set<std::string>* made = made_of(by_operator, base);
+  return made && !made->empty() ? join({made->begin(), made->end()}, " ") : "-";
+}
+
+// "7-12 Mul Sub;13-28 Mul"
 std::string becomes(const Seen& s, const std::string& base) {
   std::vector<std::tuple<int64_t, int64_t, std::string>> ranges;
   for (const auto& [opset, by_operator] : s.made) {
-    std::string names;
-    if (const auto* made = made_of(by_operator, base))
-      for (const std::string& name : *made) names += (names.empty() ? "" : " ") + name;
-    if (names.empty()) names = "-";
+    const std::string names = names_of(by_operator, base);
     if (!ranges.empty() && std::get<2>(ranges.back()) == names)
       std::get<1>(ranges.back()) = opset;
     else
@@ -133,6 +137,64 @@ std::string measures(const Entry& e, const std::vector<const Seen*>& cases) {
     if (!best || rank(*s) < rank(*best)) best = s;
   return std::to_string(lowest) + "\t" + std::to_string(every) + "\t" +
          (best ? becomes(*best, base) : "");
+}
+
+std::string refused_text(const Entry& e, const std::vector<Seen>& all) {
+  std::set<std::string> refused;
+  for (const Seen& s : all)
+    if (const auto it = s.refusals.find(base_name(e.name)); it != s.refusals.end())
+      refused.insert(it->second);
+  return join({refused.begin(), refused.end()}, "; ");
+}
+
+// The opset at which the case shows `lowest`: the first of its opsets that is not below.
+int64_t first_from(const Seen& s, int64_t lowest) {
+  return *std::ranges::find_if(s.opsets, [&](int64_t opset) { return opset >= lowest; });
+}
+
+// Which of the columns behind the kind the cases do not show; empty if they show all.
+std::string contradiction(const Entry& e, const std::vector<const Seen*>& cases,
+                          const std::vector<std::string>& columns) {
+  const int64_t lowest = std::stoll(columns[3]), every = std::stoll(columns[4]);
+  if (cases.empty()) return lowest || every || !columns[5].empty() ? "no case" : "";
+  bool reaches_lowest = false, reaches_every = false, has_every = false;
+  for (const Seen* s : cases) {
+    const int64_t low = s->made.begin()->first;
+    if (low < lowest) return "the lowest opset";
+    reaches_lowest = reaches_lowest || low == first_from(*s, lowest);
+    if (s->calls.size() != 1) continue;
+    has_every = true;
+    if (low > first_from(*s, every)) return "the lowest opset of all";
+    reaches_every = reaches_every || low == first_from(*s, every);
+  }
+  if (!reaches_lowest) return "the lowest opset";
+  if (has_every != (every > 0) || has_every != reaches_every) return "the lowest opset of all";
+  // An opset at which each case ran, and one converted: ONNX Runtime runs no random numbers at 22
+  // to 26.
+  const auto is_known = [&](int64_t opset) {
+    return std::ranges::any_of(cases, [&](const Seen* s) { return s->made.contains(opset); }) &&
+           std::ranges::all_of(
+               cases, [&](const Seen* s) { return std::ranges::binary_search(s->opsets, opset); });
+  };
+  for (const std::string& range : split(columns[5], ';')) {
+    const size_t dash = range.find('-'), blank = range.find(' ');
+    for (int64_t opset = std::stoll(range); opset <= std::stoll(range.substr(dash + 1)); ++opset) {
+      const bool shown = std::ranges::any_of(cases, [&](const Seen* s) {
+        const auto at = s->made.find(opset);
+        return at != s->made.end() &&
+               names_of(at->second, base_name(e.name)) == range.substr(blank + 1);
+      });
+      if (!shown && is_known(opset)) return "opset " + std::to_string(opset);
+    }
+  }
+  return "";
+}
+
+std::vector<const Seen*> cases_of(const Entry& e, const std::vector<Seen>& all) {
+  std::vector<const Seen*> cases;
+  for (const Seen& s : all)
+    if (shows(s, e)) cases.push_back(&s);
+  return cases;
 }
 
 }  // namespace
@@ -181,6 +243,7 @@ std::string to_json(const Seen& s) {
   nlohmann::json made = nlohmann::json::array();
   for (const auto& [opset, by_operator] : s.made) made.push_back({opset, by_operator});
   return nlohmann::json({{"label", s.label},
+                         {"opsets", s.opsets},
                          {"calls", s.calls},
                          {"made", made},
                          {"nodes", s.nodes},
@@ -190,24 +253,16 @@ std::string to_json(const Seen& s) {
 
 Seen seen_from_json(const std::string& text) {
   const nlohmann::json j = nlohmann::json::parse(text);
-  Seen s{j.at("label"), j.at("calls"), {}, j.at("nodes"), j.at("refusals")};
+  Seen s{j.at("label"), j.at("opsets"), j.at("calls"), {}, j.at("nodes"), j.at("refusals")};
   for (const nlohmann::json& m : j.at("made")) s.made[m.at(0)] = m.at(1);
   return s;
 }
 
 std::string operator_table(const std::vector<Seen>& all) {
   std::string text;
-  for (const Entry& e : every_operator()) {
-    std::vector<const Seen*> cases;
-    std::set<std::string> refused;
-    for (const Seen& s : all) {
-      if (shows(s, e)) cases.push_back(&s);
-      if (const auto it = s.refusals.find(base_name(e.name)); it != s.refusals.end())
-        refused.insert(it->second);
-    }
-    text += e.name + "\t" + e.signature + "\t" + e.kind + "\t" + measures(e, cases) + "\t" +
-            join({refused.begin(), refused.end()}, "; ") + "\n";
-  }
+  for (const Entry& e : every_operator())
+    text += e.name + "\t" + e.signature + "\t" + e.kind + "\t" + measures(e, cases_of(e, all)) +
+            "\t" + refused_text(e, all) + "\n";
   return text;
 }
 
@@ -218,6 +273,20 @@ std::string without_measures(const std::string& table) {
     if (columns.size() > 2) text += columns[0] + "\t" + columns[1] + "\t" + columns[2] + "\n";
   }
   return text;
+}
+
+std::vector<std::string> contradicted(const std::string& table, const std::vector<Seen>& all) {
+  std::vector<std::string> found;
+  const std::vector<Entry> entries = every_operator();
+  const std::vector<std::string> lines = split(table, '\n');
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const Entry& e = entries[i];
+    const std::vector<std::string> columns = split(lines.at(i), '\t');
+    std::string why = columns.size() == 7 ? contradiction(e, cases_of(e, all), columns) : "columns";
+    if (why.empty() && columns[6] != refused_text(e, all)) why = "what is refused";
+    if (!why.empty()) found.push_back(e.name + ": " + why);
+  }
+  return found;
 }
 
 }  // namespace oe::golden

@@ -3,6 +3,7 @@
 Groups that keep one core busy run beside each other, the others one after another.
 
     run_tests.py --build build/release [--jobs N] [--quick] [--list] [GROUP...]
+    run_tests.py --build build/release --ctest FILE
 
 ONNX_EXPORT_TESTS_REQUIRE_ALL=1 (set by .ci/run) makes skipped tests failures.
 """
@@ -19,7 +20,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CLOSING = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.M)
 # A spread over the ladder: ends, the default, and where axes, sequences and types changed.
-QUICK_OPSETS = "7,9,11,13,16,18,21,26,28"
+QUICK_OPSETS = "7,9,11,13,18,21,26,28"
 # glibc overwrites all memory that is freed, so that a read of it shows in every run, not in one of hundreds.
 OVERWRITE_FREED = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=0:glibc.malloc.perturb=165"}
 # The verifiers of debug builds: what a stage hands on is well formed.
@@ -131,6 +132,22 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
     ]
 
 
+def ctest_file(every: list[Group], build: pathlib.Path, jobs: int) -> str:
+    """The groups as tests of CTest, which passes or fails a group as a whole: it cannot add up cases."""
+    text = ""
+    for group in every:
+        labels = "by_name" if group.by_name else "full" if group.full_only or group.quick else "full;quick"
+        kinds = [(group.name, labels, [])]
+        if group.quick and not group.by_name:
+            kinds.append((f"{group.name}_quick", "quick", ["--quick"]))
+        for name, label, more in kinds:
+            command = " ".join(f'"{word}"' for word in (sys.executable, __file__, "--build", build, "--jobs", jobs, *more,
+                                                        group.name))
+            cores = "PROCESSORS 1" if group.one_core else "RUN_SERIAL ON"
+            text += f'add_test({name} {command})\nset_tests_properties({name} PROPERTIES LABELS "{label}" {cores})\n'
+    return text
+
+
 def failures(output: list[str]) -> list[str]:
     """Each line that begins with FAIL, with the lines that follow it; at most 60 lines."""
     after, found = 0, []
@@ -194,12 +211,16 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--ctest", type=pathlib.Path, help="write the groups as tests of CTest, and end")
     parser.add_argument("groups", nargs="*")
     options = parser.parse_args()
     every = groups(options.build.resolve(), options.jobs)
     names = [g.name for g in every]
     if options.list:
         print("\n".join(names))
+        return 0
+    if options.ctest:
+        options.ctest.write_text(ctest_file(every, options.build.resolve(), options.jobs))
         return 0
     unknown = [g for g in options.groups if g not in names]
     if unknown:

@@ -1,6 +1,8 @@
 // Deferred transposes: the same elements whether they are asked for or streamed.
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <numeric>
 
 #include "lib/optimize/tensors.h"
@@ -43,6 +45,15 @@ TEST_CASE("a transpose streams in pieces what data() holds") {
       if (type == DType::Int64) REQUIRE(out[i] == from[static_cast<size_t>(r * columns + c)]);
     }
   }
+}
+
+TEST_CASE("floats that no int64 holds have a defined one") {
+  const double inf = std::numeric_limits<double>::infinity();
+  const std::vector<double> values = {-2.5, std::nan(""), inf, -inf, 9223372036854775808.0};
+  const auto least = std::numeric_limits<int64_t>::min(),
+             most = std::numeric_limits<int64_t>::max();
+  CHECK(Tensor::of(DType::Double, {5}, values)->as_int64() ==
+        std::vector<int64_t>{-2, 0, most, least, most});
 }
 
 TEST_CASE("deferred transposes are compared without being computed") {
