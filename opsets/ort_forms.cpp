@@ -1,4 +1,5 @@
-// The table of forms that ONNX Runtime lacks: where a node has one, and what says the same.
+// The table of forms that ONNX Runtime lacks, or does not fuse: where a node has one, and what says
+// the same.
 #include "opsets/ort_forms.h"
 
 #include <algorithm>
@@ -193,7 +194,70 @@ bool pads_beyond_stride(const ir::Node& n) {
   return false;
 }
 
+// What is added to the scores of an attention: 0 where a key counts, a large negative number
+// elsewhere. The mask is [batch, keys]. The fusion of Attention finds two of the ways to write it:
+//   (1 - Cast (Unsqueeze (Unsqueeze (mask)))) * low
+//   Where (Cast (1 - Cast (Expand (Unsqueeze (Unsqueeze (mask)), shape))), low, 0)
+struct ScoreMask {
+  ir::Value *scores = nullptr, *mask = nullptr;
+  double low = 0;
+  bool of_truth = false;  // the mask is bools
+};
+// The mask of which `v` is Unsqueeze <axes = 1, 2>; null where it is not.
+ir::Value* per_key(const ir::Value* v) {
+  if (!made_by(v, "Unsqueeze") || !v->type.shape || v->type.shape->size() != 4) return nullptr;
+  const ir::Node& n = *v->producer;
+  const auto axes = n.inputs.size() > 1 ? ints(n.inputs[1])
+                                        : std::optional(n.attributes.get_or<Ints>("axes", {}));
+  return axes == Ints{1, 2} ? n.inputs[0] : nullptr;
+}
+std::optional<ScoreMask> score_mask(const ir::Value* v) {
+  ScoreMask m;
+  if (made_by(v, "Where")) {
+    const auto& in = v->producer->inputs;
+    const auto low = scalar(in[2]);
+    m.mask = per_key(in[0]);
+    if (!low || scalar(in[1]) != 0.0) return std::nullopt;
+    m.low = *low;
+    m.of_truth = true;
+  } else if (made_by(v, "Mul") && made_by(v->producer->inputs[0], "Sub")) {
+    const auto& in = v->producer->inputs[0]->producer->inputs;
+    const auto low = scalar(v->producer->inputs[1]);
+    if (!low || scalar(in[0]) != 1.0 || !made_by(in[1], "Cast")) return std::nullopt;
+    m.mask = per_key(in[1]->producer->inputs[0]);
+    m.low = *low;
+  }
+  const bool finite_number = m.low < 0 && m.low >= std::numeric_limits<float>::lowest();
+  return m.mask && finite_number ? std::optional(m) : std::nullopt;
+}
+std::optional<ScoreMask> added_mask(const ir::Node& softmax) {
+  const ir::Value* sum = softmax.inputs[0];
+  if (sum->type.dtype != DType::Float || !made_by(sum, "Add")) return std::nullopt;
+  for (const size_t i : {1, 0}) {
+    if (auto m = score_mask(sum->producer->inputs[i])) {
+      m->scores = sum->producer->inputs[1 - i];
+      return m;
+    }
+  }
+  return std::nullopt;
+}
+bool has_mask(const ir::Node& n) { return added_mask(n).has_value(); }
+
 // --- and how to say it
+
+void mask_for_fusion(Rewriter& r, ir::Node& n) {
+  const ScoreMask m = added_mask(n).value();
+  T mask = unsqueeze(unsqueeze(r.at(m.mask), {1}), {2});
+  if (m.of_truth) {
+    // To its own shape: the fusion looks for an Expand.
+    T wide = node("Expand", {mask, shape(mask)}, {}, mask->type);
+    T hidden = cast(1.0 - cast(wide, DType::Float), DType::Bool);
+    n.inputs[0] = r.at(m.scores) + where(hidden, r.number(m.low, DType::Float), 0.0);
+  } else {
+    n.inputs[0] = r.at(m.scores) + (1.0 - cast(mask, DType::Float)) * m.low;
+  }
+  r.keep();
+}
 
 void gather_from_end(Rewriter& r, ir::Node& n) {
   const int64_t axis = n.attributes.get_or<int64_t>("axis", 0);
@@ -332,6 +396,7 @@ constexpr Form forms[] = {
     {"ScatterElements", scatters_extremes, nan_after_extremes},
     {"ScatterND", scatters_extremes, nan_after_extremes},
     {"Slice", cuts_a_named_axis, compute_ends, 10},
+    {"Softmax", has_mask, mask_for_fusion},
 };
 
 }  // namespace

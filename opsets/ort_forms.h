@@ -1,4 +1,5 @@
-// Forms of operators that ONNX Runtime's CPU kernels do not know or get wrong, whatever the types.
+// Forms of operators that ONNX Runtime's CPU kernels do not know or get wrong, whatever the types,
+// and one that its fusion of Attention does not recognize.
 #pragma once
 
 #include "opsets/rewriter.h"

@@ -2,6 +2,8 @@
 #include "lib/optimize/dim_sources.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <string_view>
 
 #include "lib/ir/traits.h"
@@ -17,6 +19,19 @@ namespace {
 size_t rank_of(const Value* v) { return v->type.shape->size(); }
 
 }  // namespace
+
+void DimSources::inputs(const Graph& main) {
+  std::map<std::string, DimSource> first;
+  for (Value* v : main.inputs) {
+    if (!has_rank(v)) continue;
+    for (size_t i = 0; i < rank_of(v); ++i) {
+      const Dim& d = (*v->type.shape)[i];
+      if (d.symbol.empty()) continue;
+      const auto [it, fresh] = first.try_emplace(d.symbol, DimSource{v, static_cast<int64_t>(i)});
+      if (!fresh) equate(v, static_cast<int64_t>(i), it->second);
+    }
+  }
+}
 
 void DimSources::equate(Value* v, int64_t axis, const DimSource& s) {
   const auto [it, fresh] = known_.try_emplace(v, List{});

@@ -1,7 +1,8 @@
 // Where a dim comes from: dims that are equal because of how tensors are computed.
 //
-// Symbols name axes, they prove nothing; what an operator's definition says about its result does.
-// Relu keeps every dim of its input, Transpose permutes them, MatMul takes rows from one side.
+// Axes of inputs with one name have one size: the user says so. Other symbols prove nothing; what
+// an operator's definition says about its result does. Relu keeps every dim of its input, Transpose
+// permutes them, MatMul takes rows from one side.
 #pragma once
 
 #include <optional>
@@ -21,6 +22,9 @@ struct DimSource {
 class DimSources {
  public:
   explicit DimSources(const Rewriter& r) : rewriter_(r) {}
+
+  // Learns which dims of the model's inputs are equal.
+  void inputs(const ir::Graph& main);
 
   // Learns the dims of a node's outputs; nodes are shown definitions before uses.
   void visit(const ir::Node& n);

@@ -53,6 +53,7 @@ inline constexpr std::array kPasses = {
         "slices",
         "Slice of Slice becomes one, Slice and Split of Concat read its parts, a Slice that is a result of a Split is that",
         Level::Basic, false},
+    PassInfo{"grids", "GatherND at a grid of positions becomes Slice", Level::Basic, false},
     PassInfo{"reshapes", "chains of Reshape, Squeeze, Unsqueeze and Flatten become one or none",
              Level::Basic, false},
     PassInfo{"shapes", "arithmetic on sizes is folded, gathered and copied dims become constants",

@@ -24,6 +24,7 @@ constexpr std::array<Run, kPasses.size()> kRuns = {
     drop_initial_states,
     merge_concats,
     merge_slices,
+    slice_grids,
     merge_reshapes,
     simplify_shapes,
     fold_constants,

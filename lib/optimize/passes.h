@@ -24,6 +24,7 @@ bool merge_pads(ir::Model& m, const Options& o);                 // pads.cpp
 bool drop_initial_states(ir::Model& m, const Options& o);        // initial_states.cpp
 bool merge_concats(ir::Model& m, const Options& o);              // concats.cpp
 bool merge_slices(ir::Model& m, const Options& o);               // slices.cpp
+bool slice_grids(ir::Model& m, const Options& o);                // grids.cpp
 bool merge_reshapes(ir::Model& m, const Options& o);             // reshapes.cpp
 bool simplify_shapes(ir::Model& m, const Options& o);            // shapes.cpp
 bool fold_batch_norms(ir::Model& m, const Options& o);           // batch_norms.cpp

@@ -11,6 +11,10 @@
 // its own input says so with 0, which holds for empty tensors too; -1 stands for one unknown size
 // only where all others are positive numbers. An Expand goes where the operator that reads it
 // broadcasts to the same shape: each of its dims is a dim of its own input or of another operand.
+// Expand of Expand becomes one, and Expand goes behind an operator whose other operands are
+// numbers:
+//
+//   y = Where (Expand (c, s), 0.0, -10.0)    =>  y = Expand (Where (c, 0.0, -10.0), s)
 #include <algorithm>
 #include <unordered_map>
 
@@ -35,7 +39,9 @@ class Shapes {
     for_each_graph(m.graph, [this](Graph& g) {
       for (const auto& n : g.nodes) takes_shapes_ |= n->op == "Shape";
     });
-    if (takes_shapes_) uses_ = use_counts(m);
+    if (!takes_shapes_) return;
+    uses_ = use_counts(m);
+    dims_.inputs(m.graph);
   }
 
   bool run() {
@@ -57,8 +63,10 @@ class Shapes {
       reshape(n);
     else if (n.op == "Expand")
       expand(n);
+    else if (n.op == "Slice" && takes_all(n))
+      return rewriter_.forward(n, n.inputs[0]);
     else if (traits_of(n).dims == DimRule::Broadcast)
-      leave_out_expands(n);
+      operands(n);
     Value* out = n.outputs.size() == 1 ? n.outputs[0] : nullptr;
     if (out) {
       if (auto e = sizes_.result_of(n)) {
@@ -273,10 +281,32 @@ class Shapes {
     set_constant_shape(n, std::move(list));
   }
 
+  // Whether Expand to `second` makes up for one to `first` that is left out: each dim of it is 1, a
+  // dim of `x`, or the same there.
+  bool covers(const Elements& second, const Elements& first, Value* x) const {
+    if (second.size() < first.size()) return false;
+    for (size_t i = 0; i < first.size(); ++i) {
+      const Element& e = first[i];
+      const bool is_one = e.is_number() && e.number == 1;
+      if (!is_one && e != second[second.size() - first.size() + i] &&
+          !is_size(e, x, first.size() - 1 - i))
+        return false;
+    }
+    return true;
+  }
+
   // Broadcasting a dim to its own size or to 1 leaves it.
   void expand(Node& n) {
-    if (n.inputs.size() != 2 || !n.inputs[0] || rewriter_.constant(n.inputs[1])) return;
+    if (n.inputs.size() != 2 || !n.inputs[0]) return;
     const auto e = sizes_.of(n.inputs[1]);
+    if (const Node* inner = produced_by(n.inputs[0], "Expand"); inner && e) {
+      const auto first = sizes_.of(inner->inputs[1]);
+      if (first && covers(*e, *first, inner->inputs[0])) {
+        n.inputs[0] = inner->inputs[0];
+        rewriter_.mark_changed();
+      }
+    }
+    if (rewriter_.constant(n.inputs[1])) return;
     Value* x = n.inputs[0];
     if (!e || !x->rank()) return;
     Ints list;
@@ -293,10 +323,61 @@ class Shapes {
     set_constant_shape(n, std::move(list));
   }
 
+  // Whether a Slice takes each axis up to its own size.
+  bool takes_all(const Node& n) const {
+    const auto starts = rewriter_.ints(n.input(1)), steps = rewriter_.ints(n.input(4));
+    const auto ends = n.input(2) ? sizes_.of(n.input(2)) : std::nullopt;
+    const auto axes = rewriter_.ints(n.input(3));
+    if (!starts || !ends || !axes || axes->size() != ends->size() || !has_rank(n.inputs[0]))
+      return false;
+    const auto all = [](const Ints& list, int64_t v) {
+      return std::ranges::all_of(list, [v](int64_t i) { return i == v; });
+    };
+    if (!all(*starts, 0) || (n.input(4) && (!steps || !all(*steps, 1)))) return false;
+    for (size_t i = 0; i < axes->size(); ++i) {
+      const auto axis = normalized((*axes)[i], *n.inputs[0]->rank());
+      if (!axis || !is_dim((*ends)[i], n.inputs[0], *axis)) return false;
+    }
+    return true;
+  }
+
   bool is_size(const Element& e, Value* v, size_t from_right) const {
     if (!v || !v->rank() || from_right >= v->type.shape->size()) return false;
     const auto axis = *v->rank() - 1 - static_cast<int64_t>(from_right);
     return e.is_number() ? dims_.number(v, axis) == e.number : is_dim(e, v, axis);
+  }
+
+  void operands(Node& n) {
+    leave_out_expands(n);
+    expand_result(n);
+  }
+
+  static bool is_single(const Value* v, int64_t most_rank) {
+    return has_rank(v) && *v->rank() <= most_rank &&
+           std::ranges::all_of(*v->type.shape, [](const Dim& d) { return d == Dim::of(1); });
+  }
+
+  // The node works on what its only operand of several elements was expanded from.
+  void expand_result(Node& n) {
+    Value** expanded = nullptr;
+    for (Value*& operand : n.inputs) {
+      if (!operand || expanded || !produced_by(operand, "Expand")) continue;
+      const auto uses = uses_.find(operand);
+      if (uses != uses_.end() && uses->second == 1) expanded = &operand;
+    }
+    if (!expanded || n.outputs.size() != 1 || n.attributes.size() != 0) return;
+    const Node& expand = *(*expanded)->producer;
+    Value* from = expand.inputs[0];
+    if (!has_rank(from)) return;
+    for (const Value* operand : n.inputs)
+      if (operand != *expanded && !is_single(operand, *from->rank())) return;
+    *expanded = from;
+    Type type = n.outputs[0]->type;
+    type.shape = from->type.shape;
+    Value* result = rewriter_.insert(n, n.op, n.inputs, type);
+    n.op = "Expand";
+    n.inputs = {result, expand.inputs[1]};
+    rewriter_.mark_changed();
   }
 
   void leave_out_expands(Node& n) {

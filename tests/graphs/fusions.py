@@ -37,13 +37,7 @@ MODELS = {
 }
 ATTENTION = ["eager", "sdpa", "additive"]  # the last one with a mask that is added
 # Fused operators of which the reference's file gives more: the model and the operator, and why.
-MASK = ("the fusion looks for the And of constants and the two Reshapes that the reference's file has where the mask is "
-        "indexed; ours has them no more")
 KNOWN = {
-    ("BertModel eager", "Attention"): MASK,
-    ("AlbertModel eager", "Attention"): MASK,
-    ("DistilBertModel eager", "Attention"): MASK,
-    ("RobertaModel eager", "Attention"): MASK,
     ("BertModel eager", "EmbedLayerNormalization"): "token types of zeros are gathered from a buffer",
 }
 
