@@ -1,6 +1,7 @@
 """Runs the test groups and sums their closing lines `N passed, N failed`.
 
-Groups that keep one core busy run beside each other, the others one after another.
+Groups that keep one core busy run beside each other, the others one after another. Groups of the lowest
+priority take what these leave idle, from the start.
 
     run_tests.py --build build/release [--jobs N] [--quick] [--list] [GROUP...]
     run_tests.py --build build/release --ctest FILE
@@ -35,6 +36,7 @@ class Group:
     environment: dict[str, str] = dataclasses.field(default_factory=dict)
     by_name: bool = False  # runs only where it is named: it needs programs that scripts/setup does not install
     full_only: bool = False  # does not run with --quick
+    idle: bool = False  # builds for minutes, and shares no folder with other groups
     one_core: bool = False  # keeps one core busy, shares no folder with other groups, and measures no time
 
 
@@ -64,6 +66,9 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
         return [python, str(tests / f"safety/{test}.py"), "--build", str(build), "--jobs", str(jobs), *more]
 
     return [
+        # The longest of those that run side by side first: nothing would run beside its end.
+        Group("cli", [python, str(tests / "support/cli_runner.py"), "--build", str(build)],
+              environment=VERIFY_STAGES, one_core=True),
         Group("format", [str(ROOT / "scripts/format"), "--check"], one_core=True),
         Group("layers", layers + ["--preprocess"], layers, one_core=True),
         Group("unit", [str(build / "unit_tests")], environment=OVERWRITE_FREED, one_core=True),
@@ -83,8 +88,6 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
         Group("gradients_second", gradients + ["--second"], gradients + ["--second", "--ops", "^[a-l]"], one_core=True),
         Group("random", programs + ["--opsets", "11,13,18,21,26"], programs),
         Group("random_language", language + ["--opsets", "11,18,26"], language + ["--opsets", "18"]),
-        Group("cli", [python, str(tests / "support/cli_runner.py"), "--build", str(build)],
-              environment=VERIFY_STAGES, one_core=True),
         Group("tool", [python, str(tests / "support/tool_tests.py"), "--build", str(build)]),
         Group("explain", explain, explain + ["--quick"]),
         Group("wheel", [python, str(tests / "wheel/run.py"), "--build", str(build)]),
@@ -104,8 +107,9 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
         Group("mutations", [python, str(tests / "files/mutations.py"), "--tool", tool, "--jobs", str(jobs)]),
         Group("sandbox", [python, str(tests / "safety/sandbox.py"), "--build", str(build)]),
         Group("archives", attacks, attacks + ["--mutations", "20"]),
-        Group("asan", [python, str(tests / "support/sanitized.py"), "--jobs", str(jobs)], full_only=True),
-        Group("tidy", tidy, full_only=True),
+        Group("asan", [python, str(tests / "support/sanitized.py"), "--jobs", str(jobs)], full_only=True,
+              idle=True),
+        Group("tidy", tidy, full_only=True, idle=True),
         Group("fuzz", fuzz, fuzz + ["--seconds", "3", "archive", "pickle", "code"]),
         Group("foreign_onnx", [python, str(tests / "safety/foreign_onnx.py"), "--build", str(build), "--jobs",
                                str(jobs)]),
@@ -161,6 +165,8 @@ def failures(output: list[str]) -> list[str]:
 def run(group: Group, quick: bool, at_once: bool) -> tuple[int, int, int, list[str]]:
     """at_once: what it prints appears when it ends."""
     command = group.quick if quick and group.quick else group.command
+    if group.idle:
+        command = ["nice", "-n", "19", *command]
     held = []
 
     def tell(text: str) -> None:
@@ -230,11 +236,15 @@ def main() -> int:
     failed_lines = []
     wanted = [g for g in every if g.name in options.groups or
               not (options.groups or g.by_name or (options.quick and g.full_only))]
+    idle = [g for g in wanted if g.idle]
     beside = [g for g in wanted if g.one_core]
-    others = [g for g in wanted if not g.one_core]
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        results = list(zip(beside, pool.map(lambda g: run(g, options.quick, at_once=True), beside)))
-    results += [(g, run(g, options.quick, at_once=False)) for g in others]
+    others = [g for g in wanted if not g.one_core and not g.idle]
+    with concurrent.futures.ThreadPoolExecutor(1) as last:
+        started = [last.submit(run, g, options.quick, True) for g in idle]
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            results = list(zip(beside, pool.map(lambda g: run(g, options.quick, at_once=True), beside)))
+        results += [(g, run(g, options.quick, at_once=False)) for g in others]
+        results += [(g, future.result()) for g, future in zip(idle, started)]
     for group, (*result, lines) in results:
         totals = [a + b for a, b in zip(totals, result)]
         if result[1]:
