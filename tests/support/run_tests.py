@@ -124,7 +124,7 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
         Group("alone", alone),
         Group("alone_ops", [golden[0], "--python", python, "--jobs", str(jobs), str(tests / "ops"), "--alone", "80",
                             # meshgrid refuses with the values of its tensors, which take 18 s to print.
-                            "--seconds", "40"]),
+                            "--seconds", "120", "--known", str(tests / "ops/alone_known.txt")]),
         Group("over_time", [python, str(tests / "models/over_time.py"), "--tool", tool]),
         Group("models", models + ["--full"], models + ["--quick"], environment=VERIFY_STAGES),
         Group("force_models", [python, str(tests / "foreign/force_models.py"), "--build", str(build)], by_name=True),
