@@ -69,7 +69,7 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     for old in options.out.glob("onnx_export-*.whl"):
         old.unlink()
-    # Without isolation: setuptools is there, because torch requires it.
+    # Without isolation: scripts/setup installs setuptools.
     done = subprocess.run([sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check",
                            "--no-build-isolation", "--no-deps", "--wheel-dir", options.out, stage],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
