@@ -101,11 +101,8 @@ class Gemms {
                              product->inputs[1]->data->dims()))
       return false;
     product->inputs[0] = before->inputs[0];
-    Value* last = add ? add->outputs[0] : product->outputs[0];
     product->outputs[0]->type.shape = n.outputs[0]->type.shape;
-    last->type.shape = n.outputs[0]->type.shape;
-    r_.mark_changed();
-    r_.forward(n, last);
+    r_.output_from(n, add ? *add : *product);
     return true;
   }
   // Whether rows of x by a matrix [K,N] have the dims of y: those of x but for the last one. One

@@ -10,6 +10,7 @@
 
 #include "lib/ir/traits.h"
 #include "lib/optimize/passes.h"
+#include "lib/optimize/rewriter.h"
 #include "lib/optimize/tensors.h"
 
 namespace oe::optimize {
@@ -41,7 +42,7 @@ class Transposes {
       ends_ = 0;
       if (!leads_back(n.inputs[0], n) || ends_ == 0) return;
       for (Node* e : way_) move(*e);
-      r_.forward(n, n.inputs[0]);
+      r_.output_from(n, *way_.front());
     });
   }
 
@@ -110,7 +111,7 @@ class Transposes {
       if (std::ranges::find(constants_, std::pair(&n, i)) != constants_.end())
         n.inputs[i] = turned(n.inputs[i]);
       else if (Node* p = n.inputs[i]->producer; p && undoes(*p))
-        n.inputs[i] = p->inputs[0];
+        owners_.add_use(n.inputs[i] = p->inputs[0]);
     }
     auto& shape = n.outputs[0]->type.shape;
     const std::vector<Dim> old = *shape;

@@ -31,6 +31,8 @@ class Owners {
     const auto it = uses_.find(v);
     return it == uses_.end() ? 0 : it->second;
   }
+  // A pass made one more node read `v`.
+  void add_use(const ir::Value* v) { ++uses_[v]; }
 
  private:
   std::unordered_map<const ir::Value*, size_t> uses_;
