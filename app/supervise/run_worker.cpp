@@ -334,14 +334,18 @@ Stop stop_of(const WorkerResult& w, const WorkerJob& job) {
   // Libraries that get no memory for a thread's stack call exit().
   if (outer_limit() && (met_outer_limit(w) || !w.sandbox || !w.signal))
     return memory_stop("the worker ran out of memory" + where, w, job);
+  const std::string crashed =
+      w.stage == "verify"
+          ? "report it with the model: onnx-export, LibTorch or ONNX Runtime failed; "
+            "without --verify, ONNX Runtime does not run"
+          : "report it with the model: onnx-export or LibTorch failed";
   const char* name = w.signal ? sigabbrev_np(w.signal) : nullptr;
   const std::string how =
       w.signal ? "was killed by SIG" + std::string(name ? name : "?")
                : "exited with status " + std::to_string(w.exit_status) + " without a report";
   return {ExitCode::Crashed, "OE0901",
           "the worker " + how + where + (w.start_error.empty() ? "" : ": " + w.start_error),
-          w.signal == SIGKILL ? "another process killed it, or a memory limit did"
-                              : "report it with the model: onnx-export or LibTorch failed",
+          w.signal == SIGKILL ? "another process killed it, or a memory limit did" : crashed,
           nullptr};
 }
 
