@@ -18,6 +18,7 @@ constexpr std::array<Run, kPasses.size()> kRuns = {
     simplify_loops,
     remove_noops,
     merge_casts,
+    move_casts,
     merge_transposes,
     move_transposes,
     merge_pads,

@@ -18,6 +18,7 @@ bool inline_branches(ir::Model& m, const Options& o);            // branches.cpp
 bool simplify_loops(ir::Model& m, const Options& o);             // loops.cpp
 bool remove_noops(ir::Model& m, const Options& o);               // noops.cpp
 bool merge_casts(ir::Model& m, const Options& o);                // casts.cpp
+bool move_casts(ir::Model& m, const Options& o);                 // moved_casts.cpp
 bool merge_transposes(ir::Model& m, const Options& o);           // transposes.cpp
 bool move_transposes(ir::Model& m, const Options& o);            // moved_transposes.cpp
 bool merge_pads(ir::Model& m, const Options& o);                 // pads.cpp
