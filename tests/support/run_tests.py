@@ -76,6 +76,8 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
         Group("opsets", [str(build / "opsets_tests")], environment=OVERWRITE_FREED, one_core=True),
         Group("optimize", [str(build / "optimize_tests"), str(tests / "optimize")], environment=OVERWRITE_FREED,
               one_core=True),
+        Group("random_graphs", [python, str(tests / "random/graphs.py"), "--build", str(build)],
+              environment=OVERWRITE_FREED, one_core=True),
         Group("golden", golden, golden + ["--opsets", QUICK_OPSETS], environment=OVERWRITE_FREED),
         *[Group(f"level_{level}", golden + ["--optimize", level, "--opsets", opsets],
                 golden + ["--optimize", level, "--opsets", "18"], environment=OVERWRITE_FREED)
