@@ -42,8 +42,9 @@ REASONS = {
     "graph: ARMAConv": "LibTorch computes x ** -0.5 as 1 / sqrt(x), which is -inf at -0 and NaN at -inf.",
     "graph: ClusterGCNConv": "Values are expanded to the number of masked elements, which depends on data: one value "
                              "would be broadcast.",
-    "GPT2LMHeadModel": "Two Reshapes around the activation between two Gemm stay.",
-    "MixtralModel": "Two Reshapes around the activation between two Gemm stay.",
+    "GPT2LMHeadModel": "Two Reshapes around the activation between two Gemm stay: the optimizer of ONNX Runtime for GPT-2 "
+                       "fails without them.",
+    "MixtralModel": "A Reshape states the number of rows of a Concat whose parts depend on data.",
     "audio: HDemucs": "A factor and a window that begins with 0 stay two Mul: their product is NaN for fewer inputs.",
     "audio: HDemucs (demucs)": "A factor and a window that begins with 0 stay two Mul: their product is NaN for fewer "
                                "inputs.",
