@@ -108,10 +108,12 @@ class Transposes {
     }
     for (size_t i = 0; i < n.inputs.size(); ++i) {
       if (!reads_elements(n, i)) continue;
-      if (std::ranges::find(constants_, std::pair(&n, i)) != constants_.end())
+      if (std::ranges::find(constants_, std::pair(&n, i)) != constants_.end()) {
         n.inputs[i] = turned(n.inputs[i]);
-      else if (Node* p = n.inputs[i]->producer; p && undoes(*p))
-        owners_.add_use(n.inputs[i] = p->inputs[0]);
+      } else if (Node* p = n.inputs[i]->producer; p && undoes(*p)) {
+        n.inputs[i] = p->inputs[0];
+        owners_.add_use(n.inputs[i]);
+      }
     }
     auto& shape = n.outputs[0]->type.shape;
     const std::vector<Dim> old = *shape;

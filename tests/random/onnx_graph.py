@@ -27,7 +27,6 @@ class Value(typing.NamedTuple):
 
 ONE = Dim(1)
 UNARY = ["Relu", "Abs", "Neg", "Sigmoid", "Tanh", "Identity", "Softplus", "HardSigmoid", "Erf"]
-# Results stay near the inputs, so that rounding does not grow: products are of one side that is in [-1, 1].
 BINARY = ["Add", "Sub", "Mul", "Max", "Min"]
 MOST_ELEMENTS = 4096
 
@@ -50,7 +49,7 @@ class Graph:
             self.inputs.append(Value(f"x{i}", kind, dims))
         self.values += self.inputs
 
-    # What a graph is made of
+    # Parts of a graph
 
     def input_dim(self, axis):
         if axis == 0 or self.random.random() < 0.15:
@@ -279,12 +278,11 @@ class Graph:
         x = x or self.pick_float(3)
         if not x:
             return None
-        before, after = [self.random.choice([0, 0, 1]) if i > 1 and not x.dims[i].axis else 0 for i in range(x.rank)], []
+        before = [self.random.choice([0, 0, 1]) if i > 1 and not d.axis else 0 for i, d in enumerate(x.dims)]
         after = [self.random.choice([b, 0]) for b in before]
         dims = [Dim(d.count + b + a, d.axis) for d, b, a in zip(x.dims, before, after)]
-        inputs = [x, self.ints(before + after)]
-        return self.node("Pad", inputs + ([self.weight("float", [], [0.0])] if self.random.random() < 0.5 else []), dims,
-                         x.type)
+        value = [self.weight("float", [], [0.0])] if self.random.random() < 0.5 else []
+        return self.node("Pad", [x, self.ints(before + after), *value], dims, x.type)
 
     def reduce(self, x=None, keep=None):
         x = x or self.pick_float(2)
@@ -313,25 +311,24 @@ class Graph:
         dims = x.dims[:-1] + (Dim(result),)
         if x.rank == 2 and self.random.random() < 0.3:
             return self.node("Gemm", [x, weight, self.weight("float", [result])], dims, x.type)
-        y = self.node("MatMul", [x, weight], dims, x.type)
-        if self.random.random() < 0.7:
-            operands = [y, self.weight("float", [result])]
-            y = self.node("Add", operands[::self.random.choice([1, -1])], dims, x.type)
-        return y
+        return self.biased(self.node("MatMul", [x, weight], dims, x.type))
+
+    def biased(self, y):
+        if self.random.random() < 0.3:
+            return y
+        operands = [y, self.weight("float", [y.dims[-1].count])]
+        return self.node("Add", operands[::self.random.choice([1, -1])], y.dims, y.type)
 
     def rows_of_matmul(self):
         """Rows, a product, and the dims of before, as an exporter of nn.Linear may write it."""
-        x = self.pick(lambda v: v.type == "float" and v.rank >= 3 and not v.dims[-1].axis and
-                      v.named <= 1)
+        x = self.pick(lambda v: v.type == "float" and v.rank >= 3 and not v.dims[-1].axis and v.named <= 1)
         if not x:
             return None
         rows = product(x.dims[:-1])
         y = self.reshape_to(x, [rows, x.dims[-1]])
         result = self.random.choice([1, 3, 4])
         y = self.node("MatMul", [y, self.weight("float", [x.dims[-1].count, result])], [rows, Dim(result)], "float")
-        if self.random.random() < 0.7:
-            y = self.node("Add", [y, self.weight("float", [result])], y.dims, "float")
-        return self.reshape_to(y, x.dims[:-1] + (Dim(result),))
+        return self.reshape_to(self.biased(y), x.dims[:-1] + (Dim(result),))
 
     def convolution(self):
         x = self.pick(lambda v: v.type == "float" and v.rank == 4 and not v.dims[1].axis)
@@ -346,9 +343,9 @@ class Graph:
         y = self.node("Conv", inputs, (x.dims[0], Dim(result)) + x.dims[2:], "float", "kernel_shape = [1, 1]")
         for _ in range(self.random.randint(0, 2)):
             if self.random.random() < 0.4:
-                rows = [self.weight("float", [result]) for _ in range(3)]
-                rows.append(self.weight("float", [result], [round(self.random.uniform(0.5, 2), 2) for _ in range(result)]))
-                y = self.node("BatchNormalization", [y] + rows, y.dims, "float")
+                variance = [round(self.random.uniform(0.5, 2), 2) for _ in range(result)]
+                rows = [*(self.weight("float", [result]) for _ in range(3)), self.weight("float", [result], variance)]
+                y = self.node("BatchNormalization", [y, *rows], y.dims, "float")
             else:
                 scale = self.weight("float", self.random.choice([[result, 1, 1], [1, result, 1, 1], []]))
                 y = self.node(self.random.choice(["Mul", "Add", "Sub"]), [y, scale], y.dims, "float")
@@ -446,9 +443,7 @@ class Graph:
             for _ in range(self.random.randint(1, 3)):
                 y = self.elementwise(y)
             if x.rank > 1 and self.random.random() < 0.4:
-                perm = list(range(x.rank))
-                self.random.shuffle(perm)
-                y = self.transpose(self.elementwise(self.transpose(y, perm)), [perm.index(i) for i in range(x.rank)])
+                y = self.around("Transpose", y, may_reduce=False)
             body = " ".join(self.lines)
             self.lines, self.values = outside, seen
             graphs.append(f"{which}_branch = b{self.count} () => (float[{dims}] {y.name}) {{ {body} }}")
