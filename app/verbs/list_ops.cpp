@@ -81,23 +81,31 @@ void print_markdown(const Selection& all, std::ostream& out) {
   print_derivatives(out);
 }
 
+// Members are assigned: an initializer list copies what it holds.
+ordered_json operator_json(const OperatorFacts& f) {
+  ordered_json becomes = ordered_json::array();
+  for (const OperatorFacts::Range& r : f.becomes) {
+    ordered_json range;
+    range["first"] = r.first;
+    range["last"] = r.last;
+    range["operators"] = r.operators == "-" ? Strings{} : split(r.operators, ' ');
+    becomes.push_back(std::move(range));
+  }
+  ordered_json j;
+  j["name"] = f.name;
+  j["signature"] = f.signature;
+  j["kind"] = f.kind;
+  j["since"] = f.since ? ordered_json(f.since) : ordered_json();
+  j["every_since"] = f.every_since ? ordered_json(f.every_since) : ordered_json();
+  j["becomes"] = std::move(becomes);
+  j["refused"] = f.refused;
+  return j;
+}
+
 void print_json(const Selection& all, std::ostream& out) {
   ordered_json list = ordered_json::array();
-  for (const OperatorFacts* f : all) {
-    ordered_json becomes = ordered_json::array();
-    for (const OperatorFacts::Range& r : f->becomes)
-      becomes.push_back({{"first", r.first},
-                         {"last", r.last},
-                         {"operators", r.operators == "-" ? Strings{} : split(r.operators, ' ')}});
-    list.push_back({{"name", f->name},
-                    {"signature", f->signature},
-                    {"kind", f->kind},
-                    {"since", f->since ? ordered_json(f->since) : ordered_json()},
-                    {"every_since", f->every_since ? ordered_json(f->every_since) : ordered_json()},
-                    {"becomes", becomes},
-                    {"refused", f->refused}});
-  }
-  ordered_json members;  // an initializer list would copy it
+  for (const OperatorFacts* f : all) list.push_back(operator_json(*f));
+  ordered_json members;
   members["operators"] = std::move(list);
   out << dump(verb_document("list-ops", std::move(members), ExitCode::Ok), 1) << "\n";
 }

@@ -89,7 +89,14 @@ void append_visible(std::string& out, std::string_view character, TextTarget tar
 std::string made_safe(std::string_view text, TextTarget target, std::string_view kept) {
   std::string out;
   out.reserve(text.size());
+  const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7f; };
   while (!text.empty()) {
+    if (target == TextTarget::Terminal && is_plain(text[0])) {  // most of a long document
+      const auto end = std::ranges::find_if_not(text, is_plain);
+      out.append(text.begin(), end);
+      text.remove_prefix(end - text.begin());
+      continue;
+    }
     const Character c = first_character(text);
     if (!c.valid) {
       char byte[8];

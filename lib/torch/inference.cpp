@@ -71,11 +71,11 @@ bool counts_batches(const Node* n) {
 }
 
 // A scripted method asks for the mode itself: what is constant in it is meant.
-bool asks_for_mode(const Block* b) {
+bool block_asks_for_mode(const Block* b) {
   for (const Node* n : b->nodes()) {
     if (n->kind() == c10::prim::GetAttr && n->s(c10::attr::name) == "training") return true;
     for (const Block* inner : n->blocks())
-      if (asks_for_mode(inner)) return true;
+      if (block_asks_for_mode(inner)) return true;
   }
   return false;
 }
@@ -102,7 +102,7 @@ bool in_train_mode(const torch::jit::Module& m) {
 bool asks_for_mode(const torch::jit::Module& m) {
   for (const torch::jit::Module& module : m.modules())
     for (const torch::jit::Method& method : module.get_methods())
-      if (asks_for_mode(method.graph()->block())) return true;
+      if (block_asks_for_mode(method.graph()->block())) return true;
   return false;
 }
 
@@ -113,7 +113,7 @@ std::map<std::string, int> rewrite_for_inference(const torch::jit::Module& trace
     if (!in_train_mode(m)) continue;
     for (const torch::jit::Method& method : m.get_methods()) {
       const auto graph = method.graph();
-      if (seen.insert(graph.get()).second && !asks_for_mode(graph->block()))
+      if (seen.insert(graph.get()).second && !block_asks_for_mode(graph->block()))
         rewrite_block(graph->block(), counts);
     }
   }

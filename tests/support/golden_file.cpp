@@ -95,6 +95,10 @@ void parse_section(Case& c, const tests::Section& s) {
     c.errors.push_back({range, text, s.line});
   } else if (key == "no-ort") {
     c.no_ort.push_back(range_and_text(rest).first);
+  } else if (key == "opsets") {
+    const auto [range, reason] = range_and_text(rest);
+    if (reason.empty()) throw std::runtime_error("opsets needs its reason on the same line");
+    c.opsets = range;
   } else if (key == "tolerance") {
     const std::vector<std::string> w = words(rest);
     if (w.size() < 2) throw std::runtime_error("a tolerance needs its reason on the same line");

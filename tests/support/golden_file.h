@@ -48,6 +48,7 @@ struct Case {
   std::vector<Pinned> pinned;
   std::vector<ExpectedError> errors;
   std::vector<OpsetRange> no_ort;
+  OpsetRange opsets;  // at which it runs
   double atol = -1, rtol = -1;
   bool seeds = true;
   std::string mode = "auto";

@@ -196,7 +196,7 @@ Totals run_file(const Arguments& a, const fs::path& file) {
   Journal journal(a.results);
   const std::vector<Case> cases = parse(file);
   Settings s;
-  s.opsets = opsets_of(a.opsets);
+  const std::vector<int64_t> all_opsets = opsets_of(a.opsets);
   s.bless = a.bless;
   s.allow_refusals = a.allow_refusals;
   s.optimize = optimize_options(a);
@@ -216,7 +216,8 @@ Totals run_file(const Arguments& a, const fs::path& file) {
       continue;
     }
     journal.write("at", std::to_string(i));
-    if (at_some) s.opsets = some_opsets(c);
+    s.opsets = at_some ? some_opsets(c) : all_opsets;
+    std::erase_if(s.opsets, [&](int64_t opset) { return !c.opsets.holds(opset); });
     alarm(a.seconds);
     Outcome outcome;
     try {
@@ -262,6 +263,9 @@ class Parent {
  public:
   Parent(const Arguments& a, const std::vector<fs::path>& files) : a_(a) {
     for (const fs::path& f : files) waiting_.push_back({f, {}, {}, 0});
+    // The longest first: alone at the end, it would keep one core busy.
+    std::ranges::stable_sort(waiting_, std::ranges::greater{},
+                             [](const Child& c) { return fs::file_size(c.file); });
   }
 
   Totals run() {
