@@ -335,10 +335,9 @@ Stop stop_of(const WorkerResult& w, const WorkerJob& job) {
   if (outer_limit() && (met_outer_limit(w) || !w.sandbox || !w.signal))
     return memory_stop("the worker ran out of memory" + where, w, job);
   const std::string crashed =
-      w.stage == "verify"
-          ? "report it with the model: onnx-export, LibTorch or ONNX Runtime failed; "
-            "without --verify, ONNX Runtime does not run"
-          : "report it with the model: onnx-export or LibTorch failed";
+      std::string("report it with the model: ") +
+      (job.launch.onnxruntime ? "onnx-export, LibTorch or ONNX Runtime failed"
+                              : "onnx-export or LibTorch failed");
   const char* name = w.signal ? sigabbrev_np(w.signal) : nullptr;
   const std::string how =
       w.signal ? "was killed by SIG" + std::string(name ? name : "?")
