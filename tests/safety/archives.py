@@ -53,13 +53,17 @@ def problem(tool: str, attack: archive_attacks.Attack, folder: pathlib.Path) -> 
     return ""
 
 
-def mutations(build: pathlib.Path, models: list[pathlib.Path]) -> tuple[str, str]:
+def mutations(build: pathlib.Path, models: list[pathlib.Path], pool: concurrent.futures.Executor) -> tuple[str, str]:
     """Every cut and flipped bit through the reader alone: figure, problem."""
-    run = subprocess.run([build / "preflight_tests", "--mutations", *models], capture_output=True, text=True)
-    found = re.search(r"exit codes: (.*); (\d+) a second\n(\d+) passed, 0 failed$", run.stdout.strip())
-    if run.returncode or not found:
-        return "", f"exit code {run.returncode}: {run.stdout[-300:]}{run.stderr[-300:]}"
-    return f"{found[3]} cuts and flipped bits of {len(models)} models, exit codes {found[1]}", ""
+    codes = collections.Counter()
+    for run in pool.map(lambda model: subprocess.run([build / "preflight_tests", "--mutations", model],
+                                                     capture_output=True, text=True), models):
+        found = re.search(r"exit codes: (.*); \d+ a second\n\d+ passed, 0 failed$", run.stdout.strip())
+        if run.returncode or not found:
+            return "", f"exit code {run.returncode}: {run.stdout[-300:]}{run.stderr[-300:]}"
+        codes.update({code: int(count) for code, count in re.findall(r"(\d+): (\d+)", found[1])})
+    listed = " ".join(f"{code}: {count}" for code, count in sorted(codes.items()))
+    return f"{codes.total()} cuts and flipped bits of {len(models)} models, exit codes {listed}", ""
 
 
 def main() -> int:
@@ -88,7 +92,7 @@ def main() -> int:
                 print(f"FAIL {attack.kind}: {attack.name}: {why.strip()}", flush=True)
         figures.append((f"{len(attacks)} attacks in {len(codes)} classes, {failed} not refused or contained", promise))
         if not options.only:
-            figure, why = mutations(build, archive_attacks.models(folder))
+            figure, why = mutations(build, archive_attacks.models(folder), pool)
             passed, failed = (passed, failed + 1) if why else (passed + 1, failed)
             print(f"FAIL mutations: {why}" if why else figure)
             figures.append((figure, "The archive reader handles a file cut at any byte and any flipped bit"))

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <stdexcept>
 
 #include "lib/capture/capture.h"
@@ -255,6 +256,7 @@ class Runner {
     std::map<int64_t, Converted> results;
     if (captured_) results = convert(captured_->program, settings_.opsets, settings_.optimize);
     for (int64_t opset : settings_.opsets) judge(opset, captured_ ? results.at(opset) : no_program);
+    if (captured_) judge_levels();
     if (captured_ && !case_.dynamic.empty() && !expected_error(case_, kSameGraphOpset))
       compare_examples();
     if (settings_.bless) bless_errors();
@@ -282,10 +284,22 @@ class Runner {
   }
 
   void fail(int64_t opset, const std::string& message, const std::string& refusal = {}) {
-    failures_.add(opset, message);
+    failures_.add(opset, level_ ? "level " + level_->name + ": " + message : message);
     outcome_.refusal = refusal;
     only_refused_ = only_refused_ && !refusal.empty();
   }
+
+  void judge_levels() {
+    for (const Level& level : settings_.levels) {
+      level_ = &level;
+      const auto results = convert(captured_->program, level.opsets, level.options);
+      for (const auto& [opset, result] : results) judge(opset, result);
+    }
+    level_ = nullptr;
+  }
+
+  // What is judged is the default, of which text is pinned.
+  bool is_default() const { return !level_ && settings_.optimize == optimize::Options{}; }
 
   void judge(int64_t opset, const Converted& r) {
     const ExpectedError* expected = expected_error(case_, opset);
@@ -301,12 +315,12 @@ class Runner {
     }
     if (!r.model) {
       // An older opset wants a number where nothing folds what computes it, such as TopK's k.
-      if (settings_.optimize != optimize::Options{} && needed_opset(r.error)) return;
+      if (!is_default() && needed_opset(r.error)) return;
       if (!expected)
         fail(opset, r.error, r.refusal);
       else if (r.error.find(expected->text) == std::string::npos)
         fail(opset, "expected an error with '" + expected->text + "', got: " + r.error);
-      else if (opset == settings_.opsets.back())
+      else if (!level_ && opset == settings_.opsets.back())
         add_refusals(r.error, outcome_.seen);
       return;
     }
@@ -319,7 +333,7 @@ class Runner {
       const std::string refused = onnx::check(*r.model);
       if (!refused.empty()) throw std::runtime_error("the ONNX checker refuses it: " + refused);
       run_model(opset, *r.model);
-      add_model(opset, *r.model, outcome_.seen);
+      if (!level_) add_model(opset, *r.model, outcome_.seen);
     } catch (const std::exception& e) {
       fail(opset, e.what());
     }
@@ -390,7 +404,7 @@ class Runner {
   }
 
   void compare_pinned(int64_t opset, const ir::Model& m) {
-    if (settings_.optimize != optimize::Options{}) return;
+    if (!is_default()) return;
     for (const Pinned& p : case_.pinned) {
       if (p.opset != opset) continue;
       const std::string now = ir::print(m);
@@ -407,10 +421,13 @@ class Runner {
   void run_model(int64_t opset, const ir::Model& m) {
     ++converted_;
     if (!settings_.ort || opset > settings_.ort->newest_opset()) return;
+    std::string now = meaning(m);
+    if (ran_.count(now)) return;  // ONNX Runtime would run the same kernels again
     const auto session = settings_.ort->open_bytes(onnx::write_bytes(m), 1);
     if (left_out(case_, opset)) return;  // it loads all the same
     if (runs_.empty()) runs_ = make_runs(case_, options_, module_, *captured_, state_);
     run_and_compare(case_, m, *session, runs_);
+    if (!now.empty()) ran_.insert(std::move(now));
   }
 
   const Case& case_;
@@ -420,6 +437,8 @@ class Runner {
   std::optional<capture::Captured> captured_;
   std::vector<std::string> state_;  // attributes that are inputs
   std::vector<Run> runs_;
+  std::set<std::string> ran_;     // meaning() of the models that ran
+  const Level* level_ = nullptr;  // that is judged; null: the settings' own
   Failures failures_;
   Outcome outcome_;
   bool only_refused_ = true;

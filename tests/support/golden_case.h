@@ -14,12 +14,20 @@
 
 namespace oe::golden {
 
+// A level at which a case also runs. Its text is not pinned.
+struct Level {
+  std::string name;
+  optimize::Options options;
+  std::vector<int64_t> opsets;  // in ascending order
+};
+
 struct Settings {
   std::vector<int64_t> opsets;       // in ascending order
   std::shared_ptr<verify::Ort> ort;  // null: ONNX Runtime is absent
   bool bless = false;
   bool allow_refusals = false;  // to be blessed where the case does not expect them
   optimize::Options optimize;   // text is pinned of the default alone
+  std::vector<Level> levels;
 };
 
 struct Outcome {

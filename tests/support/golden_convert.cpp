@@ -6,6 +6,8 @@
 #include <stdexcept>
 
 #include "lib/lower/lower.h"
+#include "lib/onnx/onnx.h"
+#include "lib/onnx/schema.h"
 #include "lib/optimize/optimize.h"
 #include "lib/options/option_text.h"
 #include "opsets/opsets.h"
@@ -87,6 +89,25 @@ std::map<int64_t, Converted> convert(const program::Program& p, const std::vecto
     }
   }
   return results;
+}
+
+std::string meaning(const ir::Model& m) {
+  std::string versions = std::to_string(onnx::ir_version_for_opset(m.opset()));
+  bool known = m.functions.empty();
+  ir::for_each_graph(m.graph, [&](const ir::Graph& g) {
+    for (const auto& n : g.nodes) {
+      if (!n->domain.empty()) continue;
+      const onnx::Schema* s = onnx::find_schema("", n->op, m.opset());
+      // The body of a function has a version of its own.
+      known = known && s && !s->has_function_body;
+      if (s) versions += "," + std::to_string(s->since_version);
+    }
+  });
+  if (!known) return {};
+  ir::Model same = ir::copy(m);
+  same.ir_version = onnx::ir_version_for_opset(onnx::newest_opset());
+  same.opsets[""] = onnx::newest_opset();
+  return versions + "\n" + onnx::write_bytes(same);
 }
 
 ir::Model convert_at(const program::Program& p, int64_t opset) {

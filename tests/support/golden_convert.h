@@ -39,6 +39,10 @@ std::string refusal_of(const std::exception& e);
 std::map<int64_t, Converted> convert(const program::Program& p, const std::vector<int64_t>& opsets,
                                      const optimize::Options& o = {});
 
+// Equal for two opsets where the file means the same at both: the same bytes but for the number of
+// the opset, and each operator's schema is of the same version. "" where that cannot be known.
+std::string meaning(const ir::Model& m);
+
 // One opset alone, as the tool does it. Throws where there is no model.
 ir::Model convert_at(const program::Program& p, int64_t opset);
 

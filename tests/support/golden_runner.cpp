@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
@@ -53,10 +54,11 @@ struct Arguments {
   std::string report;      // JSON: what came of every case
   bool bless = false;
   bool allow_refusals = false;
-  bool scaled = false;             // count nodes at ten times the sizes, and nothing else
+  bool scaled = false;             // count nodes at four times the sizes, and nothing else
   std::string optimize, disabled;  // level and passes left out, as on the command line
+  std::string also_levels;         // opsets at which the other levels run as well
   int alone = 0;                   // percent that have to pass with inputs that are found
-  std::string known;               // file: the cases that may fail then
+  std::string known;               // file: cases that fail then, which do not run
 };
 
 struct Totals {
@@ -110,6 +112,11 @@ std::string label(const fs::path& file, const Case& c) {
   return file.filename().string() + ":" + std::to_string(c.line) + ": " + c.name;
 }
 
+// As --known names it: without its line.
+std::string lineless_label(const fs::path& file, const std::string& name) {
+  return file.filename().string() + ": " + name;
+}
+
 bool wanted(const Arguments& a, const fs::path& file, const Case& c) {
   return a.filter.empty() || label(file, c).find(a.filter) != std::string::npos;
 }
@@ -121,6 +128,7 @@ std::string how_to_repeat(const Arguments& a, const fs::path& file, const Case& 
   if (!a.opsets.empty()) command += " --opsets " + a.opsets;
   if (!a.optimize.empty()) command += " --optimize " + a.optimize;
   if (!a.disabled.empty()) command += " --disable-pass " + a.disabled;
+  if (!a.also_levels.empty()) command += " --also-levels " + a.also_levels;
   if (a.scaled) command += " --scaled";
   if (a.alone > 0) command += " --alone " + std::to_string(a.alone);
   return command;
@@ -151,7 +159,11 @@ torch_io::Loaded module_of(const Case& c, const fs::path& made, size_t index) {
   return c.python ? load_python_module(made, index) : define_module(c);
 }
 
-// What came of a case at ten times its sizes, as of any other case.
+std::vector<std::string> known_failures(const Arguments& a) {
+  return a.known.empty() ? std::vector<std::string>{} : split(read_whole_file(a.known), '\n');
+}
+
+// What came of a case at four times its sizes, as of any other case.
 Outcome scaled_outcome(const fs::path& file, const Case& c, const torch_io::Loaded& module,
                        const std::vector<int64_t>& opsets, Journal& journal) {
   const Scaled r = run_scaled(c, module, opsets);
@@ -180,15 +192,26 @@ Case found_alone(Case c, const torch_io::Loaded& module) {
 }
 
 // --optimize full also folds batch norms, which the default leaves so that the text shows them.
-optimize::Options optimize_options(const Arguments& a) {
+optimize::Options optimize_options(const Arguments& a, const std::string& level) {
   optimize::Options o;
   if (!a.disabled.empty()) o.disabled = split(a.disabled, ',');
-  o.change_weights = a.optimize == "full";
-  if (const auto at = std::ranges::find(optimize::kLevelNames, a.optimize);
+  o.change_weights = level == "full";
+  if (const auto at = std::ranges::find(optimize::kLevelNames, level);
       at != optimize::kLevelNames.end())
     o.level = static_cast<optimize::Level>(at - optimize::kLevelNames.begin());
   o.constant_folding = o.level != optimize::Level::None;
   return o;
+}
+
+// The levels besides the default at the opsets of --also-levels that the case runs at.
+std::vector<Level> other_levels(const Arguments& a, const Case& c) {
+  std::vector<Level> levels;
+  if (a.also_levels.empty()) return levels;
+  std::vector<int64_t> opsets = opsets_of(a.also_levels);
+  std::erase_if(opsets, [&](int64_t opset) { return !c.opsets.holds(opset); });
+  for (const std::string_view name : optimize::kLevelNames)
+    levels.push_back({std::string(name), optimize_options(a, std::string(name)), opsets});
+  return levels;
 }
 
 Totals run_file(const Arguments& a, const fs::path& file) {
@@ -199,13 +222,14 @@ Totals run_file(const Arguments& a, const fs::path& file) {
   const std::vector<int64_t> all_opsets = opsets_of(a.opsets);
   s.bless = a.bless;
   s.allow_refusals = a.allow_refusals;
-  s.optimize = optimize_options(a);
+  s.optimize = optimize_options(a, a.optimize);
   std::string why;
   s.ort = verify::Ort::load(a.ort_lib, why);
   torch_io::register_stub_operators();
   torch_io::check_kernels();
   const fs::path made = made_folder(a, file);
   const bool at_some = a.opsets.empty() && !a.bless && file.parent_path().filename() == "semantics";
+  const std::vector<std::string> known = known_failures(a);
   Blessing blessed;
   for (size_t i = a.from; i < cases.size(); ++i) {
     const Case& c = cases[i];
@@ -215,10 +239,17 @@ Totals run_file(const Arguments& a, const fs::path& file) {
       journal.write("skipped", "");
       continue;
     }
+    if (std::ranges::find(known, lineless_label(file, c.name)) != known.end()) {
+      ++t.failed;
+      journal.write("failed", "");
+      continue;
+    }
     journal.write("at", std::to_string(i));
     s.opsets = at_some ? some_opsets(c) : all_opsets;
     std::erase_if(s.opsets, [&](int64_t opset) { return !c.opsets.holds(opset); });
+    s.levels = other_levels(a, c);
     alarm(a.seconds);
+    const auto start = std::chrono::steady_clock::now();
     Outcome outcome;
     try {
       const torch_io::Loaded module = module_of(c, made, i);
@@ -230,7 +261,10 @@ Totals run_file(const Arguments& a, const fs::path& file) {
     outcome.seen.label = label(file, c);
     outcome.seen.opsets = s.opsets;
     if (!a.scaled) journal.write("seen", to_json(outcome.seen));
-    journal.write("case", report_of(file, c, outcome).dump(-1, ' ', false, kReplace));
+    nlohmann::json report = report_of(file, c, outcome);
+    report["seconds"] =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    journal.write("case", report.dump(-1, ' ', false, kReplace));
     std::ranges::move(outcome.blessed.pinned, std::back_inserter(blessed.pinned));
     std::ranges::move(outcome.blessed.errors, std::back_inserter(blessed.errors));
     if (outcome.kind == Outcome::Kind::Passed) {
@@ -421,17 +455,12 @@ std::vector<std::string> stale_lines(const Arguments& a, const std::vector<Seen>
   return a.opsets.empty() ? contradicted(was, all) : std::vector<std::string>{};
 }
 
-// The cases that failed and that no line of the file names.
-std::vector<std::string> unlisted_failures(const fs::path& known, const nlohmann::json& cases) {
-  const std::vector<std::string> listed = split(read_whole_file(known), '\n');
-  std::vector<std::string> unlisted;
-  for (const nlohmann::json& c : cases) {
-    const std::string name = fs::path(c.at("file").get<std::string>()).filename().string() + ": " +
-                             c.at("name").get<std::string>();
-    if (c.at("result") != "passed" && std::ranges::find(listed, name) == listed.end())
-      unlisted.push_back(name);
-  }
-  return unlisted;
+std::vector<std::string> failures(const nlohmann::json& cases) {
+  std::vector<std::string> names;
+  for (const nlohmann::json& c : cases)
+    if (c.at("result") != "passed")
+      names.push_back(lineless_label(c.at("file").get<std::string>(), c.at("name")));
+  return names;
 }
 
 }  // namespace
@@ -453,15 +482,18 @@ int main(int argc, char** argv) {
                "with --bless: also that an opset needs a newer one where the case says nothing");
   app.add_flag(
       "--scaled", a.scaled,
-      "only count: at ten times its sizes a case has as many nodes (default: opsets 11,18)");
+      "only count: at four times its sizes a case has as many nodes (default: opsets 11,18)");
   app.add_option(
       "--alone", a.alone,
       "the inputs that are found for a case's module instead of its own; so many percent "
       "have to pass");
   app.add_option("--optimize", a.optimize, "none, basic or full; pinned text is not compared")
       ->check(CLI::IsMember({"none", "basic", "full"}));
+  app.add_option("--also-levels", a.also_levels,
+                 "at these opsets the levels none, basic and full run as well; no text is pinned");
   app.add_option("--disable-pass", a.disabled, "PASS,...; pinned text is not compared");
-  app.add_option("--known", a.known, "with --alone: a file that names the cases that may fail");
+  app.add_option("--known", a.known,
+                 "with --alone: a file that names cases that fail; they do not run");
   app.add_option("--report", a.report, "write what came of every case to this JSON file");
   app.add_option("--work", work, "folder for intermediate files");
   CLI11_PARSE(app, argc, argv);
@@ -472,8 +504,8 @@ int main(int argc, char** argv) {
 
   Totals t;
   try {
-    if (a.bless && !a.opsets.empty())
-      throw std::runtime_error("--bless needs every opset: leave --opsets out");
+    if (a.bless && !(a.opsets + a.also_levels).empty())
+      throw std::runtime_error("--bless needs every opset: leave --opsets and --also-levels out");
     const std::vector<fs::path> files = tests::case_files({a.paths.begin(), a.paths.end()});
     t = Parent(a, files).run();
     const auto whole = [&](const char* folder) {
@@ -515,7 +547,7 @@ int main(int argc, char** argv) {
               << " cases convert and verify" << std::endl;
     bool enough = 100 * t.passed >= static_cast<size_t>(a.alone) * (t.passed + t.failed);
     if (!a.known.empty()) {
-      for (const std::string& name : unlisted_failures(a.known, t.cases)) {
+      for (const std::string& name : failures(t.cases)) {
         std::cout << "FAIL " << name << ": does not convert and verify, and " << a.known
                   << " does not name it\n";
         enough = false;

@@ -1,4 +1,4 @@
-// Counts a case's nodes at its own sizes and at ten times these.
+// Counts a case's nodes at its own sizes and at four times these.
 #include "tests/support/golden_scaled.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 using torch_io::ExampleInputs;
 using torch_io::InputLeaf;
 
-constexpr int64_t kFactor = 10;
+constexpr int64_t kFactor = 4;
 // Elements of all inputs together: what is larger costs more than it shows.
 constexpr int64_t kMostElements = 1 << 20;
 
@@ -77,7 +77,7 @@ std::vector<Choice> choices() {
           [](const InputLeaf&, size_t axis) { return axis >= 2; }};
 }
 
-// The inputs with these axes ten times as long; nullopt when none is, or they are too large.
+// The inputs with these axes four times as long; nullopt when none is, or they are too large.
 std::optional<ExampleInputs> scaled(const ExampleInputs& e, const Choice& grows) {
   capture::Shapes shapes;
   int64_t elements = 0;

@@ -1,4 +1,4 @@
-// A golden case at ten times its sizes: as many nodes as at its own.
+// A golden case at four times its sizes: as many nodes as at its own.
 #pragma once
 
 #include <string>

@@ -53,7 +53,7 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
     files = [python, str(tests / "files/run.py"), "--build", str(build)]
     wild = [python, str(tests / "files/wild.py"), "--build", str(build), "--jobs", str(jobs)]
     alone = [python, str(tests / "files/alone.py"), "--build", str(build), "--jobs", str(jobs)]
-    sweep = [python, str(tests / "sweep/run.py"), "--build", str(build), "--jobs", str(jobs), "--opsets", "9,18,26"]
+    sweep = [python, str(tests / "sweep/run.py"), "--build", str(build), "--jobs", str(jobs), "--opsets", "9,18"]
     gradients = [python, str(tests / "sweep/gradients.py"), "--build", str(build), "--known"]
     matrix = [python, str(tests / "support/matrix.py"), "--build", str(build), "--jobs", str(jobs)]
     attacks = [python, str(tests / "safety/archives.py"), "--build", str(build), "--jobs", str(jobs)]
@@ -78,10 +78,8 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
               one_core=True),
         Group("random_graphs", [python, str(tests / "random/graphs.py"), "--build", str(build)],
               environment=OVERWRITE_FREED, one_core=True),
-        Group("golden", golden, golden + ["--opsets", QUICK_OPSETS], environment=OVERWRITE_FREED),
-        *[Group(f"level_{level}", golden + ["--optimize", level, "--opsets", opsets],
-                golden + ["--optimize", level, "--opsets", "18"], environment=OVERWRITE_FREED)
-          for level, opsets in (("none", "9,18"), ("basic", "18"))],  # `golden` runs at the level `full`
+        Group("golden", golden + ["--also-levels", "18"],
+              golden + ["--opsets", QUICK_OPSETS, "--also-levels", "18"], environment=OVERWRITE_FREED),
         Group("scaled", [str(build / "golden_tests"), "--scaled", "--python", python, "--jobs", str(jobs),
                          str(tests / "ops"), str(tests / "semantics/many_elements.test")]),
         Group("matrix", matrix, matrix + ["--quick"]),
@@ -126,8 +124,7 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
         Group("alone", alone),
         Group("alone_ops", [golden[0], "--python", python, "--jobs", str(jobs), str(tests / "ops"), "--alone", "80",
                             "--opsets", "18",  # the ladder is the subject of other groups
-                            # meshgrid refuses with the values of its tensors, which take 18 s to print.
-                            "--seconds", "120", "--known", str(tests / "ops/alone_known.txt")]),
+                            "--known", str(tests / "ops/alone_known.txt")]),
         Group("over_time", [python, str(tests / "models/over_time.py"), "--tool", tool]),
         Group("models", models + ["--full"], models + ["--quick"], environment=VERIFY_STAGES),
         Group("force_models", [python, str(tests / "foreign/force_models.py"), "--build", str(build)], by_name=True),
