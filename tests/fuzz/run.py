@@ -49,7 +49,7 @@ def escaped(word: bytes) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, required=True)
-    parser.add_argument("--seconds", type=int, default=20, help="for each target; 0: no limit")
+    parser.add_argument("--seconds", type=int, default=10, help="for each target; 0: no limit")
     parser.add_argument("--runs", type=int, default=150_000, help="for each target; -1: no limit")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--figures", type=pathlib.Path)

@@ -244,9 +244,11 @@ Totals run_file(const Arguments& a, const fs::path& file) {
       journal.write("failed", "");
       continue;
     }
-    journal.write("at", std::to_string(i));
-    s.opsets = at_some ? some_opsets(c) : all_opsets;
+    const std::vector<int64_t> asked = at_some ? some_opsets(c) : all_opsets;
+    s.opsets = asked;
     std::erase_if(s.opsets, [&](int64_t opset) { return !c.opsets.holds(opset); });
+    if (s.opsets.empty()) continue;
+    journal.write("at", std::to_string(i));
     s.levels = other_levels(a, c);
     alarm(a.seconds);
     const auto start = std::chrono::steady_clock::now();
@@ -259,7 +261,7 @@ Totals run_file(const Arguments& a, const fs::path& file) {
       outcome = {Outcome::Kind::Failed, e.what(), {}, {}, {}};
     }
     outcome.seen.label = label(file, c);
-    outcome.seen.opsets = s.opsets;
+    outcome.seen.opsets = asked;
     if (!a.scaled) journal.write("seen", to_json(outcome.seen));
     nlohmann::json report = report_of(file, c, outcome);
     report["seconds"] =

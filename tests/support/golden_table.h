@@ -15,7 +15,7 @@ namespace oe::golden {
 // What one case showed.
 struct Seen {
   std::string label;            // orders cases that show the same
-  std::vector<int64_t> opsets;  // at which it ran
+  std::vector<int64_t> opsets;  // asked of it; `-- opsets` may leave some out
   std::set<std::string> calls;  // the program's: "aten::add.Tensor"
   // Opset -> operator of the model ("aten::add") -> ONNX operators that came of it.
   std::map<int64_t, std::map<std::string, std::set<std::string>>> made;
@@ -42,7 +42,7 @@ std::string operator_table(const std::vector<Seen>& all);
 // The part of it that the code alone determines: names, signatures and kinds.
 std::string without_measures(const std::string& table);
 // "aten::exp: opset 12" of the lines that the cases contradict or do not show, of a table with the
-// same operators. A case says nothing of opsets at which it did not run; all ran at the newest.
+// same operators. A case says nothing of opsets that were not asked of it; the newest was of all.
 std::vector<std::string> contradicted(const std::string& table, const std::vector<Seen>& all);
 
 }  // namespace oe::golden
