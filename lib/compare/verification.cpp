@@ -10,6 +10,7 @@
 #include "lib/onnx/onnx.h"
 #include "lib/pipeline/names.h"
 #include "lib/support/text.h"
+#include "lib/torch/about.h"
 #include "lib/torch/user_operators.h"
 
 namespace oe {
@@ -227,6 +228,10 @@ void verify_written(const Converted& what, const std::filesystem::path& path, ve
                   : !o.load.custom_op_libs.empty()
                       ? "a library of --custom-op-lib may compute something other than its operator"
                   : v.misstated ? "this is a bug in onnx-export; please report it with the model"
+                  : !torch_io::is_tested_libtorch()
+                      ? "onnx-export is tested with LibTorch 2.13; LibTorch " +
+                            torch_io::libtorch_version() +
+                            " may compute something other than that version"
                   : cause.kind == Cause::Kind::Operator
                       ? "this is a bug in onnx-export or in ONNX Runtime; please report it with "
                         "the model"

@@ -10,4 +10,6 @@ std::string libtorch_version() {
          std::to_string(TORCH_VERSION_PATCH);
 }
 
+bool is_tested_libtorch() { return TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR == 13; }
+
 }  // namespace oe::torch_io

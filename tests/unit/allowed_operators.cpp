@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lib/support/text.h"
+#include "lib/torch/about.h"
 
 namespace {
 
@@ -32,6 +33,10 @@ bool of_others(const std::string& name) {
 }
 
 }  // namespace
+
+TEST_CASE("the LibTorch of the tests is the one that messages call tested") {
+  CHECK(oe::torch_io::is_tested_libtorch());
+}
 
 TEST_CASE("every operator of LibTorch is on the reviewed list", "[allowed_operators]") {
   std::set<std::string> reviewed;
