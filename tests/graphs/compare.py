@@ -38,6 +38,8 @@ RUNS, MOST_RUNS, SECONDS = 15, 101, 2.0  # as many as fit into the time
 REASONS = {
     "DebertaV2Model": "The index of GatherElements is expanded to the batch of each call.",
     "recommender: DCNMix": "A squeeze of a batch that may be 1 is computed in each call.",
+    "recommender: DCN": "tensordot multiplies matrices between two Reshapes; the other file multiplies transposed columns "
+                        "of a batch.",
     "graph: TAGConv": "LibTorch computes x ** -0.5 as 1 / sqrt(x), which is -inf at -0 and NaN at -inf.",
     "graph: ARMAConv": "LibTorch computes x ** -0.5 as 1 / sqrt(x), which is -inf at -0 and NaN at -inf.",
     "graph: ClusterGCNConv": "Values are expanded to the number of masked elements, which depends on data: one value "
