@@ -229,7 +229,8 @@ void verify_written(const Converted& what, const std::filesystem::path& path, ve
                       ? "a library of --custom-op-lib may compute something other than its operator"
                   : v.misstated ? "this is a bug in onnx-export; please report it with the model"
                   : !torch_io::is_tested_libtorch()
-                      ? "onnx-export is tested with LibTorch 2.13; LibTorch " +
+                      ? "onnx-export is tested with LibTorch " +
+                            std::string(torch_io::kTestedLibtorch) + "; LibTorch " +
                             torch_io::libtorch_version() +
                             " may compute something other than that version"
                   : cause.kind == Cause::Kind::Operator

@@ -10,6 +10,8 @@ std::string libtorch_version() {
          std::to_string(TORCH_VERSION_PATCH);
 }
 
-bool is_tested_libtorch() { return TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR == 13; }
+bool is_tested_libtorch() {
+  return libtorch_version().starts_with(std::string(kTestedLibtorch) + ".");
+}
 
 }  // namespace oe::torch_io
