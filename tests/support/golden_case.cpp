@@ -298,7 +298,7 @@ class Runner {
     level_ = nullptr;
   }
 
-  // What is judged is the default, of which text is pinned.
+  // Text is pinned of the default alone.
   bool is_default() const { return !level_ && settings_.optimize == optimize::Options{}; }
 
   void judge(int64_t opset, const Converted& r) {

@@ -163,7 +163,7 @@ std::vector<std::string> known_failures(const Arguments& a) {
   return a.known.empty() ? std::vector<std::string>{} : split(read_whole_file(a.known), '\n');
 }
 
-// What came of a case at four times its sizes, as of any other case.
+// The outcome of a case at four times its sizes.
 Outcome scaled_outcome(const fs::path& file, const Case& c, const torch_io::Loaded& module,
                        const std::vector<int64_t>& opsets, Journal& journal) {
   const Scaled r = run_scaled(c, module, opsets);
@@ -192,7 +192,7 @@ Case found_alone(Case c, const torch_io::Loaded& module) {
 }
 
 // --optimize full also folds batch norms, which the default leaves so that the text shows them.
-optimize::Options optimize_options(const Arguments& a, const std::string& level) {
+optimize::Options optimize_options(const Arguments& a, std::string_view level) {
   optimize::Options o;
   if (!a.disabled.empty()) o.disabled = split(a.disabled, ',');
   o.change_weights = level == "full";
@@ -210,7 +210,7 @@ std::vector<Level> other_levels(const Arguments& a, const Case& c) {
   std::vector<int64_t> opsets = opsets_of(a.also_levels);
   std::erase_if(opsets, [&](int64_t opset) { return !c.opsets.holds(opset); });
   for (const std::string_view name : optimize::kLevelNames)
-    levels.push_back({std::string(name), optimize_options(a, std::string(name)), opsets});
+    levels.push_back({std::string(name), optimize_options(a, name), opsets});
   return levels;
 }
 

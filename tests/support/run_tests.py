@@ -18,6 +18,8 @@ import subprocess
 import sys
 import time
 
+from tidy import next_part
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CLOSING = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.M)
 # A spread over the ladder: ends, the default, and where axes, sequences and types changed.
@@ -40,12 +42,6 @@ class Group:
     one_core: bool = False  # keeps one core busy, shares no folder with other groups, and measures no time
 
 
-def next_half() -> list[str]:
-    """Of two halves the next one with every commit, so that two commits run both."""
-    count = subprocess.run(["git", "rev-list", "--count", "HEAD"], cwd=ROOT, capture_output=True, text=True)
-    return [] if count.returncode else ["--part", f"{int(count.stdout) % 2 + 1}/2"]
-
-
 def groups(build: pathlib.Path, jobs: int) -> list[Group]:
     python, tests = sys.executable, ROOT / "tests"
     tool = str(build / "onnx-export")
@@ -65,6 +61,8 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
     attacks = [python, str(tests / "safety/archives.py"), "--build", str(build), "--jobs", str(jobs)]
     fuzz = [python, str(tests / "fuzz/run.py"), "--build", str(ROOT / "build/fuzz"), "--jobs", str(jobs)]
     explain = [python, str(tests / "explain/run.py"), "--build", str(build), "--jobs", str(jobs)]
+    # Of two halves the next one with every commit, so that two commits run both.
+    half = ["--part", f"{next_part(2) + 1}/2"] if (ROOT / ".git").exists() else []
     layers = [python, str(ROOT / "scripts/check-layers")]
     tidy = [python, str(tests / "support/tidy.py"), "--build", str(build), "--jobs", str(jobs), "--next-part", "6"]
 
@@ -89,7 +87,7 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
         Group("scaled", [str(build / "golden_tests"), "--scaled", "--python", python, "--jobs", str(jobs),
                          str(tests / "ops"), str(tests / "semantics/many_elements.test")]),
         Group("matrix", matrix, matrix + ["--quick"]),
-        Group("sweep", sweep + ["--limit", "2", *next_half()], sweep + ["--limit", "1", "--part", "1/8"]),
+        Group("sweep", sweep + ["--limit", "2", *half], sweep + ["--limit", "1", "--part", "1/8"]),
         Group("gradients", gradients, gradients + ["--ops", "^[a-l]"], one_core=True),
         Group("gradients_second", gradients + ["--second"], gradients + ["--second", "--ops", "^[a-l]"], one_core=True),
         Group("random", programs + ["--opsets", "11,13,18,21,26"], programs),
@@ -138,7 +136,7 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
               by_name=True),
         Group("friends", [python, str(tests / "graphs/friends.py"), "--build", str(build), "--jobs", str(jobs)],
               by_name=True),
-        Group("foreign", foreign + next_half(), foreign + ["--part", "1/8"], environment=VERIFY_STAGES),
+        Group("foreign", foreign + half, foreign + ["--part", "1/8"], environment=VERIFY_STAGES),
     ]
 
 
