@@ -135,7 +135,7 @@ def state_key(folder: pathlib.Path) -> str:
     return "\n".join(parts)
 
 
-def orphans(place: Place) -> list[str]:
+def running(place: Place) -> list[str]:
     """Processes of ours that still run."""
     found = []
     for p in pathlib.Path("/proc").glob("[0-9]*"):
@@ -146,6 +146,17 @@ def orphans(place: Place) -> list[str]:
         except OSError:
             pass
     return found
+
+
+def orphans(place: Place) -> list[str]:
+    """Processes of ours that still run 2 s after the supervisor's end: the kernel takes a killed one down after
+    its supervisor has been waited for.
+    """
+    for _ in range(200):
+        if not running(place):
+            return []
+        time.sleep(0.01)
+    return running(place)
 
 
 class Tests:
@@ -252,11 +263,7 @@ class Tests:
             problems.append("does not end")
         if not place.state()[1]:
             return self.check([f"was not reached: {text.strip()[-200:]}"], f"{scenario.name}, {fault}")
-        for _ in range(200):
-            if not orphans(place):
-                break
-            time.sleep(0.01)
-        else:
+        if orphans(place):
             problems.append("a worker outlives its supervisor")
         who, wrong = self.whose(place)
         problems += wrong
