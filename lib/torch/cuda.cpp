@@ -26,6 +26,8 @@ fs::path library_folder() {
   return fs::path(info.dli_fname).parent_path();
 }
 
+std::string current = "cpu";
+
 fs::path cuda_library() { return (library_folder() / "libtorch_cuda.so").lexically_normal(); }
 
 }  // namespace
@@ -84,6 +86,9 @@ void use_device(const std::string& device) {
   c10::impl::VirtualGuardImpl(c10::kCUDA).setDevice(wanted);
   // The numbers are compared: convolutions keep all bits of float32.
   at::globalContext().setAllowTF32CuDNN(false);
+  current = device;
 }
+
+const std::string& current_device() { return current; }
 
 }  // namespace oe::torch_io

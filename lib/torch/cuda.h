@@ -21,5 +21,7 @@ Cuda find_cuda();
 
 // Makes `device` ("cpu", "cuda:1") the current one. Throws Failure(MissingPart).
 void use_device(const std::string& device);
+// The one that use_device() made current; "cpu" before.
+const std::string& current_device();
 
 }  // namespace oe::torch_io

@@ -15,6 +15,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "lib/torch/cuda.h"
+
 namespace oe::torch_io {
 namespace {
 
@@ -106,6 +108,45 @@ std::optional<c10::IValue> moved(const Node* n, c10::Device target) {
   return value && holds_tensors(*value) ? std::optional(value->deepcopy(target)) : std::nullopt;
 }
 
+// LibTorch takes these arguments on the CPU wherever the other tensors are, and has these results
+// there.
+bool is_on_cpu(const Node* n, const c10::Argument& a) {
+  const auto is = [&](const char* name) { return n->kind() == c10::Symbol::fromQualString(name); };
+  return a.name() == "batch_sizes" || a.name() == "tensor_indices_or_sections" ||
+         (is("aten::_pack_padded_sequence") && a.name() == "lengths") ||
+         (is("aten::randint_like") && a.name() == "high");
+}
+// Lengths of sequences. (batch_sizes stays there too: torch.nn.utils.rnn asks whether it does.)
+bool result_is_on_cpu(const Node* n, size_t output) {
+  return output == 1 && n->kind() == c10::Symbol::aten("_pad_packed_sequence");
+}
+
+// x.to(device): with no device, the CPU.
+Value* moved_to(Value* x, std::optional<c10::Device> device, Node* before) {
+  torch::jit::Graph& g = *x->owningGraph();
+  const torch::jit::WithInsertPoint here(before);
+  Value *none = g.insertConstant(c10::IValue()), *no = g.insertConstant(false);
+  Node* n = g.insertNode(device ? g.create(c10::aten::to, {x, none, none, g.insertConstant(*device),
+                                                           none, no, no, none})
+                                : g.create(c10::Symbol::aten("cpu"), {x}));
+  n->setSourceRange(before->sourceRange());
+  return n->output();
+}
+
+void keep_on_cpu(Node* n, c10::Device target) {
+  const auto* schema = n->maybeSchema();
+  if (!schema) return;
+  for (size_t i = 0; i < n->inputs().size() && i < schema->arguments().size(); ++i)
+    if (is_on_cpu(n, schema->arguments()[i]) &&
+        n->input(i)->type()->kind() == c10::TypeKind::TensorType)
+      n->replaceInput(i, moved_to(n->input(i), std::nullopt, n));
+  for (size_t i = 0; i < n->outputs().size(); ++i) {
+    if (!result_is_on_cpu(n, i)) continue;
+    Value* there = moved_to(n->output(i), target, n->next());
+    n->output(i)->replaceAllUsesAfterNodeWith(there->node(), there);
+  }
+}
+
 void visit(Block& b, c10::Device target) {
   for (auto it = b.nodes().begin(); it != b.nodes().end();) {
     Node* n = *it++;
@@ -119,6 +160,7 @@ void visit(Block& b, c10::Device target) {
       n->destroy();
       continue;
     }
+    if (!target.is_cpu()) keep_on_cpu(n, target);
     torch::jit::WithInsertPoint before(n);
     Node* replacement = nullptr;
     if (to_cuda) {
@@ -138,14 +180,23 @@ void visit(Block& b, c10::Device target) {
   }
 }
 
+void visit_all(torch::jit::CompilationUnit& functions, c10::Device target) {
+  for (torch::jit::Function* f : functions.get_functions())
+    if (auto* g = torch::jit::tryToGraphFunction(*f)) {
+      g->ensure_defined();
+      visit(*g->graph()->block(), target);
+    }
+}
+
 }  // namespace
 
 void allocate_on(c10::Device device, const torch::jit::Module& module) {
-  for (torch::jit::Function* f : module._ivalue()->compilation_unit()->get_functions())
-    if (auto* g = torch::jit::tryToGraphFunction(*f)) {
-      g->ensure_defined();
-      visit(*g->graph()->block(), device);
-    }
+  visit_all(*module._ivalue()->compilation_unit(), device);
+}
+
+void allocate_on_current(torch::jit::CompilationUnit& functions) {
+  const c10::Device device(current_device());
+  if (!device.is_cpu()) visit_all(functions, device);
 }
 
 }  // namespace oe::torch_io

@@ -10,5 +10,7 @@ namespace oe::torch_io {
 // constants are moved there. Devices that are compared, printed or turned into strings stay what
 // they were.
 void allocate_on(c10::Device device, const torch::jit::Module& module);
+// The same for functions of ours, on the device that use_device() made current.
+void allocate_on_current(torch::jit::CompilationUnit& functions);
 
 }  // namespace oe::torch_io

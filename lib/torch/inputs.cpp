@@ -16,6 +16,7 @@
 #include "lib/torch/alternatives.h"
 #include "lib/torch/axes.h"
 #include "lib/torch/convert.h"
+#include "lib/torch/copies.h"
 #include "lib/torch/input_tree.h"
 #include "lib/torch/values.h"
 
@@ -107,7 +108,7 @@ c10::IValue varied(const c10::IValue& v, const Variation& how) {
 
 void move_to(c10::Device device, ExampleInputs& e) {
   if (device.is_cpu()) return;
-  const auto move = [&](c10::IValue& v) { v = v.deepcopy(device); };
+  const auto move = [&](c10::IValue& v) { v = deep_copy(v, device); };
   std::ranges::for_each(e.arguments, move);
   for (std::vector<c10::IValue>& further : e.alternatives) std::ranges::for_each(further, move);
   const std::vector<c10::IValue> values = leaf_values(e, e.arguments);
@@ -144,12 +145,12 @@ std::vector<c10::IValue> resized_inputs(const ExampleInputs& e,
   LeafOrder order(e);
   for (size_t i = 0; i < e.arguments.size(); ++i) {
     if (!order.enter(i)) {
-      arguments.push_back(e.arguments[i].deepcopy());
+      arguments.push_back(deep_copy(e.arguments[i]));
       continue;
     }
     arguments.push_back(map_leaves(e.arguments[i], [&](const c10::IValue& v) -> c10::IValue {
       const std::optional<size_t> at = order.next();
-      if (!at) return v.deepcopy();
+      if (!at) return deep_copy(v);
       const InputLeaf& leaf = e.leaves[*at];
       const std::vector<int64_t>& size = sizes.at(*at);
       const uint64_t own_seed = leaf_seed(seed, *at);

@@ -10,6 +10,7 @@
 
 #include "lib/support/text.h"
 #include "lib/torch/allowed_operators.h"
+#include "lib/torch/copies.h"
 #include "lib/torch/devices.h"
 #include "lib/torch/extensions.h"
 #include "lib/torch/inference.h"
@@ -155,6 +156,12 @@ void open_operator_library(const std::string& path) {
                   "correct the path; a library in the working directory needs ./ before its name");
 }
 
+void move_to_device(c10::Device device, Loaded& m) {
+  m.device = device;
+  allocate_on(device, m.module);
+  if (!device.is_cpu()) m.module = copy_to(device, m.module);
+}
+
 Loaded load(const LoadOptions& o, const rules::Rules& rules) {
   for (const std::string& library : o.custom_op_libs) open_operator_library(library);
   disarm_operators();
@@ -178,9 +185,7 @@ Loaded load(const LoadOptions& o, const rules::Rules& rules) {
     throw_if_disarmed_ran(o.model);
     explain_load_error(o.model, e, missing);
   }
-  m.device = c10::Device(o.device);
-  allocate_on(m.device, m.module);
-  if (!m.device.is_cpu()) m.module = m.module.deepcopy(m.device);
+  move_to_device(c10::Device(o.device), m);
   m.method = method_of(m.module, o, m.notes);
   m.traced_inputs = read_traced_inputs(script, m.method);
   set_training(m, o.training);

@@ -36,6 +36,9 @@ struct Loaded {
 // rejects).
 Loaded load(const LoadOptions& o, const rules::Rules& rules = {});
 
+// Moves a module's tensors, and what its code allocates, to a device that use_device() selected.
+void move_to_device(c10::Device device, Loaded& m);
+
 // Opens a library that registers operators (--custom-op-lib). Throws Failure(MissingPart, OE0121).
 void open_operator_library(const std::string& path);
 

@@ -18,6 +18,7 @@
 #include "lib/support/text.h"
 #include "lib/support/trial.h"
 #include "lib/torch/convert.h"
+#include "lib/torch/copies.h"
 #include "lib/torch/runtime.h"
 #include "lib/torch/state.h"
 
@@ -150,7 +151,7 @@ std::vector<HostValue> Reference::call_as_is(const ExampleInputs& e,
   const c10::AutoGradMode mode(gradients);
   const torch::jit::GraphOptimizerEnabledGuard optimizer(optimized_);
   std::vector<c10::IValue> own;
-  for (const c10::IValue& a : own_arguments(e, arguments)) own.push_back(a.deepcopy());
+  for (const c10::IValue& a : own_arguments(e, arguments)) own.push_back(deep_copy(a));
   restore_constants();  // also where the state goes on from call to call
   const c10::IValue result = module_.module.get_method(module_.method)(std::move(own));
   // A copy: a result may be a buffer itself, which is about to be restored or written again.
@@ -268,7 +269,7 @@ HostRun Reference::step(const ExampleInputs& e, const Draw& draw, const Form& fo
     if (!saved) set_state(module_.module, e, arguments);
   } else {
     for (const AttributeArgument& a : e.state)
-      arguments.at(a.argument) = attribute_value(module_.module, a.path).deepcopy();
+      arguments.at(a.argument) = deep_copy(attribute_value(module_.module, a.path));
   }
   HostRun r;
   r.inputs = host_leaves(leaf_values(e, arguments), form);

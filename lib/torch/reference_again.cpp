@@ -16,6 +16,7 @@
 #include <stdexcept>
 
 #include "lib/torch/convert.h"
+#include "lib/torch/copies.h"
 #include "lib/torch/reference.h"
 #include "lib/torch/runtime.h"
 #include "lib/torch/state.h"
@@ -97,7 +98,7 @@ c10::IValue interpreted(torch::jit::Module& m, const std::string& method,
   torch::jit::Inline(*graph);  // else what it calls is optimised
   change(*graph);
   torch::jit::Stack stack{m._ivalue()};
-  for (const c10::IValue& a : arguments) stack.push_back(a.deepcopy());
+  for (const c10::IValue& a : arguments) stack.push_back(deep_copy(a));
   function.getSchema().checkAndNormalizeInputs(stack);
   const torch::jit::Code code(graph, method);
   torch::jit::InterpreterState(code).run(stack);

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "lib/torch/convert.h"
+#include "lib/torch/copies.h"
 #include "lib/torch/state.h"
 #include "lib/torch/values.h"
 
@@ -116,7 +117,7 @@ std::vector<HostValue> flatten(const c10::IValue& result, const ResultForm& form
   }
   add(result, form.captured->method, out);
   for (const program::StateResult& s : form.captured->state)
-    add(attribute_value(m, s.attribute).deepcopy(), s.result, out);
+    add(deep_copy(attribute_value(m, s.attribute)), s.result, out);
   return out;
 }
 

@@ -13,6 +13,7 @@
 
 #include "lib/support/text.h"
 #include "lib/torch/axes.h"
+#include "lib/torch/copies.h"
 #include "lib/torch/reference.h"
 
 namespace oe::torch_io {
@@ -41,7 +42,7 @@ c10::IValue step(const c10::IValue& v, const std::string& name, const std::strin
 
 // A copy that shares no memory; tensors that ask for gradients go on asking.
 c10::IValue own_copy(const c10::IValue& v) {
-  if (!v.isTensor() || !v.toTensor().defined()) return v.deepcopy();
+  if (!v.isTensor() || !v.toTensor().defined()) return deep_copy(v);
   const at::Tensor& t = v.toTensor();
   const at::Tensor copy = t.detach().clone();
   if (t.is_leaf() && t.requires_grad()) copy.set_requires_grad(true);

@@ -1,6 +1,7 @@
 """Models of several methods, and a file whose tensors were saved on a GPU."""
 import pathlib
 import zipfile
+from typing import List, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -47,6 +48,18 @@ class Devices(nn.Module):
         return a * b, torch.full([2], 3.0).to(x.device, torch.float64), b.to("cpu") + torch.tensor([1.0, 2.0, 3.0, 4.0])
 
 
+class State(NamedTuple):
+    h: Tensor
+    c: Tensor
+
+
+class Cell(nn.Module):
+    """Named tuples as arguments, alone and in a list."""
+
+    def forward(self, x: Tensor, state: State, layers: List[State]) -> State:
+        return State(h=x + state.h * layers[0].c, c=state.c + layers[0].h)
+
+
 def saved_on_gpu(source: pathlib.Path, target: pathlib.Path) -> None:
     """The same file as if it was saved on the first GPU: that is said where its pickles name storages."""
     writer = torch._C.PyTorchFileWriter(str(target))
@@ -65,5 +78,6 @@ def make(folder: pathlib.Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(0)
     torch.jit.script(Codec().eval()).save(folder / "codec.pt")
+    torch.jit.script(Cell().eval()).save(folder / "cell.pt")
     torch.jit.script(Devices().eval()).save(folder / "devices.pt")
     saved_on_gpu(folder / "codec.pt", folder / "on_gpu.pt")

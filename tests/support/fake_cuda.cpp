@@ -5,6 +5,7 @@
 #include <ATen/EmptyTensor.h>
 #include <ATen/Functions.h>
 #include <ATen/NativeFunctions.h>
+#include <ATen/TensorOperators.h>
 #include <ATen/detail/CUDAHooksInterface.h>
 #include <ATen/native/CPUFallback.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
@@ -12,6 +13,8 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <optional>
+#include <tuple>
 
 namespace {
 
@@ -44,6 +47,8 @@ struct CUDAHooks final : at::CUDAHooksInterface {
   explicit CUDAHooks(at::CUDAHooksArgs) {}
   void init() const override {}
   bool hasCUDA() const override { return true; }
+  bool isBuilt() const override { return true; }
+  bool isAvailable() const override { return true; }
   int getNumGPUs() const override { return 1; }
   bool hasPrimaryContext(c10::DeviceIndex) const override { return true; }
   const at::Generator& getDefaultGenerator(c10::DeviceIndex) const override {
@@ -57,8 +62,11 @@ REGISTER_CUDA_HOOKS(CUDAHooks)
 // The same memory as a tensor of the CPU.
 at::Tensor as_cpu(const at::Tensor& t) {
   if (t.is_cpu()) return t;
-  return at::from_blob(const_cast<void*>(t.const_data_ptr()), t.sizes(), t.strides(),
-                       t.options().device(c10::kCPU));
+  at::Tensor same = at::from_blob(const_cast<void*>(t.const_data_ptr()), t.sizes(), t.strides(),
+                                  t.options().device(c10::kCPU));
+  same._set_conj(t.is_conj());
+  same._set_neg(t.is_neg());
+  return same;
 }
 
 at::Tensor empty(c10::SymIntArrayRef size, std::optional<at::ScalarType> type,
@@ -122,7 +130,42 @@ at::Tensor unfold(const at::Tensor& self, int64_t d, int64_t n, int64_t step) {
   return at::native::unfold(self, d, n, step);
 }
 
+// What CUDA computes in one kernel, and the CPU has no operator for.
+std::tuple<at::Tensor, at::Tensor, at::Tensor> lstm_cell(const at::Tensor& input,
+                                                         const at::Tensor& hidden,
+                                                         const at::Tensor& cx,
+                                                         const std::optional<at::Tensor>& a,
+                                                         const std::optional<at::Tensor>& b) {
+  at::Tensor gates = input + hidden;
+  if (a && a->defined()) gates = gates + *a + *b;
+  const auto g = gates.chunk(4, 1);
+  const at::Tensor cy = g[1].sigmoid() * cx + g[0].sigmoid() * g[2].tanh();
+  return {g[3].sigmoid() * cy.tanh(), cy, gates};
+}
+std::tuple<at::Tensor, at::Tensor> gru_cell(const at::Tensor& input, const at::Tensor& hidden,
+                                            const at::Tensor& hx,
+                                            const std::optional<at::Tensor>& a,
+                                            const std::optional<at::Tensor>& b) {
+  const bool biased = a && a->defined();
+  const auto x = (biased ? input + *a : input).chunk(3, 1);
+  const auto h = (biased ? hidden + *b : hidden).chunk(3, 1);
+  const at::Tensor n = (x[2] + (x[0] + h[0]).sigmoid() * h[2]).tanh();
+  return {n + (x[1] + h[1]).sigmoid() * (hx - n), input};
+}
+
+// The operator of the CPU, which is given indices on the CPU: cpu_fallback() leaves them.
 void fallback(const c10::OperatorHandle& op, c10::Stack* stack) {
+  if (op.schema().name() == "aten::native_batch_norm")
+    for (size_t i : {3, 4})  // running statistics, which it writes without saying so
+      if (c10::IValue& v = (*stack)[i]; v.isTensor() && v.toTensor().defined())
+        v = as_cpu(v.toTensor());
+  for (c10::IValue& v : *stack) {
+    if (!v.isList() || v.isTensorList()) continue;
+    c10::List<c10::IValue> on_cpu = v.toList().copy();
+    for (size_t i = 0; i < on_cpu.size(); ++i)
+      if (on_cpu.get(i).isTensor()) on_cpu.set(i, as_cpu(on_cpu.get(i).toTensor()));
+    v = on_cpu;
+  }
   at::native::cpu_fallback(op, stack);
 }
 
@@ -131,6 +174,8 @@ void fallback(const c10::OperatorHandle& op, c10::Stack* stack) {
 TORCH_LIBRARY_IMPL(_, CUDA, m) {
   m.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>());
 }
+
+TORCH_LIBRARY_IMPL(aten, CPU, m) { m.impl("_copy_from_and_resize", &copy_from_and_resize); }
 
 TORCH_LIBRARY_IMPL(aten, CUDA, m) {
   m.impl("empty.memory_format", &empty);
@@ -144,4 +189,6 @@ TORCH_LIBRARY_IMPL(aten, CUDA, m) {
   m.impl("_reshape_alias", &reshape_alias);
   m.impl("_local_scalar_dense", &item);
   m.impl("unfold", &unfold);
+  m.impl("_thnn_fused_lstm_cell", &lstm_cell);
+  m.impl("_thnn_fused_gru_cell", &gru_cell);
 }

@@ -9,8 +9,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
@@ -20,275 +18,19 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
-#include "lib/infer/infer.h"
 #include "lib/lower/lowering.h"
-#include "lib/onnx/schema.h"
-#include "lib/options/option_text.h"
 #include "lib/support/files.h"
 #include "lib/support/text.h"
-#include "lib/torch/load.h"
-#include "lib/torch/unchecked.h"
-#include "tests/support/golden_case.h"
-#include "tests/support/golden_convert.h"
+#include "lib/torch/cuda.h"
 #include "tests/support/golden_module.h"
-#include "tests/support/golden_scaled.h"
-
-extern char** environ;
+#include "tests/support/golden_run.h"
 
 namespace fs = std::filesystem;
 using namespace oe;
 using namespace oe::golden;
 
 namespace {
-
-struct Arguments {
-  std::vector<std::string> paths;
-  std::string filter, python, opsets, ort_lib;
-  fs::path work;  // of this run: models made by Python, results of children
-  int jobs = 1;
-  unsigned seconds = 600;  // for one case
-  size_t from = 0;         // a child that takes up a file behind a crash
-  std::string results;     // a child writes what it did here
-  std::string report;      // JSON: what came of every case
-  bool bless = false;
-  bool allow_refusals = false;
-  bool scaled = false;             // count nodes at four times the sizes, and nothing else
-  std::string optimize, disabled;  // level and passes left out, as on the command line
-  std::string also_levels;         // opsets at which the other levels run as well
-  int alone = 0;                   // percent that have to pass with inputs that are found
-  std::string known;               // file: cases that fail then, which do not run
-};
-
-struct Totals {
-  size_t passed = 0, failed = 0, skipped = 0;
-  size_t unscaled = 0;     // cases that run at no other size
-  std::vector<Seen> seen;  // by each case
-  nlohmann::json cases = nlohmann::json::array();
-};
-
-// Messages quote what a program printed: not all of it has to be UTF-8.
-constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
-
-// "passed", "skipped", "refused" (the converter says that it cannot), "wrong" (anything else).
-std::string result_of(const Outcome& o) {
-  if (o.kind == Outcome::Kind::Passed) return "passed";
-  if (o.kind == Outcome::Kind::Skipped) return "skipped";
-  return o.refusal.empty() ? "wrong" : "refused";
-}
-
-nlohmann::json report_of(const fs::path& file, const Case& c, const Outcome& o) {
-  return {{"file", file.string()},  {"line", c.line},       {"name", c.name},
-          {"result", result_of(o)}, {"refusal", o.refusal}, {"message", o.message}};
-}
-
-std::vector<int64_t> opsets_of(const std::string& list) {
-  std::vector<int64_t> opsets;
-  if (list.empty()) {
-    for (int64_t o = kOldestOpset; o <= onnx::newest_opset(); ++o) opsets.push_back(o);
-  }
-  for (const std::string& o : split(list, ','))
-    if (!o.empty()) opsets.push_back(std::stoll(o));
-  return opsets;
-}
-
-// A spread over the ladder: its ends, the default, and where axes, sequences and types changed.
-constexpr std::array<int64_t, 7> kSemanticsOpsets = {7, 9, 11, 13, 18, 21, 26};  // and the newest
-
-// The ladder is the subject of tests/ops and tests/opsets. A case of tests/semantics runs at some
-// of it, and at the opsets that it names itself.
-std::vector<int64_t> some_opsets(const Case& c) {
-  std::set<int64_t> opsets(kSemanticsOpsets.begin(), kSemanticsOpsets.end());
-  opsets.insert(onnx::newest_opset());
-  for (const Pinned& p : c.pinned) opsets.insert(p.opset);
-  for (const ExpectedError& e : c.errors)
-    for (const int64_t edge : {e.opsets.low - 1, e.opsets.low, e.opsets.high, e.opsets.high + 1})
-      if (edge >= kOldestOpset && edge <= onnx::newest_opset()) opsets.insert(edge);
-  return {opsets.begin(), opsets.end()};
-}
-
-std::string label(const fs::path& file, const Case& c) {
-  return file.filename().string() + ":" + std::to_string(c.line) + ": " + c.name;
-}
-
-// As --known names it: without its line.
-std::string lineless_label(const fs::path& file, const std::string& name) {
-  return file.filename().string() + ": " + name;
-}
-
-bool wanted(const Arguments& a, const fs::path& file, const Case& c) {
-  return a.filter.empty() || label(file, c).find(a.filter) != std::string::npos;
-}
-
-// The command that runs this case alone, in the same way.
-std::string how_to_repeat(const Arguments& a, const fs::path& file, const Case& c) {
-  std::string command =
-      "repeat it: golden_tests --filter '" + label(file, c) + "' " + file.string();
-  if (!a.opsets.empty()) command += " --opsets " + a.opsets;
-  if (!a.optimize.empty()) command += " --optimize " + a.optimize;
-  if (!a.disabled.empty()) command += " --disable-pass " + a.disabled;
-  if (!a.also_levels.empty()) command += " --also-levels " + a.also_levels;
-  if (a.scaled) command += " --scaled";
-  if (a.alone > 0) command += " --alone " + std::to_string(a.alone);
-  return command;
-}
-
-// Where the modules of a file's `-- python` cases lie.
-fs::path made_folder(const Arguments& a, const fs::path& file) {
-  return a.work / (file.parent_path().filename() / file.stem());
-}
-
-// --- a child: one file
-
-// Lines a child writes as it goes: what it is at, what came of it, what it reached.
-class Journal {
- public:
-  explicit Journal(const std::string& path) {
-    if (!path.empty()) out_.open(path, std::ios::trunc);
-  }
-  void write(const std::string& key, const std::string& value) {
-    if (out_.is_open()) out_ << key << " " << value << std::endl;  // flushed: a crash may follow
-  }
-
- private:
-  std::ofstream out_;
-};
-
-torch_io::Loaded module_of(const Case& c, const fs::path& made, size_t index) {
-  return c.python ? load_python_module(made, index) : define_module(c);
-}
-
-std::vector<std::string> known_failures(const Arguments& a) {
-  return a.known.empty() ? std::vector<std::string>{} : split(read_whole_file(a.known), '\n');
-}
-
-// The outcome of a case at four times its sizes.
-Outcome scaled_outcome(const fs::path& file, const Case& c, const torch_io::Loaded& module,
-                       const std::vector<int64_t>& opsets, Journal& journal) {
-  const Scaled r = run_scaled(c, module, opsets);
-  if (r.kind == Scaled::Kind::Grows && c.grows.empty())
-    return {Outcome::Kind::Failed, r.message, {}, {}, {}};
-  if (r.kind != Scaled::Kind::Grows && !c.grows.empty())
-    return {Outcome::Kind::Failed, "'-- grows' is not so: it has as many nodes", {}, {}, {}};
-  if (r.kind == Scaled::Kind::Unscaled) {
-    journal.write("unscaled", "");
-    std::cout << "not scaled: " << label(file, c) << std::endl;
-  }
-  return {Outcome::Kind::Passed, {}, {}, {}, {}};
-}
-
-// The case with nothing but the inputs that are found for its module.
-Case found_alone(Case c, const torch_io::Loaded& module) {
-  c.inputs.clear();
-  c.also.clear();
-  c.pinned.clear();
-  c.dynamic.clear();
-  torch_io::ExampleFiles files;
-  const infer::Found found = infer::find_inputs(options_of(c).input, module, files, {});
-  if (!found.problem.empty()) throw std::runtime_error("no inputs were found: " + found.problem);
-  for (const InputSpec& spec : found.specs) c.inputs.push_back(spec_text(spec));
-  return c;
-}
-
-// --optimize full also folds batch norms, which the default leaves so that the text shows them.
-optimize::Options optimize_options(const Arguments& a, std::string_view level) {
-  optimize::Options o;
-  if (!a.disabled.empty()) o.disabled = split(a.disabled, ',');
-  o.change_weights = level == "full";
-  if (const auto at = std::ranges::find(optimize::kLevelNames, level);
-      at != optimize::kLevelNames.end())
-    o.level = static_cast<optimize::Level>(at - optimize::kLevelNames.begin());
-  o.constant_folding = o.level != optimize::Level::None;
-  return o;
-}
-
-// The levels besides the default at the opsets of --also-levels that the case runs at.
-std::vector<Level> other_levels(const Arguments& a, const Case& c) {
-  std::vector<Level> levels;
-  if (a.also_levels.empty()) return levels;
-  std::vector<int64_t> opsets = opsets_of(a.also_levels);
-  std::erase_if(opsets, [&](int64_t opset) { return !c.opsets.holds(opset); });
-  for (const std::string_view name : optimize::kLevelNames)
-    levels.push_back({std::string(name), optimize_options(a, name), opsets});
-  return levels;
-}
-
-Totals run_file(const Arguments& a, const fs::path& file) {
-  Totals t;
-  Journal journal(a.results);
-  const std::vector<Case> cases = parse(file);
-  Settings s;
-  const std::vector<int64_t> all_opsets = opsets_of(a.opsets);
-  s.bless = a.bless;
-  s.allow_refusals = a.allow_refusals;
-  s.optimize = optimize_options(a, a.optimize);
-  std::string why;
-  s.ort = verify::Ort::load(a.ort_lib, why);
-  torch_io::register_stub_operators();
-  torch_io::check_kernels();
-  const fs::path made = made_folder(a, file);
-  const bool at_some = a.opsets.empty() && !a.bless && file.parent_path().filename() == "semantics";
-  const std::vector<std::string> known = known_failures(a);
-  Blessing blessed;
-  for (size_t i = a.from; i < cases.size(); ++i) {
-    const Case& c = cases[i];
-    if (!wanted(a, file, c) || (a.alone > 0 && !c.errors.empty())) continue;
-    if (!can_be_made(c)) {
-      ++t.skipped;
-      journal.write("skipped", "");
-      continue;
-    }
-    if (std::ranges::find(known, lineless_label(file, c.name)) != known.end()) {
-      ++t.failed;
-      journal.write("failed", "");
-      continue;
-    }
-    const std::vector<int64_t> asked = at_some ? some_opsets(c) : all_opsets;
-    s.opsets = asked;
-    std::erase_if(s.opsets, [&](int64_t opset) { return !c.opsets.holds(opset); });
-    if (s.opsets.empty()) continue;
-    journal.write("at", std::to_string(i));
-    s.levels = other_levels(a, c);
-    alarm(a.seconds);
-    const auto start = std::chrono::steady_clock::now();
-    Outcome outcome;
-    try {
-      const torch_io::Loaded module = module_of(c, made, i);
-      outcome = a.scaled ? scaled_outcome(file, c, module, s.opsets, journal)
-                         : run_case(a.alone > 0 ? found_alone(c, module) : c, module, s);
-    } catch (const std::exception& e) {
-      outcome = {Outcome::Kind::Failed, e.what(), {}, {}, {}};
-    }
-    outcome.seen.label = label(file, c);
-    outcome.seen.opsets = asked;
-    if (!a.scaled) journal.write("seen", to_json(outcome.seen));
-    nlohmann::json report = report_of(file, c, outcome);
-    report["seconds"] =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    journal.write("case", report.dump(-1, ' ', false, kReplace));
-    std::ranges::move(outcome.blessed.pinned, std::back_inserter(blessed.pinned));
-    std::ranges::move(outcome.blessed.errors, std::back_inserter(blessed.errors));
-    if (outcome.kind == Outcome::Kind::Passed) {
-      ++t.passed;
-      journal.write("passed", "");
-    } else if (outcome.kind == Outcome::Kind::Skipped) {
-      ++t.skipped;
-      journal.write("skipped", "");
-    } else {
-      ++t.failed;
-      journal.write("failed", "");
-      std::cout << (a.alone ? "not so: " : "FAIL ") << label(file, c) << "\n"
-                << strip(outcome.message) << "\n"
-                << how_to_repeat(a, file, c) << std::endl;
-    }
-  }
-  journal.write("done", "");
-  if (!blessed.empty()) bless(file, blessed);
-  return t;
-}
-
-// --- the parent: a process a file
 
 struct Child {
   fs::path file, results, output;
@@ -494,8 +236,10 @@ int main(int argc, char** argv) {
   app.add_option("--also-levels", a.also_levels,
                  "at these opsets the levels none, basic and full run as well; no text is pinned");
   app.add_option("--disable-pass", a.disabled, "PASS,...; pinned text is not compared");
-  app.add_option("--known", a.known,
-                 "with --alone: a file that names cases that fail; they do not run");
+  app.add_option(
+      "--known", a.known,
+      "a file that names cases that fail and do not run; with --alone they count as failed");
+  app.add_option("--device", a.device, "where LibTorch runs the cases: cpu, cuda or cuda:N");
   app.add_option("--report", a.report, "write what came of every case to this JSON file");
   app.add_option("--work", work, "folder for intermediate files");
   CLI11_PARSE(app, argc, argv);
@@ -506,6 +250,7 @@ int main(int argc, char** argv) {
 
   Totals t;
   try {
+    if (a.device != "cpu") torch_io::open_cuda();  // once for all children
     if (a.bless && !(a.opsets + a.also_levels).empty())
       throw std::runtime_error("--bless needs every opset: leave --opsets and --also-levels out");
     const std::vector<fs::path> files = tests::case_files({a.paths.begin(), a.paths.end()});

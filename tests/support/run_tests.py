@@ -84,6 +84,8 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
               environment=OVERWRITE_FREED, one_core=True),
         Group("golden", golden + ["--also-levels", "18"],
               golden + ["--opsets", QUICK_OPSETS, "--also-levels", "18"], environment=OVERWRITE_FREED),
+        Group("devices", [python, str(tests / "support/devices.py"), "--build", str(build), "--jobs", str(jobs)],
+              environment=OVERWRITE_FREED),
         Group("scaled", [str(build / "golden_tests"), "--scaled", "--python", python, "--jobs", str(jobs),
                          str(tests / "ops"), str(tests / "semantics/many_elements.test")]),
         Group("matrix", matrix, matrix + ["--quick"]),

@@ -19,6 +19,7 @@ sys.path.insert(0, str(ROOT / "tests/cli"))
 sys.path.append(str(ROOT / ".deps/bench"))
 import catalogue  # noqa: E402
 import cli_page  # noqa: E402
+from cuda_folder import CudaFolder  # noqa: E402
 import make_models  # noqa: E402
 import method_models  # noqa: E402
 import module_functions  # noqa: E402
@@ -116,18 +117,6 @@ def test_saved_test_data_runs(build: pathlib.Path) -> None:
                 assert name == session.get_outputs()[i].name, folder
                 assert actual.dtype == expected.dtype and actual.shape == expected.shape, folder
                 numpy.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)
-
-
-class CudaFolder:
-    """LibTorch's libraries with another libtorch_cuda.so beside them; None where they have one of their own."""
-
-    def __init__(self, top: pathlib.Path):
-        import torch
-        for library in (pathlib.Path(torch.__file__).parent / "lib").glob("*.so*"):
-            (top / library.name).symlink_to(library)
-        self.library = top / "libtorch_cuda.so"
-        self.taken = self.library.exists()
-        self.environment = os.environ | {"LD_LIBRARY_PATH": str(top)}
 
 
 def test_cuda_library_that_is_none(build: pathlib.Path) -> None:

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "lib/capture/gradients/gradient_walk.h"
+#include "lib/torch/devices.h"
 
 namespace oe::capture {
 
@@ -42,6 +43,7 @@ torch::jit::Function& function_of(const std::shared_ptr<JitGraph>& body, const s
     const auto names = std::make_shared<BodyName>();
     names->body = unit->create_function(c10::QualifiedName("_body"), body);
     if (!text.empty()) unit->define(std::nullopt, text, names, nullptr);
+    torch_io::allocate_on_current(*unit);
   }
   return unit->get_function(c10::QualifiedName(text.empty() ? "_body" : "loop"));
 }

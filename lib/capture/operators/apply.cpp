@@ -7,6 +7,7 @@
 #include "lib/capture/operators/axes/axes.h"
 #include "lib/support/trial.h"
 #include "lib/torch/convert.h"
+#include "lib/torch/cuda.h"
 
 namespace oe::capture {
 namespace {
@@ -195,8 +196,16 @@ std::vector<AbstractValue> Apply::operator()(const OpInfo& op,
   return out;
 }
 
-AbstractValue Apply::operator()(const std::string& op, const std::vector<AbstractValue>& args) {
-  return (*this)(ex_.operators.named(op), args).at(0);
+AbstractValue Apply::operator()(const std::string& name, const std::vector<AbstractValue>& args) {
+  const OpInfo& op = ex_.operators.named(name);
+  const auto device = op.schema->argumentIndexWithName("device");
+  if (!device || !args.at(static_cast<size_t>(*device)).is(K::None) || args[0].is(K::Tensor))
+    return (*this)(op, args).at(0);
+  // What makes a tensor of nothing makes it on the CPU unless told otherwise.
+  std::vector<AbstractValue> placed = args;
+  placed[static_cast<size_t>(*device)] =
+      AbstractValue::opaque(c10::Device(torch_io::current_device()));
+  return (*this)(op, placed).at(0);
 }
 
 // Whether the rank of the results is the same in every run, whatever the worlds had.

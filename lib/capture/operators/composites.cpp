@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "lib/support/text.h"
+#include "lib/torch/devices.h"
 #include "lib/torch/load.h"
 
 namespace oe::capture {
@@ -90,6 +91,7 @@ Function* File::function(const std::string& name) {
   if (!unit_) {
     unit_ = std::make_shared<torch::jit::CompilationUnit>();
     unit_->define(std::nullopt, functions_, std::make_shared<Names>(), nullptr);
+    torch_io::allocate_on_current(*unit_);
   }
   const auto alias = aliases_.find(name);
   return unit_->find_function(alias == aliases_.end() ? name : alias->second);
