@@ -48,4 +48,6 @@ if(LibTorch_FOUND AND NOT TARGET LibTorch::torch)
   target_include_directories(LibTorch::torch SYSTEM INTERFACE ${LibTorch_INCLUDE_DIR}
     ${LibTorch_INCLUDE_DIR}/torch/csrc/api/include)
   target_link_libraries(LibTorch::torch INTERFACE ${LibTorch_CPU} ${LibTorch_C10})
+  # A build for CUDA needs libraries of other wheels, which may be absent here.
+  target_link_options(LibTorch::torch INTERFACE LINKER:--allow-shlib-undefined)
 endif()

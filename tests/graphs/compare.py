@@ -1,13 +1,15 @@
 """Compares the size and the speed of our files with those of other exporters and simplifiers.
 
     compare.py --build build/release [--jobs N] [--families vision,...] [--forms traced,scripted]
-               [--batches dynamic,fixed] [--filter REGEX] [--count] [--report FILE] [--from FILE] [--write-table]
+               [--batches dynamic,fixed] [--filter REGEX] [--count | --ours] [--report FILE] [--from FILE]
+               [--write-table]
 
 Each model of tests/foreign is traced, and scripted where its case says so, and converted by the tool, by
 torch.onnx.export with dynamo=False and with dynamo=True, with axis 0 of each input dynamic and with all axes fixed.
 onnxslim and onnxsim simplify each file. A file counts when ONNX Runtime gives LibTorch's result with it, at another
 batch too. Nodes are those of all graphs, without Constant. Latency is the median of runs that alternate between all files, on
-one thread and on two. --count measures nothing but nodes. --report keeps the results, --from shows those of an earlier
+one thread and on two. --count measures nothing but nodes. --ours converts with this tool only, and prints the models
+of which docs/graphs.md has another number of nodes. --report keeps the results, --from shows those of an earlier
 run, --write-table writes docs/graphs.md. What the others write is kept in .deps/graphs/files.
 """
 import argparse
@@ -126,6 +128,36 @@ def one(tool: str, variant: Variant, folder: pathlib.Path, measure: bool) -> dic
         result["files"][name]["memory"] = int(run.stdout)
     made.forget(False)
     return result
+
+
+def ours(tool: str, variant: Variant, folder: pathlib.Path) -> dict:
+    """Without the other exporters, and so without what is kept of them."""
+    made = Files(tool, variant, folder, others=[], simplifiers=[])
+    return {"variant": variant.words, "said": made.said, "files": made.counts}
+
+
+def numbers_of_table() -> dict[tuple[str, str, bool], int]:
+    """The nodes of our files in docs/graphs.md, by model, form and whether the batch is dynamic."""
+    found = {}
+    for line in (ROOT / "docs/graphs.md").read_text().splitlines():
+        cells = [c.strip() for c in line.strip("|").split("|")]
+        if len(cells) == 12 and cells[1] in ("traced", "scripted"):
+            for text, dynamic in ((cells[2], True), (cells[6].split(" /")[0], False)):
+                if text.isdigit():
+                    found[cells[0], cells[1], dynamic] = int(text)
+    return found
+
+
+def differences(results: list[dict]) -> list[str]:
+    """What our files have now where the table says something else; a model that is not in the table is none."""
+    table, lines = numbers_of_table(), []
+    for r in results:
+        _, subject, form, batch = r["variant"]
+        was = table.get((subject, form, batch == "dynamic"))
+        now = r["files"]["ours"]["nodes"] if converted(r) else r.get("failed") or r["said"].get("ours", "?")
+        if was is not None and was != now:
+            lines.append(f"{subject}, {form}, {batch}: {now} nodes, docs/graphs.md says {was}")
+    return lines
 
 
 def memory(file: str, inputs: str) -> int:
@@ -318,6 +350,7 @@ def main() -> int:
     parser.add_argument("--families", default=",".join(FAMILIES))
     parser.add_argument("--filter", default="")
     parser.add_argument("--count", action="store_true")
+    parser.add_argument("--ours", action="store_true")
     parser.add_argument("--forms", default="traced,scripted")
     parser.add_argument("--batches", default="dynamic,fixed")
     parser.add_argument("--report", type=pathlib.Path, help="what it holds of other variants stays")
@@ -334,6 +367,9 @@ def main() -> int:
     if options.earlier:
         return show(json.loads(options.earlier.read_text()), options.write_table)
     enter()
+    if options.one and options.ours:
+        print(json.dumps(ours(options.tool, Variant.of(options.one), options.folder)))
+        return 0
     if options.one:
         print(json.dumps(one(options.tool, Variant.of(options.one), options.folder, not options.count)))
         return 0
@@ -346,6 +382,16 @@ def main() -> int:
         only_fixed = v.family == "detection"
         more = ["--count"] if options.count or not (v.dynamic or only_fixed) else []
         return {"variant": v.words} | in_own_process(__file__, tool, v.words, folder_of(v), *more)
+
+    if options.ours:
+        listed = {key[:2] for key in numbers_of_table()}
+        asked = [v for v in every if (v.subject, v.form) in listed]
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            results = list(pool.map(lambda v: {"variant": v.words} | in_own_process(__file__, tool, v.words, None, "--ours"),
+                                    asked))
+        other = differences(results)
+        print("\n".join(other + [f"{len(results) - len(other)} files have the nodes that docs/graphs.md says, {len(other)} do not"]))
+        return 1 if other else 0
 
     results = {}
     if options.report and options.report.is_file():
