@@ -13,7 +13,7 @@ struct OrtGap {
   std::string_view op;
   std::string_view variable;  // the schema's type variable: "T"
   DType dtype;
-  int first_opset, last_opset;  // both included; ONNX Runtime knows opsets 7 to 26
+  int first_opset, last_opset;  // both included; ONNX Runtime knows opsets 7 to 28
 };
 
 // Sorted by operator. Written by scripts/ort_gaps.py.

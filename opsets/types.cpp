@@ -103,12 +103,25 @@ class TypePass {
       return;
     }
     if (ort_ && reword(ort_form(*n, opset_), n, out)) return;
-    for (const auto& [name, variable] : onnx::bindings(*s, *n)) {
+    const auto bound = onnx::bindings(*s, *n);
+    if (ort_ && bound.empty())  // no tensors: an Optional of a sequence
+      for (const auto& [name, types] : s->constraints)
+        if (const int64_t last = ended_at(n->op, name)) {
+          refuse(*n, last);
+          break;
+        }
+    for (const auto& [name, variable] : bound) {
       if (usable(*s, name, variable.dtype)) continue;
       replace(*s, name, variable, std::move(n), out);
       return;
     }
     out.push_back(std::move(n));
+  }
+
+  void refuse(const ir::Node& n, int64_t last) {
+    const std::string runs = std::to_string(last);
+    report(Severity::Error, "OE5004", n, "ONNX Runtime runs " + n.op + " up to opset " + runs, 0,
+           "use --opset " + runs + " or older, or --target onnx for another runtime");
   }
 
   // Writes the node so that `variable` gets another type; what comes of it is fitted again.
@@ -130,9 +143,7 @@ class TypePass {
         return;
       }
       if (const int64_t last = ended_at(n->op, name)) {
-        const std::string runs = std::to_string(last);
-        report(Severity::Error, "OE5004", *n, "ONNX Runtime runs " + n->op + " up to opset " + runs,
-               0, "use --opset " + runs + " or older, or --target onnx for another runtime");
+        refuse(*n, last);
         out.push_back(std::move(n));
         return;
       }

@@ -133,14 +133,15 @@ verify::Verification Comparison::run(const onnx::ModelFile& file, verify::Ort& o
 }
 
 void Comparison::tell(verify::Verification& v, verify::Ort& ort, Outcome& out, Diagnostics& d) {
-  out.verification = v.line();
+  const bool nothing = v.runs == 0 && options_.input.expected.empty();
+  out.verification = nothing ? "not verified" : v.line();
   if (!options_.input.expected.empty()) {
     const size_t n = compare_expected(options_, ort, request, file_types_, inputs_, form);
     out.verification += ", " + plural(n, "expected output");
   }
   if (v.runs == 0) v.gaps.push_back("LibTorch ran none of the random inputs");
   if (!v.gaps.empty()) {
-    out.verification += "; not fully: " + join(v.gaps, "; ");
+    out.verification += (nothing ? ": " : "; not fully: ") + join(v.gaps, "; ");
     out.exit_code = ExitCode::NotFullyVerified;
     if (out.verified) out.verified->gaps = v.gaps;
   }

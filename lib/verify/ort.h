@@ -19,7 +19,7 @@ class Ort {
   static std::shared_ptr<Ort> load(const std::string& path, std::string& why);
   virtual ~Ort() = default;
   virtual std::string version() const = 0;
-  virtual int64_t newest_opset() const = 0;  // 26 for the pinned wheel
+  virtual int64_t newest_opset() const = 0;  // 28 for the pinned wheel
   // Of the library: "CPUExecutionProvider", "CUDAExecutionProvider", ...
   virtual std::vector<std::string> providers() const = 0;
   // Sets the CUDA device of sessions that are opened later. Throws std::runtime_error with ONNX

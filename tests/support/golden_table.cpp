@@ -114,9 +114,10 @@ std::string becomes(const Seen& s, const std::string& base) {
 
 std::string measures(const Entry& e, const std::vector<const Seen*>& cases) {
   const std::string base = base_name(e.name);
-  int64_t lowest = 0, every = 0;
+  int64_t lowest = 0, highest = 0, every = 0;
   for (const Seen* s : cases) {
     const int64_t low = s->made.begin()->first;
+    highest = std::max(highest, s->made.rbegin()->first);
     if (lowest == 0 || low < lowest) lowest = low;
     if (s->calls.size() == 1) every = std::max(every, low);
   }
@@ -130,7 +131,8 @@ std::string measures(const Entry& e, const std::vector<const Seen*>& cases) {
       operators += made ? made->size() : 0;
       vanishes = vanishes || !made;
     }
-    return std::tuple(s.made.begin()->first > lowest, vanishes, relatives > 1, operators,
+    return std::tuple(s.made.begin()->first > lowest,
+                      s.made.rbegin()->first<highest, vanishes, relatives> 1, operators,
                       s.calls.size(), s.nodes, s.label);
   };
   for (const Seen* s : cases)
