@@ -264,6 +264,7 @@ def cases():
     yield Case("DequantizeLinear", ["T1"], lambda o, t: (
         [("x", t["T1"], M), ("s", FLOAT, []), ("z", t["T1"], [])], [], {}, 1), 28)
     yield simple("Optional", [M], 28, variable="V")
+    yield simple("SwiGLU", [M, M], 28)
 
 
 # --- probing
