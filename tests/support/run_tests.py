@@ -107,7 +107,7 @@ def groups(build: pathlib.Path, jobs: int) -> list[Group]:
         Group("batch", [python, str(tests / "batch/run.py"), "--build", str(build)],
               [python, str(tests / "batch/run.py"), "--build", str(build), "--kills", "8", "--models", "20"]),
         Group("reports", [python, str(tests / "reports/run.py"), "--build", str(build)],
-              [python, str(tests / "reports/run.py"), "--build", str(build), "--models", "20"]),
+              [python, str(tests / "reports/run.py"), "--build", str(build), "--models", "40"]),
         Group("schedulers", [python, str(tests / "batch/schedulers.py"), "--build", str(build)], by_name=True),
         Group("faults", [python, str(tests / "safety/faults.py"), "--build", str(build), "--jobs", str(jobs)]),
         Group("mutations", [python, str(tests / "files/mutations.py"), "--tool", tool, "--jobs", str(jobs)]),
