@@ -108,15 +108,15 @@ std::optional<c10::IValue> moved(const Node* n, c10::Device target) {
   return value && holds_tensors(*value) ? std::optional(value->deepcopy(target)) : std::nullopt;
 }
 
-// LibTorch takes these arguments on the CPU wherever the other tensors are, and has these results
-// there.
+// LibTorch takes these arguments only on the CPU, wherever the other tensors are.
 bool is_on_cpu(const Node* n, const c10::Argument& a) {
   const auto is = [&](const char* name) { return n->kind() == c10::Symbol::fromQualString(name); };
   return a.name() == "batch_sizes" || a.name() == "tensor_indices_or_sections" ||
          (is("aten::_pack_padded_sequence") && a.name() == "lengths") ||
          (is("aten::randint_like") && a.name() == "high");
 }
-// Lengths of sequences. (batch_sizes stays there too: torch.nn.utils.rnn asks whether it does.)
+// LibTorch returns the lengths of sequences on the CPU. (batch_sizes stays there too:
+// torch.nn.utils.rnn asks whether it does.)
 bool result_is_on_cpu(const Node* n, size_t output) {
   return output == 1 && n->kind() == c10::Symbol::aten("_pad_packed_sequence");
 }

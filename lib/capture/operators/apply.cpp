@@ -201,7 +201,7 @@ AbstractValue Apply::operator()(const std::string& name, const std::vector<Abstr
   const auto device = op.schema->argumentIndexWithName("device");
   if (!device || !args.at(static_cast<size_t>(*device)).is(K::None) || args[0].is(K::Tensor))
     return (*this)(op, args).at(0);
-  // What makes a tensor of nothing makes it on the CPU unless told otherwise.
+  // Without a device, an operator that takes no tensor allocates on the CPU.
   std::vector<AbstractValue> placed = args;
   placed[static_cast<size_t>(*device)] =
       AbstractValue::opaque(c10::Device(torch_io::current_device()));
