@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "opsets/expand.h"
+#include "opsets/ort_norms.h"
 
 namespace oe::opsets {
 namespace {
@@ -364,6 +365,13 @@ void apart_from_pads(Rewriter& r, ir::Node& n) {
   r.keep();
 }
 
+// A square root is its own absolute value, and no fusion looks for one.
+void divide_by_absolute(Rewriter& r, ir::Node& n) {
+  const size_t i = made_by(n.inputs[1], "Sqrt") ? 1 : 0;
+  n.inputs[i] = node("Abs", {r.in(i)}, {}, n.inputs[i]->type);
+  r.keep();
+}
+
 struct Form {
   std::string_view op;
   bool (*occurs)(const ir::Node&);
@@ -377,6 +385,7 @@ constexpr Form forms[] = {
     {"ConvTranspose", pads_beyond_stride, less_padding},
     {"DFT", always, dft_as_products},
     {"Div", divides_nothing, never_by_zero},
+    {"Div", is_fused_as_norm, divide_by_absolute},
     {"Einsum", sums_over_nothing, einsum},
     {"GRU", batch_first, time_first},
     {"Gather", at_range_below_zero, gather_from_end},

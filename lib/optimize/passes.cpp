@@ -29,6 +29,7 @@ constexpr std::array<Run, kPasses.size()> kRuns = {
     merge_reshapes,
     simplify_shapes,
     fold_constants,
+    merge_norms,
     fold_batch_norms,
     fold_scales,
     merge_gemms,

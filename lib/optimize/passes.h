@@ -28,6 +28,7 @@ bool merge_slices(ir::Model& m, const Options& o);               // slices.cpp
 bool slice_grids(ir::Model& m, const Options& o);                // grids.cpp
 bool merge_reshapes(ir::Model& m, const Options& o);             // reshapes.cpp
 bool simplify_shapes(ir::Model& m, const Options& o);            // shapes.cpp
+bool merge_norms(ir::Model& m, const Options& o);                // norms.cpp
 bool fold_batch_norms(ir::Model& m, const Options& o);           // batch_norms.cpp
 bool fold_scales(ir::Model& m, const Options& o);                // scales.cpp
 bool merge_gemms(ir::Model& m, const Options& o);                // gemms.cpp

@@ -57,6 +57,37 @@ Axes sequence(const AxisCall& c, size_t born, size_t features_from) {
 Axes packed_sequence(const AxisCall& c) { return sequence(c, 1, 2); }
 Axes padded_sequence(const AxisCall& c) { return sequence(c, 2, 1); }
 
+Axes histogram(const AxisCall& c) { return std::vector<Axis>{c.sized_by(c.taint({"bins"}))}; }
+
+// The elements say how many classes there are where no number does.
+Axes classes(const AxisCall& c) {
+  std::vector<Axis> axes = c.self().axes;
+  const AbstractValue& count = *c.arg("num_classes");
+  const bool counted = count.is_constant_number() && count.c.at(0).toInt() < 0;
+  axes.push_back(counted ? c.fresh(Taint::Data) : c.number(count));
+  return axes;
+}
+
+// nonzero_static: so many positions, a number for each axis.
+Axes positions(const AxisCall& c) {
+  if (!c.self().ranked) return std::nullopt;
+  return std::vector<Axis>{c.number(*c.arg("size")), {}};
+}
+
+// The diagonal of two axes is a new one behind the others.
+Axes diagonal(const AxisCall& c) {
+  const TensorValue& in = c.tensor({"self", "A"});
+  const auto one = c.constant("dim1"), two = c.constant("dim2");
+  if (!one || !two) return std::nullopt;
+  const size_t first = wrapped(*one, in.axes.size()), second = wrapped(*two, in.axes.size());
+  std::vector<Axis> axes;
+  for (size_t i = 0; i < in.axes.size(); ++i)
+    if (i != first && i != second) axes.push_back(in.axes[i]);
+  axes.push_back(
+      c.sized_by(join(c.taint({"offset"}), join(in.axes[first].taint, in.axes[second].taint))));
+  return axes;
+}
+
 constexpr AxisRow kIndexing[] = {
     {"aten::embedding", embedding},
     {"aten::embedding_bag", bags},
@@ -75,6 +106,12 @@ constexpr AxisRow kIndexing[] = {
     {"aten::unique_consecutive", data_sized},
     {"aten::unique_dim_consecutive", data_sized},
     {"aten::bincount", data_sized},
+    {"aten::histc", histogram},
+    {"aten::one_hot", classes, "self"},
+    {"aten::nonzero_static", positions},
+    {"aten::diagonal", diagonal},
+    {"aten::diagonal_copy", diagonal},
+    {"aten::linalg_diagonal", diagonal},
     {"aten::_pack_padded_sequence", packed_sequence, "lengths"},
     {"aten::_pad_packed_sequence", padded_sequence, "batch_sizes"},
     {"torchvision::nms", data_sized},

@@ -134,6 +134,10 @@ Axes cell(const AxisCall& c) {
   return c.read(mine)->axes;
 }
 
+Axes outer(const AxisCall& c) {
+  return std::vector<Axis>{c.self().axes[0], c.tensor({"vec2"}).axes[0]};
+}
+
 constexpr AxisRow kProducts[] = {
     {"aten::matmul", matmul},
     {"aten::mm", matmul},
@@ -146,6 +150,7 @@ constexpr AxisRow kProducts[] = {
     {"aten::mv", matmul},
     {"aten::dot", matmul},
     {"aten::linalg_matmul", matmul},
+    {"aten::outer", outer},
     {"aten::linear", linear},
     {"onnx_export::integer_linear", linear},
     {"aten::scaled_dot_product_attention", attention},

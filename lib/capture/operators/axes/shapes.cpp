@@ -282,6 +282,21 @@ Axes repeated(const AxisCall& c) {
   }
   return axes;
 }
+// An odd number of quarter turns exchanges the two axes.
+Axes turned(const AxisCall& c) {
+  const auto turns = c.constant("k");
+  const AbstractValue* dims = c.arg("dims");
+  if (!turns || !dims || !dims->is(K::List) || dims->list()->items.size() != 2 ||
+      c.computed({"dims"}))
+    return std::nullopt;
+  std::vector<Axis> axes = c.self().axes;
+  const auto axis = [&](size_t i) {
+    return wrapped(dims->list()->items[i].c.at(0).toInt(), axes.size());
+  };
+  if (*turns % 2 != 0) std::swap(axes[axis(0)], axes[axis(1)]);
+  return axes;
+}
+
 constexpr AxisRow kShapes[] = {
     {"aten::view", given_sizes},
     {"aten::reshape", given_sizes},
@@ -364,6 +379,7 @@ constexpr AxisRow kShapes[] = {
     {"aten::view_as_complex", unpaired},
     {"aten::_fft_r2c", transformed},
     {"aten::_fft_c2r", transformed},
+    {"aten::rot90", turned},
     {"aten::repeat", repeated},
     {"aten::tile", repeated},
 };

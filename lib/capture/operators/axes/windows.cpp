@@ -122,6 +122,27 @@ Axes shuffled(const AxisCall& c) {
   return axes;
 }
 
+// Batch and channels of the input at the places of the grid, which has the same batch.
+Axes sampled(const AxisCall& c) {
+  const TensorValue &in = c.tensor({"input"}), &grid = c.tensor({"grid"});
+  if (in.axes.size() != c.rank || grid.axes.size() != c.rank) return std::nullopt;
+  std::vector<Axis> axes = {in.axes[0].is_static() ? in.axes[0] : grid.axes[0], in.axes[1]};
+  axes.insert(axes.end(), grid.axes.begin() + 1, grid.axes.end() - 1);
+  return axes;
+}
+
+// affine_grid: `size` is [N, C, ...], the grid [N, ..., 2] or [N, ..., 3].
+Axes grid(const AxisCall& c) {
+  const AbstractValue& size = *c.arg("size");
+  if (!size.is(K::List) || size.list()->is_open() || size.list()->items.size() != c.rank)
+    return std::nullopt;
+  const std::vector<AbstractValue>& items = size.list()->items;
+  std::vector<Axis> axes = {c.number(items[0])};
+  for (size_t i = 2; i < items.size(); ++i) axes.push_back(c.number(items[i]));
+  axes.push_back({});
+  return axes;
+}
+
 constexpr AxisRow kWindows[] = {
     {"aten::conv1d", convolution},
     {"aten::conv2d", convolution},
@@ -166,6 +187,10 @@ constexpr AxisRow kWindows[] = {
     {"aten::__interpolate", resized},
     {"aten::max_unpool2d", resized},
     {"aten::max_unpool3d", resized},
+    {"aten::grid_sampler", sampled},
+    {"aten::grid_sampler_2d", sampled},
+    {"aten::grid_sampler_3d", sampled},
+    {"aten::affine_grid_generator", grid},
     {"aten::pad", padded},
     {"aten::constant_pad_nd", padded},
     {"aten::reflection_pad1d", padded},
