@@ -244,6 +244,21 @@ std::optional<ScoreMask> added_mask(const ir::Node& softmax) {
 }
 bool has_mask(const ir::Node& n) { return added_mask(n).has_value(); }
 
+// The Reshape that takes the groups of images apart again. The fusion of GroupNorm, which is for
+// images, looks for the shape of what was grouped.
+const ir::Value* grouped_images(const ir::Node& n) {
+  if (!made_by(n.inputs[0], "InstanceNormalization")) return nullptr;
+  const ir::Node& norm = *n.inputs[0]->producer;
+  if (!made_by(norm.inputs[0], "Reshape")) return nullptr;
+  const ir::Value* images = norm.inputs[0]->producer->inputs[0];
+  const bool same = images->type.shape && images->type.shape == n.outputs[0]->type.shape;
+  return same && images->type.shape->size() == 4 ? images : nullptr;
+}
+bool ungroups_images(const ir::Node& n) {
+  const ir::Value* images = grouped_images(n);
+  return images && !(made_by(n.inputs[1], "Shape") && n.inputs[1]->producer->inputs[0] == images);
+}
+
 // --- and how to say it
 
 void mask_for_fusion(Rewriter& r, ir::Node& n) {
@@ -372,6 +387,12 @@ void divide_by_absolute(Rewriter& r, ir::Node& n) {
   r.keep();
 }
 
+void shape_of_images(Rewriter& r, ir::Node& n) {
+  T images = r.at(n.inputs[0]->producer->inputs[0]->producer->inputs[0]);
+  n.inputs[1] = node("Shape", {images}, {}, n.inputs[1]->type);
+  r.keep();
+}
+
 struct Form {
   std::string_view op;
   bool (*occurs)(const ir::Node&);
@@ -401,6 +422,7 @@ constexpr Form forms[] = {
     {"ReduceProd", of_integers, product_in_steps},
     {"ReduceSum", of_large_integers, sum_in_halves},
     {"ReduceSumSquare", of_many_squares, sum_of_squares},
+    {"Reshape", ungroups_images, shape_of_images},
     {"Scan", scans_nothing, scan_as_loop},
     {"ScatterElements", scatters_extremes, nan_after_extremes},
     {"ScatterND", scatters_extremes, nan_after_extremes},

@@ -13,6 +13,7 @@
 // - a weight that other nodes read,
 // - a single number behind a MatMul, where fusions of runtimes look for the scale of attention, and
 //   0.5 behind a Mul, where they look for GELU,
+// - scale and bias of a group norm of images, which fusions of runtimes look for,
 // - a shift of 2^15 and more, which may be there to round.
 #include <algorithm>
 #include <cmath>
@@ -184,6 +185,16 @@ class Scales {
     return true;
   }
 
+  // Whether it scales or shifts a group norm of images, behind the Reshape that takes the groups
+  // apart.
+  bool is_of_grouped_images(const Step& s) const {
+    const Node* mul = produced_by(s.x, "Mul");
+    const auto scale = mul ? step(*mul) : std::nullopt;
+    const Node* ungrouped = produced_by(scale ? scale->x : s.x, "Reshape");
+    return ungrouped && produced_by(ungrouped->inputs[0], "InstanceNormalization") &&
+           s.x->rank() == 4;
+  }
+
   // Padding is scaled like any other zero, but it would not be shifted.
   void take_input(Node& n) {
     Node* p = n.inputs[0]->producer;
@@ -192,7 +203,7 @@ class Scales {
     if (!c || !is_read_once(n.inputs[1]) || s->x->rank() != n.inputs[0]->rank()) return;
     const Tensor& w = *n.inputs[1]->data;
     if (s->constant->data->dtype() != w.dtype()) return;
-    if (is_half_of_product(*s)) return;
+    if (is_half_of_product(*s) || is_of_grouped_images(*s)) return;
     const auto a = affine(*p, *s, {c->inputs, w.dims().size(), w.dims().size() - 2});
     if (!a) return;
     const bool shifts = std::ranges::any_of(a->t, [](double v) { return v != 0; });

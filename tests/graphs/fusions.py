@@ -17,7 +17,8 @@ import re
 import subprocess
 import sys
 
-import compare  # beside this file
+import compare  # beside this file, as is files
+import files
 
 OPSET, OLD_OPSET = 17, 11
 SMALL = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64, vocab_size=99)
@@ -36,11 +37,15 @@ MODELS = {
                                  vocab_size=99), "masked"),
     "WhisperEncoder": ("bart", dict(d_model=32, encoder_layers=2, encoder_attention_heads=4, encoder_ffn_dim=64,
                                     max_source_positions=16, num_mel_bins=8), "sound"),
+    # of diffusers, as tests/foreign/others.py makes it; the fusions of "unet" end with a TypeError in the reference's file
+    "UNet2DConditionModel": ("vae", {}, "latents"),
 }
 ATTENTION = ["eager", "sdpa", "additive"]  # the last one with a mask that is added
 # Fused operators of which the reference's file gives more: the model and the operator, and why.
 KNOWN = {
     ("BertModel eager", "EmbedLayerNormalization"): "token types of zeros are gathered from a buffer",
+    ("UNet2DConditionModel eager", "BiasSplitGelu"): "it looks for two Slice with computed bounds, which are one Split here",
+    ("UNet2DConditionModel eager", "BiasAdd"): "it follows BiasSplitGelu",
 }
 
 
@@ -49,6 +54,24 @@ def made(name: str, attention: str):
     import transformers
 
     torch.manual_seed(0)
+    if name == "UNet2DConditionModel":
+        import cases
+        import others
+
+        subject = "diffusion: " + name
+        key = next(c.key for c in others.cases(True) if c.subject == subject)
+        unet, arguments = cases.only_tensors(others.make(cases.Case("others", subject, "traced", key)))
+        files.as_if_trained(unet)
+
+        class Sample(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.unet = unet
+
+            def forward(self, x, timestep, states):
+                return self.unet(x, timestep, states)[0]
+
+        return Sample(), arguments, {"x": {2: "height", 3: "width"}, "timestep": {}, "states": {}}
     _, values, kind = MODELS[name]
     values = dict(values, attn_implementation="eager" if attention == "additive" else attention)
     if name.endswith("Encoder"):
@@ -94,10 +117,12 @@ def fused(path: pathlib.Path, model_type: str, runs: list) -> dict:
     import onnx
     from onnxruntime.transformers import optimizer
 
-    result = optimizer.optimize_model(str(path), model_type=model_type, num_heads=4, hidden_size=32, opt_level=0)
+    heads = {} if model_type == "vae" else {"num_heads": 4, "hidden_size": 32}
+    result = optimizer.optimize_model(str(path), model_type=model_type, opt_level=0, **heads)
     optimized = path.with_suffix(".optimized.onnx")
     result.save_model_to_file(str(optimized))
-    if problem := compare.agrees(optimized, runs):
+    # ONNX Runtime has kernels of the fused operators of images for GPUs only.
+    if model_type != "vae" and (problem := compare.agrees(optimized, runs)):
         return {"wrong": f"the optimized file {problem}"}
     before = {n.op_type for n in onnx.load(path).graph.node}
     after = collections.Counter(n.op_type for n in result.model.graph.node)
@@ -134,7 +159,7 @@ def one(tool: str, name: str, attention: str, folder: pathlib.Path) -> dict:
         torch.jit.trace(model, arguments, check_trace=False).save(folder / "m.pt")
         runs = [([a.numpy() for a in arguments], [model(*arguments).numpy()])]
     torch.save(arguments, folder / "inputs.pt")
-    words = [w for n, a in axes.items() for w in ("--dynamic-axes", f"{n}:" + ",".join(f"{k}={v}" for k, v in a.items()))]
+    words = [w for n, a in axes.items() if a for w in ("--dynamic-axes", f"{n}:" + ",".join(f"{k}={v}" for k, v in a.items()))]
     for opset, out in ((OPSET, "ours.onnx"), (OLD_OPSET, "old.onnx")):
         run = subprocess.run([tool, str(folder / "m.pt"), "--inputs", str(folder / "inputs.pt"), "--opset", str(opset),
                               "-o", str(folder / out), "--verify", *words], capture_output=True, text=True)
@@ -173,7 +198,7 @@ def judged(name: str, attention: str, result: dict) -> list[str]:
     return wrong
 
 
-FUSED = ["Attention", "MultiHeadAttention", "BiasGelu", "EmbedLayerNormalization", "FastGelu", "Gelu", "QuickGelu",
+FUSED = ["Attention", "MultiHeadAttention", "BiasAdd", "BiasSplitGelu", "GroupNorm", "SkipGroupNorm", "BiasGelu", "EmbedLayerNormalization", "FastGelu", "Gelu", "QuickGelu",
          "RotaryEmbedding", "SimplifiedLayerNormalization", "SkipLayerNormalization",
          "SkipSimplifiedLayerNormalization"]
 
@@ -193,7 +218,7 @@ def main() -> int:
         return 0
     tool = str(options.build.resolve() / "onnx-export")
     subjects = [(n, a) for n in MODELS for a in ATTENTION
-                if (a != "additive" or MODELS[n][2] == "masked") and re.search(options.filter, f"{n} {a}")]
+                if (a != "additive" or MODELS[n][2] == "masked") and (a != "sdpa" or MODELS[n][2] != "latents") and re.search(options.filter, f"{n} {a}")]
     wrong, passed = [], 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for (name, attention), result in zip(subjects, pool.map(lambda s: compare.in_own_process(__file__, tool, list(s)), subjects)):
