@@ -32,10 +32,9 @@ Attention attend(T q, T k, T v, int64_t rank_q, int64_t rank_k, std::optional<do
   // opset 13 the softmax has to know it.
   if (!scores->type.shape) scores->type.shape = std::vector<Dim>(static_cast<size_t>(rank));
   T weights = node("Softmax", {scores}, {{"axis", rank - 1}});
-  if (safe && bias) {
-    T top = reduce("ReduceMax", scores, {rank - 1});
-    weights = where(equal(top, -kInfinity), 0, weights);
-  }
+  // The weight of a key that is masked is 0 already, save in a row that sees no key. A row with NaN
+  // keeps it at its other keys, and so in the output.
+  if (safe && bias) weights = where(equal(scores, -kInfinity), 0, weights);
   return {matmul(weights, v), weights};
 }
 
