@@ -259,6 +259,15 @@ bool ungroups_images(const ir::Node& n) {
   return images && !(made_by(n.inputs[1], "Shape") && n.inputs[1]->producer->inputs[0] == images);
 }
 
+// A float, as int64 and then as int32, becomes a Cast to int32: what wraps around is lost.
+bool wraps_float(const ir::Node& n) {
+  if (!made_by(n.inputs[0], "Cast")) return false;
+  const DType from = n.inputs[0]->producer->inputs[0]->type.dtype, over = n.inputs[0]->type.dtype,
+              to = n.outputs[0]->type.dtype;
+  return is_float(from) && is_integer(over) && is_integer(to) && byte_size(over) >= 4 &&
+         byte_size(to) >= 2 && byte_size(to) < byte_size(over);
+}
+
 // --- and how to say it
 
 void mask_for_fusion(Rewriter& r, ir::Node& n) {
@@ -387,6 +396,12 @@ void divide_by_absolute(Rewriter& r, ir::Node& n) {
   r.keep();
 }
 
+// Nodes that return their input stand between the two, and no optimization takes them out.
+void casts_apart(Rewriter& r, ir::Node& n) {
+  n.inputs[0] = squeeze(unsqueeze(r.in(0), {0}), {0});
+  r.keep();
+}
+
 void shape_of_images(Rewriter& r, ir::Node& n) {
   T images = r.at(n.inputs[0]->producer->inputs[0]->producer->inputs[0]);
   n.inputs[1] = node("Shape", {images}, {}, n.inputs[1]->type);
@@ -403,6 +418,7 @@ constexpr Form forms[] = {
     {"Attention", windowed, expand_body},
     {"AveragePool", reads_wide_pads, apart_from_pads},
     {"BatchNormalization", trains, expand_batch_training},
+    {"Cast", wraps_float, casts_apart},
     {"ConvTranspose", pads_beyond_stride, less_padding},
     {"DFT", always, dft_as_products},
     {"Div", divides_nothing, never_by_zero},

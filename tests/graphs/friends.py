@@ -1,8 +1,8 @@
 """What other tools make of our files, beside what they make of the reference exporter's.
 
-    friends.py --build build/release [--jobs N] [--filter REGEX] [--report FILE] [--write-table]
+    friends.py --build build/release [--opset N] [--jobs N] [--filter REGEX] [--report FILE] [--write-table]
 
-25 models of tests/foreign are converted at opset 17 with a dynamic batch, by the tool and by torch.onnx.export with
+25 models of tests/foreign are converted at opset 17, or N, with a dynamic batch, by the tool and by torch.onnx.export with
 dynamo=False. Each file goes through the tools that people run on an ONNX file next. A tool that works with the
 reference's file has to work with ours; KNOWN names where it does not, and says why. --write-table writes
 docs/friends.md.
@@ -159,10 +159,10 @@ TOOLS = {"onnx.shape_inference": shape_inference, "symbolic_shape_infer": symbol
 
 # --- one model, in a process of its own
 
-def one(tool: str, family: str, subject: str, folder: pathlib.Path) -> dict:
+def one(tool: str, family: str, subject: str, folder: pathlib.Path, opset: int) -> dict:
     warnings.simplefilter("ignore")
     for dynamic in (True, False):  # some models take only the example's batch
-        files = Files(tool, Variant(family, subject, "traced", dynamic), folder / str(dynamic), ["reference"], OPSET, [])
+        files = Files(tool, Variant(family, subject, "traced", dynamic), folder / str(dynamic), ["reference"], opset, [])
         if "ours" in files.paths:
             break
     if "ours" not in files.paths:
@@ -199,9 +199,9 @@ def judged(subject: str, result: dict) -> list[str]:
     return wrong
 
 
-def head(subjects: list[str]) -> str:
+def head(subjects: list[str], opset: int) -> str:
     names = textwrap.fill("The models: " + ", ".join(subjects), 99)
-    return HEAD.format(models=len(subjects), opset=OPSET, names=names)
+    return HEAD.format(models=len(subjects), opset=opset, names=names)
 
 
 def table(results: dict) -> str:
@@ -220,6 +220,7 @@ def main() -> int:
     parser.add_argument("--filter", default="")
     parser.add_argument("--report", type=pathlib.Path)
     parser.add_argument("--write-table", action="store_true")
+    parser.add_argument("--opset", type=int, default=OPSET)
     parser.add_argument("--one", nargs=2)
     parser.add_argument("--tool")
     parser.add_argument("--folder", type=pathlib.Path)
@@ -230,20 +231,21 @@ def main() -> int:
         raise SystemExit(problem)
     sys.path.append(str(PACKAGES))
     if options.one:
-        print(json.dumps(one(options.tool, *options.one, options.folder)))
+        print(json.dumps(one(options.tool, *options.one, options.folder, options.opset)))
         return 0
     subjects = [(f, s) for f, every in MODELS.items() for s in every if re.search(options.filter, s)]
     tool = str(options.build.resolve() / "onnx-export")
     results, wrong = {}, []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for (_, subject), result in zip(subjects, pool.map(lambda s: compare.in_own_process(__file__, tool, list(s)), subjects)):
+        run = lambda s: compare.in_own_process(__file__, tool, list(s), None, "--opset", str(options.opset))
+        for (_, subject), result in zip(subjects, pool.map(run, subjects)):
             results[subject] = result
             wrong += judged(subject, result)
     print(table(results))
     if options.report:
         options.report.write_text(json.dumps(results, indent=1))
     if options.write_table:
-        text = head(list(results)) + table(results) + "\n"
+        text = head(list(results), options.opset) + table(results) + "\n"
         (compare.ROOT / "docs/friends.md").write_text(text)
     for line in wrong:
         print(f"FAIL {line}")
