@@ -244,6 +244,18 @@ std::optional<ScoreMask> added_mask(const ir::Node& softmax) {
 }
 bool has_mask(const ir::Node& n) { return added_mask(n).has_value(); }
 
+// Whether tensors of as many elements have the same dims: one that is not known is the same then.
+bool same_dims(const Shape& a, const Shape& b) {
+  if (!a || !b || a->size() != b->size()) return false;
+  size_t unknown = 0;
+  for (size_t i = 0; i < a->size(); ++i) {
+    const Dim &x = (*a)[i], &y = (*b)[i];
+    if (x == y && (x.is_symbol() || x.number > 0)) continue;
+    if ((x.is_number() && y.is_number()) || ++unknown > 1) return false;
+  }
+  return true;
+}
+
 // The Reshape that takes the groups of images apart again. The fusion of GroupNorm, which is for
 // images, looks for the shape of what was grouped.
 const ir::Value* grouped_images(const ir::Node& n) {
@@ -251,7 +263,7 @@ const ir::Value* grouped_images(const ir::Node& n) {
   const ir::Node& norm = *n.inputs[0]->producer;
   if (!made_by(norm.inputs[0], "Reshape")) return nullptr;
   const ir::Value* images = norm.inputs[0]->producer->inputs[0];
-  const bool same = images->type.shape && images->type.shape == n.outputs[0]->type.shape;
+  const bool same = same_dims(images->type.shape, n.outputs[0]->type.shape);
   return same && images->type.shape->size() == 4 ? images : nullptr;
 }
 bool ungroups_images(const ir::Node& n) {

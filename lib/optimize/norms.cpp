@@ -131,9 +131,9 @@ class Norms {
     if (n.is("Div")) return;
     for (const size_t i : {0, 1}) {
       const Node* p = owners_.producer(n.inputs[i], n);
-      if (!p || p->outputs.size() != 1 || p->attributes.get_or<int64_t>("axis", -1) != -1) continue;
-      const bool layer = p->is("LayerNormalization");
-      if ((!layer && !p->is("RMSNormalization")) || !is_each(n.inputs[1 - i], *n.inputs[i]))
+      const bool layer = p && p->is("LayerNormalization");
+      if (!p || (!layer && !p->is("RMSNormalization")) || p->outputs.size() != 1 ||
+          !is_each(n.inputs[1 - i], *n.inputs[i]) || !is_of_last_axis(*p))
         continue;
       std::vector<Value*> inputs = p->inputs;
       if (n.is("Mul") && inputs.size() == 2 && is_ones(inputs[1]))
@@ -148,6 +148,11 @@ class Norms {
       r_.mark_changed();
       return;
     }
+  }
+
+  static bool is_of_last_axis(const Node& norm) {
+    const auto axis = norm.attributes.get_or<int64_t>("axis", -1);
+    return axis == -1 || axis + 1 == norm.outputs[0]->rank();
   }
 
   static bool is_each(const Value* v, const Value& of) {
