@@ -257,11 +257,12 @@ bool same_dims(const Shape& a, const Shape& b) {
 }
 
 // The Reshape that takes the groups of images apart again. The fusion of GroupNorm, which is for
-// images, looks for the shape of what was grouped.
+// images and for more than one group, looks for the shape of what was grouped.
 const ir::Value* grouped_images(const ir::Node& n) {
   if (!made_by(n.inputs[0], "InstanceNormalization")) return nullptr;
   const ir::Node& norm = *n.inputs[0]->producer;
-  if (!made_by(norm.inputs[0], "Reshape")) return nullptr;
+  const TensorPtr& scale = norm.inputs[1]->data;
+  if (!made_by(norm.inputs[0], "Reshape") || !scale || scale->numel() < 2) return nullptr;
   const ir::Value* images = norm.inputs[0]->producer->inputs[0];
   const bool same = same_dims(images->type.shape, n.outputs[0]->type.shape);
   return same && images->type.shape->size() == 4 ? images : nullptr;

@@ -13,7 +13,7 @@
 // - the zeros for rows of an attention without a key, where a constant mask has a key for each row:
 //
 //   s = Add (x, mask), w = Softmax (s)
-//   y = Where (Equal (ReduceMax (s), -inf), 0, w)  =>  y = w
+//   y = Where (Equal (s, -inf), 0, w)  =>  y = w
 //
 // A graph's output keeps its name: the Identity before it goes when the node it copies can write
 // the output itself.
@@ -305,12 +305,11 @@ class Noops {
   Value* attention_rows(const Node& n) const {
     const Node* weights = produced_by(n.input(2), "Softmax");
     const Node* equal = produced_by(n.input(0), "Equal");
-    const Node* top = equal ? produced_by(equal->input(0), "ReduceMax") : nullptr;
     const TensorPtr zero = rewriter_.constant(n.input(1));
     const TensorPtr lowest = equal ? rewriter_.constant(equal->input(1)) : nullptr;
-    if (!biases_ || !weights || !top || !zero || !lowest || !all_equal(*zero, 0.0) ||
+    if (!biases_ || !weights || !zero || !lowest || !all_equal(*zero, 0.0) ||
         !all_equal(*lowest, -std::numeric_limits<double>::infinity()) ||
-        top->inputs[0] != weights->inputs[0] || !last_axis(*top) ||
+        equal->inputs[0] != weights->inputs[0] || !is_along_last_axis(*weights) ||
         !keeps_shape(*zero, *n.inputs[2]))
       return nullptr;
     const Node* sum = produced_by(weights->inputs[0], "Add");
@@ -319,11 +318,10 @@ class Noops {
         return n.inputs[2];
     return nullptr;
   }
-  bool last_axis(const Node& reduce) const {
-    const auto rank = reduce.inputs[0]->rank();
-    const auto axes = rewriter_.ints(reduce.input(1));
-    return rank && axes && axes->size() == 1 && normalized((*axes)[0], *rank) == *rank - 1 &&
-           reduce.attributes.get_or<int64_t>("keepdims", 1);
+  static bool is_along_last_axis(const Node& softmax) {
+    const auto axis = softmax.attributes.get_or<int64_t>("axis", -1);
+    const auto rank = softmax.inputs[0]->rank();
+    return axis == -1 || (rank && axis == *rank - 1);
   }
   // Whether each row has an element that is finite.
   static bool has_key(const Tensor& mask) {

@@ -13,7 +13,7 @@
 // - a weight that other nodes read,
 // - a single number behind a MatMul, where fusions of runtimes look for the scale of attention, and
 //   0.5 behind a Mul, where they look for GELU,
-// - scale and bias of a group norm of images, which fusions of runtimes look for,
+// - scale and bias of a norm of several groups of images, which fusions of runtimes look for,
 // - a shift of 2^15 and more, which may be there to round.
 #include <algorithm>
 #include <cmath>
@@ -191,8 +191,10 @@ class Scales {
     const Node* mul = produced_by(s.x, "Mul");
     const auto scale = mul ? step(*mul) : std::nullopt;
     const Node* ungrouped = produced_by(scale ? scale->x : s.x, "Reshape");
-    return ungrouped && produced_by(ungrouped->inputs[0], "InstanceNormalization") &&
-           s.x->rank() == 4;
+    const Node* norm =
+        ungrouped ? produced_by(ungrouped->inputs[0], "InstanceNormalization") : nullptr;
+    const TensorPtr groups = norm ? r_.constant(norm->inputs[1]) : nullptr;
+    return groups && groups->numel() > 1 && s.x->rank() == 4;
   }
 
   // Padding is scaled like any other zero, but it would not be shifted.
