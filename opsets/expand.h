@@ -111,6 +111,9 @@ void dft_as_products(Rewriter& r, ir::Node& n);
 // Shifted copies of each block position, added.
 void col_to_im(Rewriter& r, ir::Node& n);
 
+// x * x for the norms: of float as Pow, which the fusions of ONNX Runtime look for.
+T square(Rewriter& r, T x);
+
 // BatchNormalization in training mode: the batch's own statistics, and the running ones moved
 // towards them.
 void expand_batch_training(Rewriter& r, ir::Node& n);

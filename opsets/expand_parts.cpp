@@ -144,4 +144,8 @@ Values cubic_weights(T share, double a) {
   return {far(share + c(1)), near(share), near(rest), far(rest + c(1))};
 }
 
+T square(Rewriter& r, T x) {
+  return x.dtype() == DType::Float ? node("Pow", {x, r.number(2, DType::Float)}) : x * x;
+}
+
 }  // namespace oe::opsets

@@ -16,10 +16,7 @@ void layer_normalization(Rewriter& r, ir::Node& n) {
 
   T mean = reduce("ReduceMean", c, axes, true);
   T centered = c - mean;
-  // As Pow, which the fusions of ONNX Runtime look for.
-  T squared = c.dtype() == DType::Float ? node("Pow", {centered, r.number(2, DType::Float)})
-                                        : centered * centered;
-  T variance = reduce("ReduceMean", squared, axes, true);
+  T variance = reduce("ReduceMean", square(r, centered), axes, true);
   T epsilon = r.number(n.attributes.get_or<float>("epsilon", 1e-5f), c.dtype());
   T deviation = sqrt(variance + epsilon);
   T y = cast(centered / deviation, t) * scale;

@@ -1,4 +1,5 @@
 // Opset 23: RMSNormalization, Attention, RotaryEmbedding, output types of quantization.
+#include "opsets/expand.h"
 #include "opsets/rung.h"
 
 namespace oe::opsets {
@@ -13,9 +14,7 @@ void rms_normalization(Rewriter& r, ir::Node& n) {
   const int64_t rank = x.rank(), axis = wrapped(n.attributes.get_or<int64_t>("axis", -1), rank);
   Ints axes;
   for (int64_t a = axis; a < rank; ++a) axes.push_back(a);
-  // As Pow, which the fusions of ONNX Runtime look for.
-  T squared = c.dtype() == DType::Float ? node("Pow", {c, r.number(2, DType::Float)}) : c * c;
-  T mean = reduce("ReduceMean", squared, axes, true);
+  T mean = reduce("ReduceMean", square(r, c), axes, true);
   T epsilon = r.number(n.attributes.get_or<float>("epsilon", 1e-5f), c.dtype());
   T normal = c / sqrt(mean + epsilon);
   T y = cast(normal, scale.dtype());

@@ -258,12 +258,12 @@ bool same_dims(const Shape& a, const Shape& b) {
 
 // The Reshape that takes the groups of images apart again. The fusion of GroupNorm, which is for
 // images and for more than one group, looks for the shape of what was grouped.
-const ir::Value* grouped_images(const ir::Node& n) {
+ir::Value* grouped_images(const ir::Node& n) {
   if (!made_by(n.inputs[0], "InstanceNormalization")) return nullptr;
   const ir::Node& norm = *n.inputs[0]->producer;
   const TensorPtr& scale = norm.inputs[1]->data;
   if (!made_by(norm.inputs[0], "Reshape") || !scale || scale->numel() < 2) return nullptr;
-  const ir::Value* images = norm.inputs[0]->producer->inputs[0];
+  ir::Value* images = norm.inputs[0]->producer->inputs[0];
   const bool same = same_dims(images->type.shape, n.outputs[0]->type.shape);
   return same && images->type.shape->size() == 4 ? images : nullptr;
 }
@@ -416,8 +416,7 @@ void casts_apart(Rewriter& r, ir::Node& n) {
 }
 
 void shape_of_images(Rewriter& r, ir::Node& n) {
-  T images = r.at(n.inputs[0]->producer->inputs[0]->producer->inputs[0]);
-  n.inputs[1] = node("Shape", {images}, {}, n.inputs[1]->type);
+  n.inputs[1] = node("Shape", {r.at(grouped_images(n))}, {}, n.inputs[1]->type);
   r.keep();
 }
 

@@ -56,13 +56,14 @@ REASONS = {
 PRODUCTS = {"MatMul", "Add", "Split", "Transpose", "Flatten"}
 RULES = [
     ({"IsNaN"}, None, "LibTorch keeps NaN in a scattered maximum or minimum, the other file loses it."),
-    ({"Equal", "Where"}, None, "Rows of an attention that a mask empties are zeros, as in LibTorch; NaN in the other file."),
+    ({"Equal", "Where"}, None, "Rows of an attention that a mask empties are zeros, as in LibTorch; NaN in the other "
+                               "file."),
     ({"MatMul"}, PRODUCTS, "MatMul and Add stay, because fusions of ONNX Runtime look for them (Attention, BiasGelu, "
                            "SkipLayerNormalization). It makes this Gemm itself."),
     ({"MatMul", "Mul"}, PRODUCTS | {"Mul"}, "MatMul and Add, and the scale of attention stay, because fusions of ONNX "
                                            "Runtime look for them (Attention, MultiHeadAttention)."),
-    ({"Shape"}, PRODUCTS | {"Mul"}, "The Shape of what a group norm takes, and its scale and bias stay, because the fusion of "
-                                   "GroupNorm looks for them."),
+    ({"Shape"}, PRODUCTS | {"Mul"}, "The Shape of what a group norm takes, and its scale and bias stay, because the fusion "
+                                   "of GroupNorm looks for them."),
     ({"Mul"}, set(), "The 0.5 of GELU stays, because ONNX Runtime fuses the nodes of GELU; the other file has it in a weight."),
 ]
 

@@ -2,10 +2,10 @@
 
     friends.py --build build/release [--opset N] [--jobs N] [--filter REGEX] [--report FILE] [--write-table]
 
-25 models of tests/foreign are converted at opset 17, or N, with a dynamic batch, by the tool and by torch.onnx.export with
-dynamo=False. Each file goes through the tools that people run on an ONNX file next. A tool that works with the
-reference's file has to work with ours; KNOWN names where it does not, and says why. --write-table writes
-docs/friends.md.
+25 models of tests/foreign are converted at opset 17, or N, with a dynamic batch, by the tool and by
+torch.onnx.export with dynamo=False. Each file goes through the tools that people run on an ONNX file next. A tool
+that works with the reference's file has to work with ours; KNOWN names where it does not, and says why.
+--write-table writes docs/friends.md.
 """
 import argparse
 import concurrent.futures
@@ -237,8 +237,9 @@ def main() -> int:
     tool = str(options.build.resolve() / "onnx-export")
     results, wrong = {}, []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        run = lambda s: compare.in_own_process(__file__, tool, list(s), None, "--opset", str(options.opset))
-        for (_, subject), result in zip(subjects, pool.map(run, subjects)):
+        found = pool.map(lambda s: compare.in_own_process(__file__, tool, list(s), None, "--opset", str(options.opset)),
+                         subjects)
+        for (_, subject), result in zip(subjects, found):
             results[subject] = result
             wrong += judged(subject, result)
     print(table(results))

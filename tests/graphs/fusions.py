@@ -37,14 +37,16 @@ MODELS = {
                                  vocab_size=99), "masked"),
     "WhisperEncoder": ("bart", dict(d_model=32, encoder_layers=2, encoder_attention_heads=4, encoder_ffn_dim=64,
                                     max_source_positions=16, num_mel_bins=8), "sound"),
-    # of diffusers, as tests/foreign/others.py makes it; the fusions of "unet" end with a TypeError in the reference's file
+    # Of diffusers, as tests/foreign/others.py makes it. The fusions of type "unet" end with a TypeError in the
+    # reference's file.
     "UNet2DConditionModel": ("vae", {}, "latents"),
 }
 ATTENTION = ["eager", "sdpa", "additive"]  # the last one with a mask that is added
 # Fused operators of which the reference's file gives more: the model and the operator, and why.
 KNOWN = {
     ("BertModel eager", "EmbedLayerNormalization"): "token types of zeros are gathered from a buffer",
-    ("UNet2DConditionModel eager", "BiasSplitGelu"): "it looks for two Slice with computed bounds, which are one Split here",
+    ("UNet2DConditionModel eager", "BiasSplitGelu"):
+        "it looks for two Slice with computed bounds, which are one Split here",
     ("UNet2DConditionModel eager", "BiasAdd"): "it follows BiasSplitGelu",
 }
 
@@ -159,7 +161,8 @@ def one(tool: str, name: str, attention: str, folder: pathlib.Path) -> dict:
         torch.jit.trace(model, arguments, check_trace=False).save(folder / "m.pt")
         runs = [([a.numpy() for a in arguments], [model(*arguments).numpy()])]
     torch.save(arguments, folder / "inputs.pt")
-    words = [w for n, a in axes.items() if a for w in ("--dynamic-axes", f"{n}:" + ",".join(f"{k}={v}" for k, v in a.items()))]
+    words = [w for n, a in axes.items() if a
+             for w in ("--dynamic-axes", f"{n}:" + ",".join(f"{k}={v}" for k, v in a.items()))]
     for opset, out in ((OPSET, "ours.onnx"), (OLD_OPSET, "old.onnx")):
         run = subprocess.run([tool, str(folder / "m.pt"), "--inputs", str(folder / "inputs.pt"), "--opset", str(opset),
                               "-o", str(folder / out), "--verify", *words], capture_output=True, text=True)
@@ -198,9 +201,9 @@ def judged(name: str, attention: str, result: dict) -> list[str]:
     return wrong
 
 
-FUSED = ["Attention", "MultiHeadAttention", "BiasAdd", "BiasSplitGelu", "GroupNorm", "SkipGroupNorm", "BiasGelu", "EmbedLayerNormalization", "FastGelu", "Gelu", "QuickGelu",
-         "RotaryEmbedding", "SimplifiedLayerNormalization", "SkipLayerNormalization",
-         "SkipSimplifiedLayerNormalization"]
+FUSED = ["Attention", "MultiHeadAttention", "BiasAdd", "BiasSplitGelu", "GroupNorm", "SkipGroupNorm", "BiasGelu",
+         "EmbedLayerNormalization", "FastGelu", "Gelu", "QuickGelu", "RotaryEmbedding",
+         "SimplifiedLayerNormalization", "SkipLayerNormalization", "SkipSimplifiedLayerNormalization"]
 
 
 def main() -> int:
@@ -218,7 +221,8 @@ def main() -> int:
         return 0
     tool = str(options.build.resolve() / "onnx-export")
     subjects = [(n, a) for n in MODELS for a in ATTENTION
-                if (a != "additive" or MODELS[n][2] == "masked") and (a != "sdpa" or MODELS[n][2] != "latents") and re.search(options.filter, f"{n} {a}")]
+                if (a != "additive" or MODELS[n][2] == "masked") and (a != "sdpa" or MODELS[n][2] != "latents")
+                and re.search(options.filter, f"{n} {a}")]
     wrong, passed = [], 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for (name, attention), result in zip(subjects, pool.map(lambda s: compare.in_own_process(__file__, tool, list(s)), subjects)):
