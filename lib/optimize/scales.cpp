@@ -12,7 +12,7 @@
 // its name with the suffix _scaled. These stay:
 // - a weight that other nodes read,
 // - a single number behind a MatMul, where fusions of runtimes look for the scale of attention, and
-//   0.5 behind a Mul, where they look for GELU,
+//   0.5 behind a Mul of two values, where they look for GELU,
 // - scale and bias of a norm of several groups of images, which fusions of runtimes look for,
 // - a shift of 2^15 and more, which may be there to round.
 #include <algorithm>
@@ -124,9 +124,11 @@ class Scales {
       r_.output_from(n, *last);
   }
 
-  static bool is_half_of_product(const Step& s) {
+  // Of a product of two values, as in GELU.
+  bool is_half_of_product(const Step& s) const {
     const Tensor& k = *s.constant->data;
-    return k.numel() == 1 && k.as_double()[0] == 0.5 && produced_by(s.x, "Mul");
+    const Node* product = produced_by(s.x, "Mul");
+    return k.numel() == 1 && k.as_double()[0] == 0.5 && product && !step(*product);
   }
   static bool scales(const Node& n) { return n.is("Mul") || n.is("Div"); }
   bool into_scale(const Node& n, const Step& s, Node& p) {

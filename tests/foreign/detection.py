@@ -4,6 +4,8 @@ Heads with fresh weights score whole fields alike, so that rounding orders them,
 trained networks tell classes and places apart, so the layers of the heads are scaled until what they give is spread.
 Only a few boxes are kept, as users do too.
 """
+import sys
+
 from cases import Case, Made, settle
 
 IMAGES = [(3, 90, 110), (3, 120, 80)]
@@ -35,9 +37,25 @@ def make(case: Case) -> Made:
     module = getattr(torchvision.models.detection, case.subject)(weights=None, weights_backbone=None, num_classes=6,
                                                                 **NAMES[case.subject])
     settle(module)
-    images = [torch.rand(*shape) for shape in IMAGES]
+    # Other exporters take a trace of one image.
+    images = [torch.rand(*shape) for shape in (IMAGES[:1] if case.form == "traced" else IMAGES)]
+    if case.subject.startswith("ssdlite"):
+        _measure(module, [torch.rand(*shape) for shape in IMAGES])
     _spread(module, images)
     return Made(module, (images,), plain=False)
+
+
+def _measure(module, images) -> None:
+    """Takes the statistics of the batch norms from the images: with others, each place of a deep network of small weights
+    is like the next one."""
+    import torch
+
+    norms = [p for p in module.modules() if isinstance(p, torch.nn.BatchNorm2d)]
+    for p in norms:
+        p.train().momentum = 1.0
+    with torch.no_grad():
+        module.backbone(module.transform(images)[0].tensors)
+    module.eval()
 
 
 def _spread(module, images) -> None:
@@ -83,7 +101,8 @@ def _kernels() -> None:
     def _has_ops() -> bool:  # asked by the code that is scripted
         return True
 
-    torchvision.extension._has_ops = _has_ops
+    for name in ("extension", "ops.boxes", "ops.roi_align"):
+        sys.modules[f"torchvision.{name}"]._has_ops = _has_ops
     library = torch.library.Library("torchvision", "IMPL")
     library.impl("nms", nms, "CPU")
     library.impl("roi_align", roi_align, "CPU")

@@ -222,7 +222,7 @@ def variants(families: list[str], pattern: str) -> list[Variant]:
         chosen = dict.fromkeys(c.subject for c in module.cases(family in WHOLE) if re.search(pattern, c.subject))
         scripted = {c.subject for c in module.cases(True) if c.form == "scripted"}
         for subject in chosen:
-            forms = ["scripted"] if family == "detection" else ["traced", *["scripted"] * (subject in scripted)]
+            forms = ["traced", *["scripted"] * (subject in scripted)]
             batches = [False] if family == "detection" else [True, False]
             found += [Variant(family, subject, form, dynamic) for form in forms for dynamic in batches]
     return found
