@@ -63,6 +63,8 @@ class Rewriter {
 
   ir::Model& model() { return model_; }
   bool changed() const { return changed_; }
+  // Whether the current node is in the main graph: what it computes is in sight of all later nodes.
+  bool in_main_graph() const { return depth_ == 1; }
   void mark_changed() { changed_ = true; }
 
   // Whether `v` is an output of any graph: its name, or its place in a nested graph, is an
@@ -103,6 +105,7 @@ class Rewriter {
     std::vector<std::unique_ptr<ir::Node>> old, fresh;
     old.swap(g.nodes);
     fresh.reserve(old.size());
+    ++depth_;
     for (auto& n : old) {
       resolve_inputs(*n);
       for (auto& [key, a] : n->attributes)
@@ -115,6 +118,7 @@ class Rewriter {
       else
         fresh.push_back(std::move(n));
     }
+    --depth_;
     g.nodes = std::move(fresh);
   }
 
@@ -126,6 +130,7 @@ class Rewriter {
   std::unordered_set<const ir::Value*> overridable_;  // initializers that are inputs too
   std::unordered_map<const ir::Value*, ir::Value*> replaced_;
   std::vector<std::unique_ptr<ir::Node>>* sink_ = nullptr;
+  int depth_ = 0;  // of nested graphs
   bool drop_ = false;
   bool changed_ = false;
 };

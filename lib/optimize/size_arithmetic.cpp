@@ -386,24 +386,35 @@ class SizeArithmetic {
 };
 
 SizeLearner::SizeLearner(const Rewriter& r, DimSources& dims, KnownElements& elements)
-    : arithmetic_(
+    : rewriter_(r),
+      arithmetic_(
           std::make_unique<SizeArithmetic>(SizeArithmetic::Unknown::Own, r, dims, elements)),
       dims_(dims),
       elements_(elements) {}
 SizeLearner::~SizeLearner() = default;
+
+std::optional<DimSource> SizeLearner::source_of(const Size& size) const {
+  if (!size || size->as_number()) return std::nullopt;
+  if (const auto s = arithmetic_->source_of(size)) return s;
+  const auto it = first_.find(size->text());
+  return it == first_.end() ? std::nullopt : std::optional(it->second);
+}
 
 void SizeLearner::visit(const Node& n) {
   arithmetic_->visit(n);
   for (Value* v : n.outputs)
     for (int64_t axis = 0; has_rank(v) && axis < *v->rank(); ++axis) {
       if (dims_.number(v, axis)) continue;
-      const auto s = arithmetic_->source_of(arithmetic_->dim(v, axis));
+      const Size size = arithmetic_->dim(v, axis);
+      const auto s = source_of(size);
       if (s && s->value != v && *s != dims_.of(v, axis)) dims_.equate(v, axis, *s);
+      if (!s && size && size->never_negative() && rewriter_.in_main_graph())
+        first_.emplace(size->text(), DimSource{v, axis});
     }
   if (n.outputs.size() != 1 || !n.outputs[0]) return;
   Elements known;
   for (const Size& size : arithmetic_->computed_elements(n.outputs[0])) {
-    const auto s = arithmetic_->source_of(size);
+    const auto s = source_of(size);
     if (!s) return;
     known.push_back({Element::Kind::Dim, 0, s->value, s->axis});
   }
