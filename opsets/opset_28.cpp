@@ -61,16 +61,23 @@ void bit_shift(Rewriter& r, ir::Node& n) {
   r.bind(n.outputs[0], where(negative, ones - s, s));
 }
 
+// Whether the remainder has another sign than the divisor. Zeros have none.
+T has_other_sign(T rest, T divisor, T zero) {
+  if (const TensorPtr known = content(divisor)) {
+    const std::vector<double> all = known->as_double();
+    if (std::ranges::all_of(all, [](double v) { return v > 0; })) return rest < zero;
+    if (std::ranges::all_of(all, [](double v) { return v < 0; })) return rest > zero;
+  }
+  return node("Sign", {rest}) * node("Sign", {divisor}) < zero;
+}
+
 // Below 28 floats take the C remainder only: move it to the divisor's sign.
 void mod(Rewriter& r, ir::Node& n) {
   T x = r.in(0), y = r.in(1);
   const DType t = x.dtype();
   if (n.attributes.get_or<int64_t>("fmod", 0) == 1 || !is_float(t)) return r.keep();
-  T zero = r.number(0, t);
   T rest = node("Mod", {x, y}, {{"fmod", int64_t{1}}});
-  T signs_differ = (rest < zero) ^ (y < zero);
-  T nonzero = ~equal(rest, zero);
-  r.bind(n.outputs[0], where(nonzero & signs_differ, rest + y, rest));
+  r.bind(n.outputs[0], where(has_other_sign(rest, y, r.number(0, t)), rest + y, rest));
 }
 
 void space_to_depth(Rewriter& r, ir::Node& n) {

@@ -5,8 +5,9 @@
 //   c = Reshape (b, {2, 3})                 # b is [2,3]
 //   y = Relu (c)                        =>  y = Relu (x)
 //
-// Only what is exact for every input: x + 0.0 turns -0.0 into 0.0 and stays, x - 0.0 goes. A scale
-// of ones stays: fusions of ONNX Runtime look for it. Level full also takes away
+// So is a Where of two equal values. Only what is exact for every input: x + 0.0 turns -0.0 into
+// 0.0 and stays, x - 0.0 goes. A scale of ones stays: fusions of ONNX Runtime look for it. Level
+// full also takes away
 // - a bias of zeros behind MatMul, whose result is -0.0 only where all that it sums is; the bias
 //   stays before a GELU and before the heads of an attention, for the fusions,
 // - x + 0 where x is never -0.0 or all that reads the result adds or multiplies,
@@ -56,14 +57,21 @@ bool all_equal(const Tensor& t, double v) {
   return true;
 }
 
-// Whether broadcasting `c` against `x` leaves the shape of `x`.
-bool keeps_shape(const Tensor& c, const Value& x) {
-  if (c.dims().empty()) return true;
-  if (!x.type.shape || c.dims().size() > x.type.shape->size()) return false;
-  const size_t lead = x.type.shape->size() - c.dims().size();
-  for (size_t i = 0; i < c.dims().size(); ++i)
-    if (c.dims()[i] != 1 && (*x.type.shape)[lead + i] != Dim::of(c.dims()[i])) return false;
+// Whether broadcasting a tensor of these dims against `x` leaves the shape of `x`.
+bool keeps_shape(const std::vector<Dim>& dims, const Value& x) {
+  if (dims.empty()) return true;
+  if (!x.type.shape || dims.size() > x.type.shape->size()) return false;
+  const size_t lead = x.type.shape->size() - dims.size();
+  for (size_t i = 0; i < dims.size(); ++i)
+    if (dims[i] != Dim::of(1) &&
+        (dims[i] == Dim::unknown() || (*x.type.shape)[lead + i] != dims[i]))
+      return false;
   return true;
+}
+bool keeps_shape(const Tensor& c, const Value& x) {
+  std::vector<Dim> dims;
+  for (int64_t d : c.dims()) dims.push_back(Dim::of(d));
+  return keeps_shape(dims, x);
 }
 
 class Noops {
@@ -141,7 +149,7 @@ class Noops {
         {"Or", &Noops::disjunction},
         {"Not", &Noops::negation},
         {"Neg", &Noops::negation},
-        {"Where", &Noops::attention_rows},
+        {"Where", &Noops::where},
     }};
     for (const auto& [op, rule] : kRules)
       if (n.op == op) return n.inputs[0] ? (this->*rule)(n) : nullptr;
@@ -302,6 +310,11 @@ class Noops {
     return inner ? inner->inputs[0] : nullptr;
   }
 
+  Value* where(const Node& n) const {
+    Value* x = n.inputs[1];
+    if (x != n.inputs[2]) return attention_rows(n);
+    return x && has_rank(n.inputs[0]) && keeps_shape(*n.inputs[0]->type.shape, *x) ? x : nullptr;
+  }
   Value* attention_rows(const Node& n) const {
     const Node* weights = produced_by(n.input(2), "Softmax");
     const Node* equal = produced_by(n.input(0), "Equal");

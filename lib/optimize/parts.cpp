@@ -1,10 +1,13 @@
-// A Slice or Split along the axis of a Concat reads the inputs of the Concat, and a Slice that is a
-// result of an earlier Split is that result.
+// A Slice, Split or Gather of one position along the axis of a Concat reads the inputs of the
+// Concat, and a Slice that is a result of an earlier Split is that result.
 //
 //   c = Concat <axis = 1> (x, y, z)           # x is [N,2], y and z are [N,3]
 //   a = Slice (c, {2}, {5}, {1})         =>   a = y
 //   b = Slice (c, {2}, {8}, {1})         =>   b = Concat <axis = 1> (y, z)
 //   p, q, r = Split (c, {2, 1, 5})       =>   p = x, q = Slice (y, {0}, {1}, {1})   # r is not read
+//
+//   c = Concat <axis = 1> (Unsqueeze (x, {1}), Unsqueeze (y, {1}))
+//   a = Gather <axis = 1> (c, 1)         =>   a = y
 //
 //   p, q = Split <axis = 1> (x, {2, 3})
 //   a = Slice (x, {2}, {5}, {1})         =>   a = q
@@ -40,6 +43,8 @@ class Parts {
         slice(n);
       else if (n.is("Split"))
         split(n);
+      else if (n.is("Gather"))
+        gather(n);
     });
   }
 
@@ -106,6 +111,38 @@ class Parts {
     n.inputs[1] = r_.new_ints(n.name + "_starts", {begin - p->begin});
     n.inputs[2] = r_.new_ints(n.name + "_ends", {end - p->begin});
     r_.mark_changed();
+  }
+
+  void gather(Node& n) {
+    const int64_t axis = n.attributes.get_or<int64_t>("axis", 0);
+    const auto parts = parts_of(n.inputs[0], axis);
+    const TensorPtr index = r_.constant(n.inputs[1]);
+    if (parts.empty() || !index || index->numel() != 1) return;
+    int64_t at = index->as_int64()[0];
+    if (at < 0) at += parts.back().end;
+    const Part* p = containing(parts, at, at + 1);
+    if (!p) return;
+    const int64_t own = *normalized(axis, *n.inputs[0]->rank());
+    const bool whole = p->end == p->begin + 1, keeps_axis = index->dims().size() == 1;
+    if (whole && keeps_axis) return r_.forward(n, p->value);
+    if (!whole || !index->dims().empty()) {
+      n.inputs[0] = p->value;
+      n.inputs[1] = r_.model().new_initializer(
+          n.name + "_index", Tensor::of<int64_t>(DType::Int64, index->dims(), {at - p->begin}));
+    } else if (const Node* unsqueeze = produced_by(p->value, "Unsqueeze");
+               unsqueeze && axes_are(*unsqueeze, own)) {
+      return r_.forward(n, unsqueeze->inputs[0]);
+    } else {
+      n.op = "Squeeze";
+      n.inputs = {p->value, r_.new_ints(n.name + "_axes", {own})};
+      n.attributes = {};
+    }
+    r_.mark_changed();
+  }
+  bool axes_are(const Node& unsqueeze, int64_t axis) const {
+    const auto one = number(unsqueeze.input(1));
+    const auto rank = unsqueeze.outputs[0]->rank();
+    return one && rank && normalized(*one, *rank) == axis;
   }
 
   // Of whole parts.

@@ -1,4 +1,4 @@
-// Slice of Slice becomes one; Slice and Split of Concat: parts.cpp.
+// Slice of Slice becomes one; Slice, Split and Gather of Concat: parts.cpp.
 //
 //   a = Slice (x, {4}, {16}, {1})
 //   y = Slice (a, {2}, {8}, {2})       =>  y = Slice (x, {4,2}, {16,8}, {1,2})
