@@ -123,26 +123,18 @@ class Parts {
     const Part* p = containing(parts, at, at + 1);
     if (!p) return;
     const int64_t own = *normalized(axis, *n.inputs[0]->rank());
-    const bool whole = p->end == p->begin + 1, keeps_axis = index->dims().size() == 1;
-    if (whole && keeps_axis) return r_.forward(n, p->value);
-    if (!whole || !index->dims().empty()) {
-      n.inputs[0] = p->value;
-      n.inputs[1] = r_.model().new_initializer(
-          n.name + "_index", Tensor::of<int64_t>(DType::Int64, index->dims(), {at - p->begin}));
-    } else if (const Node* unsqueeze = produced_by(p->value, "Unsqueeze");
-               unsqueeze && axes_are(*unsqueeze, own)) {
-      return r_.forward(n, unsqueeze->inputs[0]);
-    } else {
+    const bool whole = p->end == p->begin + 1;
+    if (whole && index->dims().size() == 1) return r_.forward(n, p->value);
+    if (whole && index->dims().empty()) {  // of an Unsqueeze: the pass `reshapes` takes both away
       n.op = "Squeeze";
       n.inputs = {p->value, r_.new_ints(n.name + "_axes", {own})};
       n.attributes = {};
+    } else {
+      n.inputs[0] = p->value;
+      n.inputs[1] = r_.model().new_initializer(
+          n.name + "_index", Tensor::of<int64_t>(DType::Int64, index->dims(), {at - p->begin}));
     }
     r_.mark_changed();
-  }
-  bool axes_are(const Node& unsqueeze, int64_t axis) const {
-    const auto one = number(unsqueeze.input(1));
-    const auto rank = unsqueeze.outputs[0]->rank();
-    return one && rank && normalized(*one, *rank) == axis;
   }
 
   // Of whole parts.

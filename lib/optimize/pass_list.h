@@ -52,10 +52,10 @@ inline constexpr std::array kPasses = {
              Level::Basic, true},
     PassInfo{"concats", "Concat of Concat along one axis becomes one, empty inputs go",
              Level::Basic, true},
-    PassInfo{
-        "slices",
-        "Slice of Slice becomes one, Slice, Split and Gather of Concat read its parts, a Slice that is a result of a Split is that",
-        Level::Basic, false},
+    PassInfo{"slices",
+             "Slice of Slice becomes one, Slice, Split and Gather of Concat read its parts, "
+             "a Slice that is a result of a Split is that",
+             Level::Basic, false},
     PassInfo{"grids", "GatherND at a grid of positions becomes Slice", Level::Basic, false},
     PassInfo{"reshapes", "chains of Reshape, Squeeze, Unsqueeze and Flatten become one or none",
              Level::Basic, false},

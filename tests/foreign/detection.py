@@ -46,8 +46,8 @@ def make(case: Case) -> Made:
 
 
 def _measure(module, images) -> None:
-    """Takes the statistics of the batch norms from the images: with others, each place of a deep network of small weights
-    is like the next one."""
+    """Takes the statistics of the batch norms from the images: with others, each place of a deep network of
+    small weights is like the next one."""
     import torch
 
     norms = [p for p in module.modules() if isinstance(p, torch.nn.BatchNorm2d)]
@@ -101,7 +101,7 @@ def _kernels() -> None:
     def _has_ops() -> bool:  # asked by the code that is scripted
         return True
 
-    for name in ("extension", "ops.boxes", "ops.roi_align"):
+    for name in ("extension", "ops.roi_align"):
         sys.modules[f"torchvision.{name}"]._has_ops = _has_ops
     library = torch.library.Library("torchvision", "IMPL")
     library.impl("nms", nms, "CPU")
